@@ -1,0 +1,50 @@
+# One command per habit. Everything runs in .venv, which each target makes on demand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint bench docs clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/.core: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("neardup needs Python 3.11 or newer; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(BIN)/.test: $(BIN)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(BIN)/.lint: $(BIN)/.test
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[lint]'
+	@touch $@
+
+demo: $(BIN)/.core  ## find the near-duplicates among the bundled examples
+	@rm -rf demo-output
+	$(BIN)/neardup dedup examples/articles.jsonl -o demo-output
+	@echo && $(BIN)/neardup compare examples/harbour.txt examples/harbour-syndicated.txt
+
+test: $(BIN)/.test  ## the suite, without what is marked slow
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: $(BIN)/.test  ## the whole suite
+	$(BIN)/python -m pytest
+
+lint: $(BIN)/.lint  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
+	$(BIN)/python benchmarks/run.py
+
+docs: $(BIN)/.core  ## rewrite the generated reference pages
+	$(BIN)/python docs/generate.py
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) demo-output benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,160 @@
+"""What flows between stages: columns for a batch of documents, never an object per document.
+
+Everything is ragged: document d owns the entries offsets[d] … offsets[d + 1] of the flat arrays beside it.
+This module is where Arrow meets NumPy: texts are used in place, as read-only views of Arrow's buffers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+
+
+def to_utf8(text: str) -> bytes:
+    """The text's bytes; a lone surrogate, which has none, becomes U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+@dataclass(frozen=True)
+class Texts:
+    """UTF-8 texts of a batch: the bytes of all, and where each begins and ends."""
+
+    offsets: Offsets
+    data: Bytes
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def size(self) -> int:
+        """The bytes of all texts."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    def slice(self, start: int, stop: int) -> Texts:
+        """Documents start … stop, over the same bytes."""
+        return Texts(self.offsets[start : stop + 1], self.data)
+
+    def document(self, number: int) -> bytes:
+        """One text."""
+        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
+
+    @staticmethod
+    def from_arrow(array: pa.Array) -> Texts:
+        """A view of an Arrow string array; a null is an empty text."""
+        large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+        if not (large or pa.types.is_string(array.type) or pa.types.is_binary(array.type)):
+            array, large = array.cast(pa.large_string()), True
+        _, offset_buffer, data_buffer = array.buffers()
+        if offset_buffer is None or len(array) == 0:
+            return Texts(np.zeros(len(array) + 1, np.int64), np.zeros(0, np.uint8))
+        offsets = np.frombuffer(offset_buffer, np.int64 if large else np.int32)
+        offsets = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+        data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+        return Texts(offsets, data)
+
+    @staticmethod
+    def from_strings(strings: list[str] | list[bytes]) -> Texts:
+        """Texts of Python strings; lone surrogates become U+FFFD."""
+        encoded = [s if isinstance(s, bytes) else to_utf8(s) for s in strings]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(e) for e in encoded], out=offsets[1:])
+        return Texts(offsets, np.frombuffer(b"".join(encoded), np.uint8))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens in reading order, with all that later stages ask about them."""
+
+    offsets: Offsets
+    hashes: Hashes
+    positions: NDArray[np.uint32]  # byte position in the (NFC) text
+    marks: NDArray[np.uint8]  # bit 0: capitalised, bit 1: begins with a digit
+    fields: NDArray[np.uint8] | None = None  # which column a token came from; None: all from the text
+    tags: NDArray[np.uint16] | None = None  # which markup surrounds a token; None: no markup was read
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Features:
+    """What documents are compared by: one entry per occurrence, or distinct and sorted by hash."""
+
+    offsets: Offsets
+    hashes: Hashes
+    weights: NDArray[np.float32] | None = None
+    positions: NDArray[np.uint32] | None = None
+    distinct: bool = False
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> Numbers:
+        """The number of entries of each document."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """k slots a document. A document that is not present has no features and agrees with nothing."""
+
+    slots: NDArray[np.uint32]
+    present: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Compared documents, by number, left < right, with the counts that every score derives from."""
+
+    left: Numbers
+    right: Numbers
+    shared: NDArray[np.float64]
+    left_size: NDArray[np.float64]
+    right_size: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def similarity(self) -> NDArray[np.float64]:
+        """Jaccard: the shared part of the union."""
+        union = self.left_size + self.right_size - self.shared
+        return np.divide(self.shared, union, out=np.zeros(len(self)), where=union > 0)
+
+    @property
+    def containment(self) -> NDArray[np.float64]:
+        """The shared part of the smaller one: 1 where one document holds all of the other."""
+        smaller = np.minimum(self.left_size, self.right_size)
+        return np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller > 0)
+
+    def take(self, which: NDArray[np.bool_] | Numbers) -> Pairs:
+        """Some of the pairs, by mask or by number."""
+        columns = (self.left, self.right, self.shared, self.left_size, self.right_size)
+        return Pairs(*(column[which] for column in columns))
+
+    @staticmethod
+    def concatenate(parts: list[Pairs]) -> Pairs:
+        """All pairs of several groups."""
+        names = ("left", "right", "shared", "left_size", "right_size")
+        types = (np.int64, np.int64, np.float64, np.float64, np.float64)
+        return Pairs(
+            *(
+                np.concatenate([getattr(part, name) for part in parts]) if parts else np.zeros(0, kind)
+                for name, kind in zip(names, types, strict=True)
+            )
+        )

@@ -1,0 +1,114 @@
+"""Which column is the text, which the id, and what a document is called when it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from neardup.documents.source import Batch, Problems
+from neardup.documents.values import plain, row_report
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["ID_NAMES", "TEXT_NAMES", "choose_columns", "document_ids", "document_texts", "joined_ids"]
+
+TEXT_NAMES = ("text", "content", "contents", "body", "html")
+ID_NAMES = ("id", "doc_id", "url", "path")
+
+
+def choose_columns(
+    names: Sequence[str], *, text: str | None, id: str | None, source: str
+) -> tuple[str, str | None]:
+    """The text column and the id column (None: documents are numbered) of a source.
+
+    A source without any column, such as a file of which no line could be read, accepts every name.
+    """
+    if not names:
+        return text or TEXT_NAMES[0], id
+    if text is not None:
+        _require(names, text, source, "text")
+    if id is not None:
+        _require(names, id, source, "id")
+    found = text if text is not None else _first(names, TEXT_NAMES)
+    if found is None:
+        known = ", ".join(TEXT_NAMES)
+        raise InputError(
+            f"{source} has no text column ({known}); its columns are {_listed(names)}: "
+            "name the one to compare with --text-column"
+        )
+    return found, id if id is not None else _first([name for name in names if name != found], ID_NAMES)
+
+
+def _require(names: Sequence[str], name: str, source: str, role: str) -> None:
+    if name not in names:
+        raise InputError(
+            f"{source} has no column {name!r} (--{role}-column); its columns are {_listed(names)}"
+        )
+
+
+def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
+    for name in wanted:
+        if name in names:
+            return name
+    lower = {name.lower(): name for name in reversed(names)}
+    return next((lower[name] for name in wanted if name in lower), None)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def document_texts(batch: Batch, column: str, problems: Problems, *, html: bool = False) -> pa.Array[Any]:
+    """The texts of a batch as strings without nulls: a document without text is counted and kept as empty."""
+    array = plain(batch.columns.column(column), row_report(problems.add, batch.source, batch.numbers))
+    if array.null_count:
+        import pyarrow.compute as pc
+
+        for row in pc.indices_nonzero(array.is_null()).to_pylist():
+            problems.add(batch.source, "no text", record=int(batch.numbers[row]), action="taken as empty")
+        array = array.fill_null("") if is_string(array.type) else array.cast(pa.string()).fill_null("")
+    if not is_string(array.type):
+        array = array.cast(pa.string())
+    if html:
+        from neardup.text.html import html_column_to_text
+
+        array = html_column_to_text(array)
+    return array
+
+
+def is_string(found: pa.DataType) -> bool:
+    """Whether the type is one of the two that the rest of neardup reads in place."""
+    return pa.types.is_string(found) or pa.types.is_large_string(found)
+
+
+def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
+    """The ids of a batch: int64 or strings, `source:number` where there are none."""
+    if column is None:
+        return pa.array(_numbered(batch.source, batch.numbers), pa.string())
+    array = plain(batch.columns.column(column), lambda row, reason, action: None)
+    if pa.types.is_integer(array.type) and not array.null_count:
+        return array if pa.types.is_uint64(array.type) else array.cast(pa.int64())
+    array = array.cast(pa.string())
+    if array.null_count:
+        import pyarrow.compute as pc
+
+        array = pc.coalesce(array, pa.array(_numbered(batch.source, batch.numbers), pa.string()))
+    return array
+
+
+def _numbered(source: str, numbers: NDArray[np.int64]) -> list[str]:
+    return [f"{source}:{number}" for number in numbers.tolist()]
+
+
+def joined_ids(parts: Sequence[pa.Array[Any]]) -> pa.Array[Any]:
+    """The ids of all batches in one array: integers where all are, otherwise strings."""
+    types = {part.type for part in parts}
+    if len(types) <= 1:
+        return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
+    return pa.concat_arrays([part.cast(pa.large_string()) for part in parts])

@@ -1,0 +1,230 @@
+"""JSON lines: one object a line, plain or compressed.
+
+A block of lines goes through Arrow's parser. Where that fails, or could have joined or split lines, the
+block is read again line by line with the standard library: slower, and able to say which line is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents.blocks import Block, Bytes, line_blocks, slices
+from neardup.documents.choose import TEXT_NAMES
+from neardup.documents.source import Batch, Problems, empty_columns, sliced
+from neardup.documents.values import (
+    common_type,
+    kind,
+    nested_type,
+    plain_type,
+    row_report,
+    settled,
+    to_array,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["JsonlSource"]
+
+_RETURN, _OPEN, _CLOSE = 13, ord("{"), ord("}")
+_ABSENT = "\0"  # a key that no file has: parsed for when only the number of rows matters
+
+
+@dataclass(frozen=True)
+class JsonlSource:
+    """The objects of one JSON lines file; a record's number is its line."""
+
+    name: str
+    path: str
+    compression: str | None = None
+    size: int | None = None
+    format: str = "jsonl"
+    rows: int | None = None
+    _bad: dict[str, set[int]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def _bytes(self) -> Bytes:
+        return Bytes(self.name, self.path, self.compression)
+
+    @cached_property
+    def _head(self) -> pa.Schema:
+        """Names and types as far as the first 4 MB show them."""
+        return self._scan(1)
+
+    @cached_property
+    def _whole(self) -> pa.Schema:
+        return self._scan(None)
+
+    def _scan(self, blocks: int | None) -> pa.Schema:
+        kinds: dict[str, set[str]] = {}
+        nested: dict[str, pa.DataType] = {}
+        for block in islice(line_blocks(self._bytes, Problems()), blocks):
+            rows = [row for _, row in parsed_lines(block, Lines.of(block), self.name, Problems())]
+            for name in dict.fromkeys(name for row in rows for name in row):
+                values = [row.get(name) for row in rows]
+                kinds.setdefault(name, set()).update(map(kind, values))
+                if kinds[name] & {"dict", "list"}:
+                    nested[name] = common_type(nested.get(name, pa.null()), nested_type(values))
+        types = {name: settled(found, nested.get(name, pa.null())) for name, found in kinds.items()}
+        return pa.schema([(name, pa.string() if pa.types.is_null(t) else t) for name, t in types.items()])
+
+    def names(self) -> list[str]:
+        """The keys of the first 4 MB of the file, in order of appearance."""
+        return list(self._head.names)
+
+    def schema(self) -> pa.Schema:
+        """All keys of the file with a type that holds all their values, found by reading all of it."""
+        return self._whole
+
+    def _wanted(self, columns: Sequence[str] | None) -> pa.Schema:
+        if columns is None:
+            return self._whole
+        return pa.schema([(name, self._type(name)) for name in columns])
+
+    def _type(self, name: str) -> pa.DataType:
+        known = name.lower() not in TEXT_NAMES and name in self._head.names
+        return plain_type(self._head.field(name).type) if known else pa.string()
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of the good lines; blank lines count in the numbering, and nothing else."""
+        wanted = self._wanted(columns)
+        bad: set[int] = set()
+        known = self._bad.get("lines") if not wanted.names else None
+        for block in line_blocks(self._bytes, problems):
+            lines = Lines.of(block)
+            good, table = (
+                skim(lines, known) if known is not None else self._parse(block, lines, wanted, problems)
+            )
+            if len(good.numbers) < len(lines.numbers):
+                bad.update(np.setdiff1d(lines.numbers, good.numbers).tolist())
+            text = slices(block.data, good.starts, good.ends) if raw else None
+            if len(good.numbers):
+                yield from sliced(Batch(self.name, good.numbers, table, text))
+        self._bad["lines"] = bad
+
+    def _parse(
+        self, block: Block, lines: Lines, wanted: pa.Schema, problems: Problems
+    ) -> tuple[Lines, pa.RecordBatch]:
+        table = fast(block, lines, wanted)
+        if table is not None:
+            return lines, table
+        kept, rows = [], []
+        for place, row in parsed_lines(block, lines, self.name, problems):
+            kept.append(place)
+            rows.append(row)
+        good = lines.take(np.array(kept, dtype=np.int64))
+        report = row_report(problems.add, self.name, good.numbers)
+        arrays = [to_array([row.get(f.name) for row in rows], f.type, report) for f in wanted]
+        return good, pa.RecordBatch.from_arrays(arrays, schema=wanted) if arrays else empty_columns(len(rows))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a block that are not blank: number, first byte, and the byte after the last."""
+
+    numbers: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    tidy: bool  # each begins with { and ends with }: no record can reach over a line end
+
+    @classmethod
+    def of(cls, block: Block) -> Lines:
+        """The lines of the block, without their b'\\n'."""
+        data = np.frombuffer(block.data, dtype=np.uint8)
+        ends = block.ends
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        last = ends - 1
+        last = last - ((last >= starts) & (data[last] == _RETURN))
+        filled = last >= starts
+        tidy = (data[starts[filled]] == _OPEN) & (data[last[filled]] == _CLOSE)
+        numbers = np.arange(block.line, block.line + len(ends), dtype=np.int64)
+        return cls(numbers[filled], starts[filled], ends[filled], bool(tidy.all()))
+
+    def take(self, places: NDArray[np.int64]) -> Lines:
+        """Some of the lines."""
+        return Lines(self.numbers[places], self.starts[places], self.ends[places], self.tidy)
+
+
+def skim(lines: Lines, bad: set[int]) -> tuple[Lines, pa.RecordBatch]:
+    """The good lines without parsing them, when an earlier read has told which are bad."""
+    places = np.flatnonzero(~np.isin(lines.numbers, np.fromiter(bad, dtype=np.int64)))
+    return lines.take(places), empty_columns(len(places))
+
+
+def fast(block: Block, lines: Lines, wanted: pa.Schema) -> pa.RecordBatch | None:
+    """The columns by Arrow's parser, or None where its answer is an error or in doubt."""
+    import pyarrow.json as pj
+
+    simple = all(f.type in (pa.string(), pa.int64(), pa.float64(), pa.bool_()) for f in wanted)
+    if not (lines.tidy and simple and len(lines.numbers)):
+        return None
+    data: Any = pa.BufferReader(block.data)
+    asked = wanted if wanted.names else pa.schema([(_ABSENT, pa.null())])
+    try:
+        table = pj.read_json(
+            data,
+            read_options=pj.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+            parse_options=pj.ParseOptions(explicit_schema=asked, unexpected_field_behavior="ignore"),
+        )
+        table.validate(full=True)
+    except (pa.ArrowException, OSError):
+        return None
+    if table.num_rows != len(lines.numbers) or not is_utf8(block.data):
+        return None
+    return table.combine_chunks().to_batches()[0] if wanted.names else empty_columns(table.num_rows)
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are UTF-8; the parser looks only at the columns it keeps."""
+    ends: Any = np.array([0, len(data)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, buffers).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def parsed_lines(
+    block: Block, lines: Lines, source: str, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of the good lines, each with its place among the lines; the other lines are reported."""
+    spans = zip(lines.numbers.tolist(), lines.starts.tolist(), lines.ends.tolist(), strict=True)
+    for place, (number, start, end) in enumerate(spans):
+        line = block.data[start:end]
+        if line.isspace():
+            continue
+        reason, row = parsed(line)
+        if isinstance(row, dict):
+            yield place, row
+        action = "replaced" if isinstance(row, dict) else "skipped"
+        if reason is not None:
+            problems.add(source, reason, record=number, offset=block.offset + start, action=action)
+
+
+def parsed(line: bytes) -> tuple[str | None, Any]:
+    """What is wrong with a line, if anything, and its value, if it has one."""
+    reason = None
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        reason, text = "invalid UTF-8", line.decode("utf-8", "replace")
+    try:
+        row = json.loads(text, strict=False)  # a raw tab inside a string is no reason to lose a document
+    except json.JSONDecodeError as error:
+        return f"invalid JSON: {error.msg} at column {error.colno}", None
+    except RecursionError:
+        return "invalid JSON: nested too deeply", None
+    except ValueError:  # an integer of more digits than Python converts
+        return "invalid JSON: a number is too long", None
+    return (reason, row) if isinstance(row, dict) else ("not a JSON object", None)

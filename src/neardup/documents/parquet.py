@@ -1,0 +1,135 @@
+"""Parquet files, read row group by row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.documents.blocks import one_line
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
+from neardup.documents.values import plain, row_report
+from neardup.errors import InputError
+
+__all__ = ["ParquetSource"]
+
+# A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
+# whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """The rows of one parquet file."""
+
+    name: str
+    path: str
+    size: int | None = None
+    format: str = "parquet"
+
+    def _open(self) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{self.name} cannot be read as parquet: {one_line(error)}") from None
+
+    @cached_property
+    def _metadata(self) -> pq.FileMetaData:
+        with self._open() as file:
+            return file.metadata
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with self._open() as file:
+            return file.schema_arrow
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, from the metadata."""
+        return self._metadata.num_rows
+
+    @property
+    def compression(self) -> str | None:
+        """The codec of the largest column, which a copy of the file should keep."""
+        if self._metadata.num_row_groups == 0:
+            return None
+        group = self._metadata.row_group(0)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        largest = max(columns, key=lambda column: column.total_compressed_size, default=None)
+        return None if largest is None else largest.compression.lower()
+
+    def names(self) -> list[str]:
+        """Column names, from the schema."""
+        return list(self._schema.names)
+
+    def schema(self) -> pa.Schema:
+        """The columns as they are stored."""
+        return self._schema
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of rows; a damaged row group is reported and the next one goes on."""
+        start = 0
+        with self._open() as file:
+            for group in range(file.metadata.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                yield from self._group(file, group, start, columns, problems)
+                start += rows
+
+    def _group(
+        self,
+        file: pq.ParquetFile,
+        group: int,
+        start: int,
+        columns: Sequence[str] | None,
+        problems: Problems,
+    ) -> Iterator[Batch]:
+        rows, done = file.metadata.row_group(group).num_rows, 0
+        if columns is not None and not columns:
+            yield from self._bare(start, rows, batch_rows(file.metadata, group))
+            return
+        batches = file.iter_batches(
+            batch_rows(file.metadata, group),
+            row_groups=[group],
+            columns=None if columns is None else list(dict.fromkeys(columns)),
+            use_threads=False,
+        )
+        try:
+            for batch in batches:
+                numbers = np.arange(start + done + 1, start + done + batch.num_rows + 1, dtype=np.int64)
+                done += batch.num_rows
+                yield Batch(self.name, numbers, self._chosen(batch, columns, numbers, problems))
+        except (OSError, pa.ArrowException) as error:
+            reason = f"damaged parquet: {one_line(error)}"
+            action = f"{rows - done} rows of row group {group} skipped"
+            problems.add(self.name, reason, record=start + done + 1, action=action)
+
+    def _bare(self, start: int, rows: int, step: int) -> Iterator[Batch]:
+        for first in range(start, start + rows, step):
+            numbers = np.arange(first + 1, min(first + step, start + rows) + 1, dtype=np.int64)
+            yield Batch(self.name, numbers, empty_columns(len(numbers)))
+
+    def _chosen(
+        self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems
+    ) -> pa.RecordBatch:
+        if columns is None:
+            return batch
+        report = row_report(problems.add, self.name, numbers)
+        # By position: two columns may have one name, and then the first one counts.
+        places = [batch.schema.get_all_field_indices(name) for name in columns]
+        missing = pa.nulls(batch.num_rows, pa.string())
+        arrays = [plain(batch.column(at[0]), report) if at else missing for at in places]
+        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def batch_rows(metadata: pq.FileMetaData, group: int) -> int:
+    """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
+    info = metadata.row_group(group)
+    each = max(1, info.total_byte_size // max(1, info.num_rows))
+    return max(1, min(BATCH_ROWS, BATCH_BYTES // each))

@@ -1,0 +1,153 @@
+"""What a reader gives: batches of good rows, and a record of the bad ones.
+
+A `Source` is one thing that is read from beginning to end: a file, a table in memory, or all text files
+(or all mail) of a run. Reading streams, and reading twice with the same arguments gives the same batches.
+A record that cannot be used does not stop a reader: it is added to `Problems`, and its number stays free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import RecordError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Batch", "Problem", "Problems", "Source", "empty_columns", "sliced"]
+
+BATCH_BYTES = 4 << 20
+BATCH_ROWS = 8192
+KEPT_PROBLEMS = 100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive good rows of one source."""
+
+    source: str
+    numbers: NDArray[np.int64]
+    columns: pa.RecordBatch
+    raw: pa.Array[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One record, or one file, that was not as it should be, and what was done about it."""
+
+    source: str
+    record: int | None
+    offset: int | None
+    reason: str
+    action: str
+
+    def __str__(self) -> str:
+        where = self.source if self.record is None else f"{self.source}, record {self.record}"
+        return f"{where}: {self.reason} ({self.action})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The problem as a JSON object."""
+        return asdict(self)
+
+
+@dataclass
+class Problems:
+    """The bad records of a run: counted by kind, the first hundred kept, all of them passed to `sink`.
+
+    The kind of a problem is its reason up to the first colon ("invalid JSON: line ends too early").
+    """
+
+    strict: bool = False
+    sink: Callable[[Problem], None] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    first: list[Problem] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """The number of problems of all kinds."""
+        return sum(self.counts.values())
+
+    def add(
+        self,
+        source: str,
+        reason: str,
+        *,
+        record: int | None = None,
+        offset: int | None = None,
+        action: str = "skipped",
+    ) -> None:
+        """Count one problem; a strict run ends here."""
+        problem = Problem(source, record, offset, reason, action)
+        if self.strict:
+            raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the rest would go on")
+        kind = reason.partition(":")[0]
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if len(self.first) < KEPT_PROBLEMS:
+            self.first.append(problem)
+        if self.sink is not None:
+            self.sink(problem)
+
+
+class Source(Protocol):
+    """One input, read from beginning to end as often as needed."""
+
+    @property
+    def name(self) -> str:
+        """The input as the user knows it."""
+
+    @property
+    def format(self) -> str:
+        """parquet, jsonl, csv, tsv, text, mail or memory."""
+
+    @property
+    def compression(self) -> str | None:
+        """The codec of the file as a whole (gzip, zstd), or of a parquet file's pages."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of records, where it is known before reading."""
+
+    def names(self) -> list[str]:
+        """Column names, from the schema or from the beginning of the file."""
+
+    def schema(self) -> pa.Schema:
+        """The columns that `read(None, ...)` gives; a jsonl file is scanned for it."""
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of at most 8192 rows and about 4 MB.
+
+        `columns=None` gives every column as it is stored, to be written again. Columns asked for by name
+        are given in plain types, to be computed with: text-like ones as strings, nested ones as JSON.
+        `raw=True` adds the bytes of each record, where the format has them (jsonl, csv, tsv).
+        """
+
+
+def sliced(batch: Batch, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+    """The batch in parts of at most `rows` rows, without copying."""
+    if len(batch) <= rows:
+        yield batch
+        return
+    for start in range(0, len(batch), rows):
+        raw = None if batch.raw is None else batch.raw.slice(start, rows)
+        part = batch.columns.slice(start, rows)
+        yield Batch(batch.source, batch.numbers[start : start + rows], part, raw)
+
+
+def empty_columns(rows: int) -> pa.RecordBatch:
+    """A batch of so many rows without any column."""
+    struct: Any = pa.array([{}] * rows, pa.struct([]))
+    return pa.RecordBatch.from_struct_array(struct)

@@ -1,0 +1,227 @@
+"""Arrow columns from values of any kind: plain strings, clean UTF-8, one type per column."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = [
+    "as_string",
+    "clean",
+    "common_type",
+    "infer",
+    "kind",
+    "nested_type",
+    "plain",
+    "plain_type",
+    "row_report",
+    "settled",
+    "to_array",
+]
+
+Report = Callable[[int, str, str], None]  # row, reason, action
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FLOAT = 1 << 53
+_INT64 = 1 << 63
+_UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError)
+_BIG = 1 << 30  # bytes of a column from which 32-bit offsets are not trusted
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def as_string(value: Any) -> str | None:
+    """A JSON value as text: strings as they are, numbers as printed, the rest as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def kind(value: Any) -> str:
+    """What a JSON value is; integers apart by whether a float (int) or int64 (long) holds them exactly."""
+    if type(value) is int:
+        return "int" if -_FLOAT <= value <= _FLOAT else "long" if -_INT64 <= value < _INT64 else "huge"
+    return type(value).__name__
+
+
+def settled(kinds: set[str], nested: pa.DataType) -> pa.DataType:
+    """The Arrow type of a column with values of these kinds: string where they do not agree."""
+    kinds = kinds - {"NoneType"}
+    if not kinds:
+        return pa.null()
+    if kinds == {"bool"}:
+        return pa.bool_()
+    if kinds <= {"int", "long"}:
+        return pa.int64()
+    if kinds <= {"int", "float"}:  # a long id must not be rounded because another one has a point
+        return pa.float64()
+    if kinds in ({"dict"}, {"list"}):
+        return nested if _storable(nested) else pa.string()
+    return pa.string()
+
+
+def infer(values: Sequence[Any]) -> pa.DataType:
+    """The Arrow type that holds all JSON values of a column."""
+    kinds = {kind(value) for value in values}
+    return settled(kinds, nested_type(values) if kinds & {"dict", "list"} else pa.null())
+
+
+def nested_type(values: Sequence[Any]) -> pa.DataType:
+    """The type of the lists or objects among the values, or string where they do not agree."""
+    found: Any = [value for value in values if isinstance(value, (dict, list))]
+    try:
+        together: pa.DataType = pa.array(found).type
+        return together
+    except _UNFIT:
+        return pa.string()
+
+
+def _storable(found: pa.DataType) -> bool:
+    """Whether parquet can hold the type: an object without members, or with one doubtful, is kept as JSON."""
+    if pa.types.is_struct(found):
+        return found.num_fields > 0 and all(_storable(found.field(i).type) for i in range(found.num_fields))
+    if pa.types.is_list(found):
+        return _storable(found.value_type)
+    return not pa.types.is_null(found)
+
+
+def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    """The type that holds both, or string where there is none."""
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    if _textual(left) and _textual(right):
+        return pa.large_string() if pa.large_string() in (left, right) else pa.string()
+    both = [pa.schema([pa.field("x", each)]) for each in (left, right)]
+    try:
+        together: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
+        return together
+    except pa.ArrowException:
+        return pa.string()
+
+
+def _textual(found: pa.DataType) -> bool:
+    if pa.types.is_dictionary(found):
+        return _textual(found.value_type)
+    return pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
+
+
+def to_array(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.Array[Any]:
+    """The JSON values as an Arrow array; a value that the type cannot hold becomes null and is reported."""
+    if pa.types.is_string(wanted):
+        values = [as_string(value) for value in values]
+    try:
+        return pa.array(values, wanted)
+    except _UNFIT:
+        return pa.array([_fitted(row, value, wanted, report) for row, value in enumerate(values)], wanted)
+
+
+def _fitted(row: int, value: Any, wanted: pa.DataType, report: Report) -> Any:
+    try:
+        pa.scalar(value, wanted)
+        return value
+    except UnicodeEncodeError:
+        report(row, "lone surrogate", "replaced")
+        return clean(value) if isinstance(value, str) else None
+    except _UNFIT:
+        report(row, f"value is not {wanted}", "taken as missing")
+        return None
+
+
+def plain_type(stored: pa.DataType) -> pa.DataType:
+    """The type in which `plain` gives a column of this stored type."""
+    if pa.types.is_dictionary(stored) or pa.types.is_run_end_encoded(stored):
+        return plain_type(stored.value_type)
+    if isinstance(stored, pa.BaseExtensionType):
+        return plain_type(stored.storage_type)
+    if pa.types.is_large_binary(stored) or pa.types.is_large_string(stored):
+        return pa.large_string()
+    if _textual(stored) or _binary(stored) or pa.types.is_nested(stored):
+        return pa.string()
+    return stored
+
+
+def _binary(stored: pa.DataType) -> bool:
+    return (
+        pa.types.is_binary(stored)
+        or pa.types.is_large_binary(stored)
+        or pa.types.is_binary_view(stored)
+        or pa.types.is_fixed_size_binary(stored)
+    )
+
+
+def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
+    """The column in a type to compute with: strings for all that is text, bytes or nested."""
+    stored: Any = array.type
+    if isinstance(stored, pa.BaseExtensionType):
+        return plain(array.storage, report)  # type: ignore[attr-defined]
+    if pa.types.is_run_end_encoded(stored):
+        import pyarrow.compute as pc
+
+        return plain(pc.call_function("run_end_decode", [array]), report)
+    if pa.types.is_dictionary(stored):
+        return plain(array.dictionary_decode(), report)  # type: ignore[attr-defined]
+    if pa.types.is_nested(stored):
+        values = [None if value is None else json.dumps(value, default=str) for value in array.to_pylist()]
+        return pa.array(values, pa.string())
+    if pa.types.is_string_view(stored):
+        return array.cast(_string_type(array))
+    if _binary(stored):
+        return _decoded(array, report)
+    return checked(array, report) if _textual(stored) else array
+
+
+def _string_type(array: pa.Array[Any]) -> Any:
+    return pa.large_string() if array.nbytes > _BIG else pa.string()
+
+
+def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
+    """The string array itself where it is UTF-8, as it ought to be; otherwise with replacements."""
+    try:
+        array.validate(full=True)
+        return array
+    except pa.ArrowInvalid:
+        large = pa.types.is_large_string(array.type)
+        return _decoded(array.view(pa.large_binary() if large else pa.binary()), report)
+
+
+def _decoded(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
+    large = pa.types.is_large_binary(array.type) or array.nbytes > _BIG
+    wanted: Any = pa.large_string() if large else pa.string()
+    try:
+        if pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary_view(array.type):
+            array = array.cast(pa.large_binary() if large else pa.binary())
+        decoded: pa.Array[Any] = array.cast(wanted)
+        return decoded
+    except pa.ArrowInvalid:
+        texts = [_text(row, value, report) for row, value in enumerate(array.to_pylist())]
+        replaced: pa.Array[Any] = pa.array(texts, wanted)
+        return replaced
+
+
+def _text(row: int, value: bytes | None, report: Report) -> str | None:
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        report(row, "invalid UTF-8", "replaced")
+        return value.decode("utf-8", "replace")
+
+
+def row_report(add: Callable[..., None], source: str, numbers: Any) -> Report:
+    """A reporter that knows a row by its number in the source."""
+
+    def report(row: int, reason: str, action: str) -> None:
+        add(source, reason, record=int(np.asarray(numbers)[row]), action=action)
+
+    return report

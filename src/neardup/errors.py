@@ -1,0 +1,66 @@
+"""The exceptions that users meet, each with one sentence that names what is wrong and what to do.
+
+NeardupError
+├── ParameterError    an option has a value that its method cannot take
+├── PlanError         a plan that cannot be read, or that belongs to other data
+├── InputError        a file, column or record that cannot be used
+│   └── RecordError   one bad record, met with `strict`
+├── OutputError       a result that cannot be written, or would overwrite something
+├── EvidenceError     a question that the stored evidence cannot answer
+└── MissingExtra      an optional dependency is not installed
+
+The command line prints the sentence and exits 2. Whatever else is raised is a bug in neardup.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "EvidenceError",
+    "InputError",
+    "MissingExtra",
+    "NeardupError",
+    "OutputError",
+    "ParameterError",
+    "PlanError",
+    "RecordError",
+]
+
+
+class NeardupError(Exception):
+    """Whatever a user can mend: the message says how."""
+
+
+class ParameterError(NeardupError, ValueError):
+    """One sentence for every bad parameter."""
+
+    def __init__(self, name: str, owner: str, constraint: str, value: object) -> None:
+        self.name, self.owner, self.constraint, self.value = name, owner, constraint, value
+        super().__init__(f"The '{name}' parameter of {owner} must be {constraint}. Got {value!r} instead.")
+
+
+class PlanError(NeardupError, ValueError):
+    """A plan that cannot be read, or does not fit the data it is used with."""
+
+
+class InputError(NeardupError):
+    """A file, column or record that cannot be used."""
+
+
+class RecordError(InputError):
+    """The first bad record of a strict run."""
+
+
+class OutputError(NeardupError):
+    """A result that cannot be written, or would overwrite something."""
+
+
+class EvidenceError(NeardupError, ValueError):
+    """A question that the stored evidence cannot answer."""
+
+
+class MissingExtra(NeardupError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{purpose} needs {package}: install it with  pip install 'neardup[{extra}]'")

@@ -1,0 +1,194 @@
+"""A run, described completely: the contract of every stage, and the Plan that chooses one for each arrow.
+
+documents → text → features → weights → signatures → candidates → verified pairs → clusters → what to keep.
+
+Stages are frozen dataclasses: their fields are their parameters, calling them does the work, and a batch of one
+document gives what the same document gives in any other batch. A plan travels as JSON; its digest names it, and
+whatever was computed with another digest is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from neardup.errors import PlanError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from neardup.columns import Features, Hashes, Pairs, Signatures, Texts, Tokens
+
+FORMAT = 1  # raised when the same JSON would come to mean something else
+STAGE_FOLDERS = ("text", "features", "weights", "signatures", "candidates", "verify", "clusters", "plan")
+
+
+class Text(Protocol):
+    """Texts to tokens. Knows nothing of the corpus."""
+
+    def __call__(self, texts: Texts) -> Tokens: ...
+
+
+class Feature(Protocol):
+    """Tokens to features, one entry per occurrence."""
+
+    def __call__(self, tokens: Tokens) -> Features: ...
+
+
+class Weight(Protocol):
+    """Features to features: reweight, drop, or combine occurrences."""
+
+    def __call__(self, features: Features, tokens: Tokens) -> Features: ...
+
+
+class Signature(Protocol):
+    """Features to a fixed number of slots."""
+
+    estimates: str  # the similarity that the share of equal slots estimates
+
+    @property
+    def slots(self) -> int: ...
+    def __call__(self, features: Features) -> Signatures: ...
+
+
+class Candidates(Protocol):
+    """Signatures to keys, in independent tables: two documents with an equal key in a table are candidates."""
+
+    @property
+    def tables(self) -> int: ...
+    def keys(self, signatures: Signatures) -> Hashes: ...  # tables × documents
+    def probability(self, similarity: float) -> float: ...  # that a pair of this similarity becomes a candidate
+    def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
+
+
+class Check(Protocol):
+    """Candidates to evidence. A plan's threshold decides on the similarity that it measures."""
+
+    level: Literal["features", "signatures", "none"]
+
+    def measure(self, values: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> Pairs: ...
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to see a document."""
+
+    features: Feature
+    weights: tuple[Weight, ...] = ()
+    signature: Signature | None = None
+
+    def look(self, tokens: Tokens) -> Features:
+        """The features of a batch, weighted."""
+        features = self.features(tokens)
+        for weight in self.weights:
+            features = weight(features, tokens)
+        return features
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """How verified pairs become clusters."""
+
+    kind: Literal["components", "leaders"] = "components"
+    complete: int = 16  # clusters of up to so many contents have all their pairs measured
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which documents of a cluster stay."""
+
+    policy: str = "longest"
+    column: str | None = None
+    order: tuple[str, ...] = ()
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run: a choice for each arrow of the sentence."""
+
+    method: str
+    text: Text
+    view: View
+    candidates: Candidates
+    check: Check
+    threshold: float
+    recall: float = 0.99
+    pairs: Literal["clusters", "all"] = "clusters"
+    bucket: int = 32  # with pairs="clusters", larger buckets are compared with a few members only
+    pivots: int = 4  # … with so many
+    clustering: Clustering = Clustering()
+    keep: Keep = Keep()
+
+    def with_(self, **changes: Any) -> Plan:
+        """The same plan but for the fields named."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values."""
+        return {"format": FORMAT, **_encode(self)}
+
+    def to_json(self) -> str:
+        """The plan as one line of JSON, keys sorted."""
+        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that name everything the result depends on."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """The plan that `to_json` wrote."""
+        try:
+            raw = json.loads(text)
+            version = raw.pop("format")
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise PlanError(f"This is not a plan: {error}.") from error
+        if version != FORMAT:
+            raise PlanError(f"The plan has format {version}; this version of neardup reads format {FORMAT}.")
+        plan = _decode(raw)
+        if not isinstance(plan, Plan):
+            raise PlanError("This is not a plan: its outermost stage is not 'plan.Plan'.")
+        return plan
+
+
+def _encode(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        module = type(value).__module__.removeprefix("neardup.")
+        members = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        return {"stage": f"{module}.{type(value).__qualname__}", **members}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    name = value.get("stage")
+    kind = _stage_class(name)
+    known = {field.name for field in fields(kind)}
+    members = {key: _decode(item) for key, item in value.items() if key != "stage"}
+    if set(members) - known:
+        raise PlanError(f"The stage {name} has no {sorted(set(members) - known)}; it knows {sorted(known)}.")
+    return kind(**members)
+
+
+def _stage_class(name: object) -> type[Any]:
+    module, _, kind = str(name).rpartition(".")
+    found = None
+    if module.split(".")[0] in STAGE_FOLDERS:  # a plan from elsewhere may name our stages and nothing else
+        try:
+            found = getattr(import_module(f"neardup.{module}"), kind, None)
+        except ImportError:
+            found = None
+    if not (isinstance(found, type) and is_dataclass(found)):
+        raise PlanError(f"The plan names a stage {name!r} that this version of neardup does not have.")
+    return found

@@ -1,0 +1,182 @@
+"""The methods that there are, and what each can be told: names, defaults, constraints and help.
+
+A method is a function with annotated keyword parameters that returns a Plan; `@method` reads its options from
+the signature and their help from the docstring. The command line and the reference pages are made from this.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from neardup.errors import ParameterError
+from neardup.plan import Plan
+
+# What other tools call our parameters. Accepted everywhere, ours is printed.
+ALIASES = {
+    "num_permutations": "num_perm",
+    "permutations": "num_perm",
+    "num_hashes": "num_perm",
+    "num_bands": "bands",
+    "num_buckets": "bands",
+    "b": "bands",
+    "hashes_per_bucket": "rows",
+    "band_size": "rows",
+    "r": "rows",
+    "ngram_size": "ngram",
+    "n_grams": "ngram",
+    "n_gram": "ngram",
+    "shingle_size": "ngram",
+    "jaccard_threshold": "threshold",
+    "similarity_threshold": "threshold",
+}
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number from low to high, both included unless low is excluded."""
+
+    low: float
+    high: float = float("inf")
+    above: bool = False  # low itself is not allowed
+
+    def admits(self, value: Any) -> bool:
+        """Whether a number lies inside."""
+        return bool(self.low < value <= self.high if self.above else self.low <= value <= self.high)
+
+    def describe(self, kind: type) -> str:
+        """The constraint in words."""
+        noun = "a whole number" if kind is int else "a number"
+        if self.high == float("inf"):
+            return f"{noun} {'above' if self.above else 'of at least'} {self.low:g}"
+        return f"{noun} {'above' if self.above else 'from'} {self.low:g} {'and up ' if self.above else ''}to {self.high:g}"
+
+
+Share = Annotated[float, Between(0, 1, above=True)]
+Count = Annotated[int, Between(1)]
+Natural = Annotated[int, Between(0, 2**63 - 1)]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One option of a method."""
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+    range: Between | None = None
+
+    @property
+    def constraint(self) -> str:
+        """What a value must be, in words."""
+        if self.choices:
+            text = "one of " + ", ".join(map(repr, self.choices))
+        elif self.range:
+            text = self.range.describe(self.kind)
+        else:
+            text = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
+        return text + (" or None" if self.optional else "")
+
+    def check(self, value: Any, owner: str) -> Any:
+        """The value in the parameter's own type, or a ParameterError."""
+        if value is None and self.optional:
+            return None
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        fits = isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
+        if fits and self.choices:
+            fits = value in self.choices
+        if fits and self.range:
+            fits = self.range.admits(value)
+        if not fits:
+            raise ParameterError(self.name, owner, self.constraint, value)
+        return value
+
+
+@dataclass(frozen=True)
+class Method:
+    """A registered method."""
+
+    name: str
+    build: Callable[..., Plan]
+    summary: str
+    description: str
+    parameters: Mapping[str, Parameter]
+
+    def plan(self, **options: Any) -> Plan:
+        """The plan for these options; aliases are understood, anything unknown or unfit is an error."""
+        values: dict[str, Any] = {}
+        for given, value in options.items():
+            name = ALIASES.get(given, given)
+            if name not in self.parameters:
+                known = ", ".join(sorted(self.parameters))
+                raise ParameterError(given, self.name, f"one of its options ({known})", value)
+            values[name] = self.parameters[name].check(value, self.name)
+        return self.build(**values)
+
+
+_METHODS: dict[str, Method] = {}
+
+
+def method(function: Callable[..., Plan]) -> Callable[..., Plan]:
+    """Register a method under its function's name."""
+    summary, description, helps = _read_docstring(inspect.getdoc(function) or "")
+    hints = get_type_hints(function, include_extras=True)
+    parameters = {
+        name: _read_parameter(name, hints[name], parameter.default, helps.get(name, ""))
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    _METHODS[function.__name__] = Method(function.__name__, function, summary, description, parameters)
+    return function
+
+
+@cache
+def _load() -> None:
+    package = import_module("neardup.methods")
+    for module in iter_modules(package.__path__):
+        import_module(f"neardup.methods.{module.name}")
+
+
+def methods() -> Mapping[str, Method]:
+    """All methods by name, the default first."""
+    _load()
+    return dict(sorted(_METHODS.items(), key=lambda item: (item[0] != "minhash", item[0])))
+
+
+def get_method(name: str) -> Method:
+    """The method of this name, or a ParameterError that lists the known ones."""
+    known = methods()
+    if name not in known:
+        raise ParameterError("method", "neardup", "one of " + ", ".join(map(repr, known)), name)
+    return known[name]
+
+
+def _read_docstring(text: str) -> tuple[str, str, dict[str, str]]:
+    """Summary, description, and the help of each parameter in the `Args:` block."""
+    head, _, block = text.partition("\nArgs:\n")
+    summary, _, description = head.partition("\n")
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", block, re.MULTILINE)
+    helps = {name: " ".join(body.split()) for name, body in entries}
+    return summary.strip(), description.strip(), helps
+
+
+def _read_parameter(name: str, hint: Any, default: Any, text: str) -> Parameter:
+    members = [hint]
+    if get_origin(hint) is not Annotated and NoneType in get_args(hint):
+        members = [arg for arg in get_args(hint) if arg is not NoneType]
+    optional = members[0] is not hint
+    inner, span = members[0], None
+    if get_origin(inner) is Annotated:
+        inner, span = get_args(inner)
+    choices = get_args(inner) if get_origin(inner) is Literal else ()
+    return Parameter(name, str if choices else inner, default, text, optional, choices, span)
