@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from itertools import permutations
 from math import exp, lgamma, log, log1p, sqrt
@@ -17,7 +18,7 @@ def shingles(text: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
 
 
-def jaccard(left: set[object], right: set[object]) -> Fraction:
+def jaccard(left: AbstractSet[object], right: AbstractSet[object]) -> Fraction:
     """The shared share of all elements."""
     return Fraction(len(left & right), len(left | right))
 

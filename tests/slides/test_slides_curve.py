@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -111,6 +113,15 @@ def test_choice_for_the_default_recall(threshold: float, expected: tuple[int, in
     """Pinned: a change of the prior or of the costs changes what plans mean, and should be seen."""
     choice = choose_bands(threshold)
     assert (choice.bands, choice.rows) == expected
+
+
+def test_the_table_in_the_docs_is_what_is_chosen() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "minhash-theory.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (0\.\d+) \|((?: \**\d+ × \d+\** \|){3})$", page, re.MULTILINE)
+    assert len(lines) == 6
+    for threshold, cells in lines:
+        chosen = [choose_bands(float(threshold), recall) for recall in (0.9, 0.99, 0.999)]
+        assert re.findall(r"\d+ × \d+", cells) == [f"{choice.bands} × {choice.rows}" for choice in chosen]
 
 
 def test_larger_collections_get_sharper_curves() -> None:
@@ -229,8 +240,8 @@ def test_wilson_ends_are_z_standard_errors_away(agreeing: int, slots: int, confi
 
 def test_wilson_known_value() -> None:
     """Ten of ten: the low end is k / (k + z²)."""
-    assert wilson_interval(10, 10) == (pytest.approx(0.722467, abs=1e-6), 1.0)
-    assert wilson_interval(0, 10) == (0.0, pytest.approx(0.277533, abs=1e-6))
+    assert wilson_interval(10, 10) == pytest.approx((0.722467, 1.0), abs=1e-6)
+    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.277533), abs=1e-6)
 
 
 def test_wilson_of_many_is_wilson_of_each() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,5 +131,6 @@ def _draw(axes: Axes, bands: Bands, threshold: float, measured: Sequence[tuple[f
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    corner = "upper left" if bands.midpoint > 0.4 else "lower right"  # where the curve is not
+    # Where the curve is not.
+    corner: Literal["upper left", "lower right"] = "upper left" if bands.midpoint > 0.4 else "lower right"
     axes.legend(loc=corner, frameon=False, fontsize=9)
