@@ -39,6 +39,25 @@ ALIASES = {
 }
 
 
+# Settings that people know from published corpora and other tools; verification stays exact.
+PRESETS: dict[str, dict[str, Any]] = {
+    "fineweb": {"method": "minhash", "bands": 14, "rows": 8, "ngram": 5, "threshold": 0.75},
+    "refinedweb": {"method": "minhash", "bands": 20, "rows": 450, "ngram": 5, "threshold": 0.99},
+    "slimpajama": {"method": "minhash", "ngram": 13, "threshold": 0.8},
+    "datasketch": {"method": "minhash", "num_perm": 128, "threshold": 0.9},
+    "text-dedup": {"method": "minhash", "num_perm": 250, "ngram": 5, "threshold": 0.7},
+}
+
+
+def presets(name: str | None = None) -> Mapping[str, Any]:
+    """All presets, or the options of one; an unknown name is a ParameterError that lists the known ones."""
+    if name is None:
+        return PRESETS
+    if name not in PRESETS:
+        raise ParameterError("preset", "neardup", "one of " + ", ".join(map(repr, PRESETS)), name)
+    return PRESETS[name]
+
+
 @dataclass(frozen=True)
 class Between:
     """A number from low to high, both included unless low is excluded."""

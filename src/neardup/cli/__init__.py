@@ -1,0 +1,84 @@
+"""The `neardup` command: one thin file per subcommand, loaded when it is called.
+
+Exit codes: 0 done (bad records among good ones are counted, not fatal), 2 the run was impossible (one line
+says why), 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from neardup import __version__
+from neardup.errors import NeardupError
+
+COMMANDS = {
+    "dedup": "Remove or mark the near-duplicates of a corpus.",
+    "pairs": "List the pairs of near-duplicates of a corpus.",
+    "compare": "Show how similar two documents are, and where.",
+    "tune": "Show what a threshold and its bands find, and what they cost.",
+    "methods": "List the methods and their options.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's file only to run it or to show its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"neardup.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="neardup")
+def group() -> None:
+    """Near-duplicate detection for text.
+
+    documents → text → features → weights → signatures → candidates → verified pairs → clusters → what to keep
+
+    \b
+    Examples:
+      neardup dedup corpus.parquet -o clean
+      neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
+      neardup compare a.txt b.txt
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; what a user can mend is one line on standard error and exit code 2."""
+    try:
+        group.main(args=arguments, prog_name="neardup", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped; nothing was written", 130)
+    except click.ClickException as error:
+        _fail(_sentence(error), 2)
+    except NeardupError as error:
+        _fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing to say, and nobody to say it to
+        sys.exit(0)
+
+
+def _sentence(error: click.ClickException) -> str:
+    context: Any = getattr(error, "ctx", None)
+    hint = f" Try '{context.command_path} --help'." if context is not None else ""
+    return error.format_message() + hint
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"neardup: {message}", err=True)
+    sys.exit(code)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,58 +25,50 @@ if TYPE_CHECKING:
 __all__ = ["Records", "record_blocks", "walked"]
 
 LONGEST = 256 << 20  # a longer record is taken for a quote that is never closed
-_QUOTE, _RETURN = ord('"'), ord("\r")
+_RETURN = ord("\r")
 
 
 @dataclass(frozen=True)
 class Records:
-    """Whole records of a block: where each begins and ends, and its cells where they were parsed already."""
+    """Whole records of a block, without blank ones: where each begins and ends, its cells where known."""
 
     data: bytes
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    cells: list[list[str]] | None
-    broken: dict[int, str]  # records that could not be parsed, and why
-
-    @property
-    def cut(self) -> int:
-        """The bytes up to the end of the last record, with its line end."""
-        return min(len(self.data), int(self.ends[-1]) + 1) if len(self.ends) else 0
+    cut: int  # the bytes that the records take, line ends and blank records included
+    cells: list[list[str]] | None = None
+    broken: str | None = None  # why the (only) record cannot be parsed
 
 
 def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[Records]:
     """Blocks of whole records, about 4 MB each; a record that is longer is a block of its own."""
-    rest, newline, wait = b"", b"\n", 0
+    rest, newline, wait = b"", b"", 0
     for piece in pieces(where, problems):
-        if not rest and b"\n" not in piece and b"\r" in piece:
-            newline = b"\r"
+        newline = newline or (b"\r" if b"\r" in piece and b"\n" not in piece else b"\n")
         rest += piece
-        while len(rest) >= wait:
-            found = split(rest, delimiter, newline, final=len(rest) > LONGEST)
-            if not found.cut:
+        while len(rest) > wait:
+            found = split(rest, delimiter, newline)
+            if not found.cut and len(rest) <= LONGEST:
                 wait = 2 * len(rest)  # doubling keeps a long record from being scanned again and again
                 break
-            yield found
+            yield (found := found if found.cut else unclosed(rest, newline))
             rest, wait = rest[found.cut :], 0
     while rest:
         found = split(rest, delimiter, newline, final=True)
-        yield found
+        yield (found := found if found.cut else unclosed(rest, newline))
         rest = rest[found.cut :]
 
 
-def split(data: bytes, delimiter: str, newline: bytes, *, final: bool) -> Records:
-    """The whole records at the beginning of the data; all of it is records when `final`."""
+def split(data: bytes, delimiter: str, newline: bytes, *, final: bool = False) -> Records:
+    """The whole records at the beginning of the data; at the end of a file the last line may lack its end."""
+    lines = places(data, newline)
+    if final and not data.endswith(newline):
+        lines = np.append(lines, len(data))
     quotes = places(data, b'"')
     if not tidy(data, quotes, delimiter):
-        return walked(data, delimiter, newline, final=final)
-    lines = places(data, newline)
-    if final and (not len(lines) or lines[-1] != len(data) - 1):
-        lines = np.append(lines, len(data))
-    inside = np.searchsorted(quotes, lines) % 2 == 1
-    if final and len(inside) and inside[-1]:
-        return walked(data, delimiter, newline, final=True)
-    ends = lines[~inside]
-    return filled(data, np.concatenate([[0], ends[:-1] + 1])[: len(ends)], ends, newline)
+        return walked(data, lines, delimiter)
+    ends = lines[np.searchsorted(quotes, lines) % 2 == 0]
+    return filled(data, ends)
 
 
 def tidy(data: bytes, quotes: NDArray[np.int64], delimiter: str) -> bool:
@@ -84,13 +77,52 @@ def tidy(data: bytes, quotes: NDArray[np.int64], delimiter: str) -> bool:
         return True
     padded = np.frombuffer(b"\n" + data + b"\n", dtype=np.uint8)
     edge = np.zeros(256, dtype=np.bool_)
-    edge[[_QUOTE, ord(delimiter), ord("\n"), _RETURN]] = True
+    edge[[ord(character) for character in ('"', delimiter, "\n", "\r")]] = True
     return bool(edge[padded[quotes[0::2]]].all() and edge[padded[quotes[1::2] + 2]].all())
 
 
-def filled(data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], newline: bytes) -> Records:
-    """The records without the blank ones; the last stays, as the block is cut at its end."""
+def filled(data: bytes, ends: NDArray[np.int64]) -> Records:
+    """The records that end there, without the blank ones."""
+    starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
     content = np.frombuffer(data, dtype=np.uint8)
-    blank = ends <= starts
-    blank[~blank] = (ends[~blank] - starts[~blank] == 1) & (content[starts[~blank]] == _RETURN)
-    return Records(data[: int(ends[-1]) + 1] if len(ends) else b"", starts[~blank], ends[~blank], None, {})
+    first = content[np.minimum(starts, len(data) - 1)]
+    full = (ends - starts > 1) | ((ends - starts == 1) & (first != _RETURN))
+    cut = min(int(ends[-1]) + 1, len(data)) if len(ends) else 0
+    return Records(data[:cut], starts[full], ends[full], cut)
+
+
+def walked(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
+    """The whole records among these lines, parsed one by one; a quote left open ends the walk before it."""
+    csv.field_size_limit(2 * LONGEST)
+    bounds = [0, *(np.minimum(lines + 1, len(data))).tolist()]
+    reader = csv.reader(_texts(data, bounds), delimiter=delimiter)
+    starts, ends, cells, done = [], [], [], 0
+    while True:
+        try:
+            row = next(reader)
+        except (StopIteration, csv.Error):  # what the reader refuses is left for `unclosed`
+            break
+        if reader.line_num >= len(bounds):  # the sentinel came: alone, or inside a quote that is open
+            break
+        if row:
+            starts.append(bounds[done])
+            ends.append(int(lines[reader.line_num - 1]))
+            cells.append(row)
+        done = reader.line_num
+    places = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+    return Records(data[: bounds[done]], *places, bounds[done], cells)
+
+
+def _texts(data: bytes, bounds: list[int]) -> Iterator[str]:
+    # Bytes that are not UTF-8 stay recognisable as lone surrogates until the cells are known.
+    for start, end in pairwise(bounds):
+        yield data[start:end].decode("utf-8", "surrogateescape")
+    yield "."
+
+
+def unclosed(data: bytes, newline: bytes) -> Records:
+    """The first line as a record that cannot be parsed, so that reading goes on with the second."""
+    end = data.find(newline)
+    end = len(data) if end < 0 else end
+    reason = "malformed csv: a quote is not closed, or a line end is outside quotes"
+    return Records(data[:end], np.array([0]), np.array([end]), min(end + 1, len(data)), None, reason)

@@ -1,0 +1,58 @@
+"""Candidates that agree in groups of slots: bands (1 of b), super-shingles (m of g), Hamming blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from neardup import kernels
+from neardup.columns import Hashes, Signatures
+
+
+@dataclass(frozen=True)
+class Groups:
+    """`groups` groups of `width` slots; documents that agree in at least `agree` groups are candidates.
+
+    Each choice of `agree` groups is a table of its own with one composite key, so that no counting over buckets
+    is needed (a bucket may then be reduced to a star without losing pairs of other tables).
+    """
+
+    groups: int
+    width: int
+    agree: int = 1
+    seed: int = 1
+
+    @property
+    def tables(self) -> int:
+        """The number of independent key spaces."""
+        return comb(self.groups, self.agree)
+
+    def keys(self, signatures: Signatures) -> Hashes:
+        """A 64-bit key for each table and document."""
+        keys = np.empty((self.groups, len(signatures)), np.uint64)
+        kernels.minhash.band_keys(signatures.slots, self.width, self.seed, keys)
+        if self.agree == 1:
+            return keys
+        mixed = np.zeros((self.tables, len(signatures)), np.uint64)
+        for table, chosen in enumerate(combinations(range(self.groups), self.agree)):
+            for group in chosen:
+                mixed[table] = (mixed[table] ^ keys[group]) * np.uint64(0xD6E8FEB86659FD93)
+                mixed[table] ^= mixed[table] >> np.uint64(32)
+        return mixed
+
+    def probability(self, similarity: float) -> float:
+        """The chance that a pair whose slots agree with this probability becomes a candidate."""
+        p = similarity**self.width
+        few = sum(comb(self.groups, k) * p**k * (1 - p) ** (self.groups - k) for k in range(self.agree))
+        return max(0.0, 1.0 - few)
+
+    def reach(self, recall: float) -> float:
+        """The least similarity that is found with at least this probability."""
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.probability(middle) >= recall else (middle, high)
+        return high

@@ -1,0 +1,76 @@
+"""Options of the commands, made from the registry: whatever a method can be told is an option here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from neardup.errors import ParameterError
+from neardup.plan import Plan
+from neardup.registry import ALIASES, Parameter, get_method, methods
+from neardup.registry import presets as known_presets
+
+Command = Callable[..., Any]
+
+
+def method_options(command: Command) -> Command:
+    """Adds --method, --preset, and each parameter of each method under its own name and its aliases."""
+    for name, (parameter, owners) in reversed(_all_parameters().items()):
+        flags = [f"--{name.replace('_', '-')}"]
+        flags += [f"--{other.replace('_', '-')}" for other, ours in ALIASES.items() if ours == name and len(other) > 1]
+        only = "" if len(owners) == len(methods()) else f"[{', '.join(owners)}] "
+        command = click.option(*flags, name, metavar=_metavar(parameter), help=only + _help(parameter))(command)
+    presets = ", ".join(known_presets())
+    command = click.option("--preset", metavar="NAME", help=f"Settings that people know: {presets}.")(command)
+    return click.option(
+        "--method", default=None, metavar="NAME", help="One of: " + ", ".join(methods()) + ".  [default: minhash]"
+    )(command)
+
+
+def take_plan(values: dict[str, Any]) -> Plan:
+    """The plan that the options describe; what belongs to it is taken out of `values`."""
+    name, preset = values.pop("method"), values.pop("preset")
+    given = {key: values.pop(key) for key in _all_parameters()}
+    options: dict[str, Any] = {}
+    if preset is not None:
+        options = dict(known_presets(preset))
+        name = name or options.pop("method", None)
+    chosen = get_method(name or "minhash")
+    for key, text in given.items():
+        if text is None:
+            continue
+        if key not in chosen.parameters:
+            raise ParameterError(key, chosen.name, f"one of its options ({', '.join(chosen.parameters)})", text)
+        options[key] = parse(chosen.parameters[key], text, chosen.name)
+    return chosen.plan(**options)
+
+
+def parse(parameter: Parameter, text: str, owner: str) -> Any:
+    """The value that a word on the command line stands for."""
+    try:
+        if parameter.kind is bool:
+            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
+        return parameter.kind(text)
+    except (ValueError, KeyError):
+        raise ParameterError(parameter.name, owner, parameter.constraint, text) from None
+
+
+def _all_parameters() -> dict[str, tuple[Parameter, list[str]]]:
+    found: dict[str, tuple[Parameter, list[str]]] = {}
+    for name, method in methods().items():
+        for parameter in method.parameters.values():
+            found.setdefault(parameter.name, (parameter, []))[1].append(name)
+    return found
+
+
+def _metavar(parameter: Parameter) -> str:
+    if parameter.choices:
+        return "|".join(parameter.choices)
+    return {float: "NUMBER", int: "N", str: "TEXT", bool: "true|false"}[parameter.kind]
+
+
+def _help(parameter: Parameter) -> str:
+    default = "chosen" if parameter.default is None else parameter.default
+    return f"{parameter.help}  [default: {default}]"

@@ -1,0 +1,168 @@
+"""csv and tsv files: a header, then one record a row; every cell is read as text."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents.blocks import Bytes, slices
+from neardup.documents.records import LONGEST, Records, record_blocks
+from neardup.documents.source import Batch, Problems, empty_columns, sliced
+from neardup.documents.values import plain, row_report
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DELIMITERS", "DelimitedSource"]
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class DelimitedSource:
+    """The records of one csv or tsv file, numbered from 1 after the header; blank lines do not count."""
+
+    name: str
+    path: str
+    format: str = "csv"
+    compression: str | None = None
+    size: int | None = None
+    rows: int | None = None
+
+    @property
+    def _delimiter(self) -> str:
+        return DELIMITERS[self.format]
+
+    def _blocks(self, problems: Problems) -> Iterator[Records]:
+        return record_blocks(Bytes(self.name, self.path, self.compression), self._delimiter, problems)
+
+    @cached_property
+    def _header(self) -> list[str]:
+        for block in self._blocks(Problems()):
+            if block.broken is not None:
+                raise InputError(f"{self.name} has no header that can be read: {block.broken}")
+            if len(block.starts):
+                cells = parsed(block, 0, 1, self._delimiter)[0] or []
+                return [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
+        return []
+
+    def names(self) -> list[str]:
+        """The cells of the header."""
+        return self._header
+
+    def schema(self) -> pa.Schema:
+        """Every column as text."""
+        return pa.schema([(name, pa.string()) for name in self._header])
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of the records that have as many cells as the header."""
+        header = self._header
+        wanted = range(len(header)) if columns is None else [place(header, name) for name in columns]
+        names = header if columns is None else list(columns)
+        number = 0  # of the first record in the block; the header is number 0
+        for block in self._blocks(problems):
+            good, table = self._parse(block, number, wanted, names, problems)
+            text = slices(block.data, block.starts[good], block.ends[good]) if raw else None
+            number += len(block.starts)
+            if len(good):
+                yield from sliced(Batch(self.name, good + number - len(block.starts), table, text))
+
+    def _parse(
+        self, block: Records, number: int, wanted: Sequence[int | None], names: list[str], problems: Problems
+    ) -> tuple[NDArray[np.int64], pa.RecordBatch]:
+        first = 1 if number == 0 else 0
+        if block.broken is not None:
+            problems.add(self.name, block.broken, record=number)
+            return np.array([], dtype=np.int64), empty_columns(0)
+        arrays = fast(block, first, len(self._header), wanted, self._delimiter)
+        good = np.arange(first, len(block.starts))
+        if arrays is None:
+            cells = parsed(block, first, len(block.starts), self._delimiter)
+            good = self._full(cells, first, number, problems)
+            arrays = columns_of([cells[row - first] or [] for row in good.tolist()], wanted)
+        report = row_report(problems.add, self.name, good + number)
+        arrays = [plain(array, report) for array in arrays]
+        table = pa.RecordBatch.from_arrays(arrays, names=names) if arrays else empty_columns(len(good))
+        return good, table
+
+    def _full(
+        self, cells: list[list[str] | None], first: int, number: int, problems: Problems
+    ) -> NDArray[np.int64]:
+        """The places of the records with the right number of cells; the others are reported."""
+        wanted, good = len(self._header), []
+        for row, record in enumerate(cells, start=first):
+            if record is not None and len(record) == wanted:
+                good.append(row)
+                continue
+            reason = "malformed csv: a line end is outside quotes"
+            if record is not None:
+                reason = f"wrong number of cells: {len(record)} instead of {wanted}"
+            problems.add(self.name, reason, record=number + row)
+        return np.array(good, dtype=np.int64)
+
+
+def place(header: list[str], name: str) -> int | None:
+    """Where the column is; the first one when several have the name."""
+    return header.index(name) if name in header else None
+
+
+def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[str] | None]:
+    """The cells of some records of the block, by the standard library; None for what it refuses."""
+    if block.cells is not None:
+        return list(block.cells[first:last])
+    spans = zip(block.starts[first:last].tolist(), block.ends[first:last].tolist(), strict=True)
+    return [_cells(block.data[start:end], delimiter) for start, end in spans]
+
+
+def _cells(record: bytes, delimiter: str) -> list[str] | None:
+    csv.field_size_limit(2 * LONGEST)
+    try:
+        return next(csv.reader([record.decode("utf-8", "surrogateescape")], delimiter=delimiter))
+    except (csv.Error, StopIteration):
+        return None
+
+
+def columns_of(cells: list[list[str]], wanted: Sequence[int | None]) -> list[pa.Array[Any]]:
+    """The wanted columns of parsed records, as bytes that may not be UTF-8."""
+    return [
+        pa.nulls(len(cells), pa.string())
+        if at is None
+        else pa.array([row[at].encode("utf-8", "surrogateescape") for row in cells], pa.binary())
+        for at in wanted
+    ]
+
+
+def fast(
+    block: Records, first: int, width: int, wanted: Sequence[int | None], delimiter: str
+) -> list[pa.Array[Any]] | None:
+    """The wanted columns by Arrow's parser, as bytes, or None where a record is not as it should be."""
+    import pyarrow.csv as pc
+
+    rows = len(block.starts) - first
+    if block.cells is not None or rows <= 0:
+        return None
+    data: Any = pa.BufferReader(pa.py_buffer(block.data)[int(block.starts[first]) :])
+    names = [str(at) for at in range(width)]
+    asked = [str(at) for at in wanted if at is not None] or names[:1]
+    try:
+        table = pc.read_csv(
+            data,
+            pc.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=names),
+            pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            pc.ConvertOptions(column_types=dict.fromkeys(asked, pa.binary()), include_columns=asked),
+        )
+    except (pa.ArrowException, OSError):
+        return None
+    if table.num_rows != rows:
+        return None
+    missing = pa.nulls(rows, pa.string())
+    return [missing if at is None else table.column(str(at)).combine_chunks() for at in wanted]

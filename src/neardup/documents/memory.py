@@ -1,0 +1,128 @@
+"""Tables, frames and strings that are in memory already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
+from neardup.documents.values import clean, plain, row_report
+from neardup.errors import InputError
+
+__all__ = ["MemorySource", "memory_source"]
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """The rows of an Arrow table."""
+
+    name: str
+    table: pa.Table
+    format: str = "memory"
+    compression: str | None = None
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the table."""
+        return self.table.nbytes
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows."""
+        return self.table.num_rows
+
+    def names(self) -> list[str]:
+        """Column names, from the schema."""
+        return list(self.table.column_names)
+
+    def schema(self) -> pa.Schema:
+        """The columns as they are."""
+        return self.table.schema
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of rows, without copying."""
+        each = max(1, self.table.nbytes // max(1, self.table.num_rows))
+        most = max(1, min(BATCH_ROWS, BATCH_BYTES // each))
+        start = 1
+        for batch in self.table.to_batches(max_chunksize=most):
+            numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
+            start += batch.num_rows
+            if batch.num_rows:
+                yield Batch(self.name, numbers, self._chosen(batch, columns, numbers, problems))
+
+    def _chosen(
+        self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems
+    ) -> pa.RecordBatch:
+        if columns is None:
+            return batch
+        report = row_report(problems.add, self.name, numbers)
+        places = [batch.schema.get_all_field_indices(name) for name in columns]
+        missing = pa.nulls(batch.num_rows, pa.string())
+        arrays = [plain(batch.column(at[0]), report) if at else missing for at in places]
+        if not arrays:
+            return empty_columns(batch.num_rows)
+        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def memory_source(data: Any, name: str) -> MemorySource:
+    """A source over an Arrow table, a pandas or Polars frame, or an iterable of strings."""
+    return MemorySource(name, as_table(data))
+
+
+def as_table(data: Any) -> pa.Table:
+    """The data as an Arrow table, by the interfaces that frames offer: neither library is imported."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        return from_pandas(data)
+    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "to_arrow"):
+        found = data.collect() if hasattr(data, "collect") else data
+        return as_table(found.to_arrow()) if hasattr(data, "columns") else as_table(found.to_list())
+    if hasattr(data, "__arrow_c_stream__"):
+        return as_streamed_table(data)
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
+        return strings(data)
+    raise InputError(
+        f"an input of type {type(data).__name__} cannot be read: give paths, an Arrow table, "
+        "a pandas or Polars frame, or an iterable of strings"
+    )
+
+
+def from_pandas(frame: Any) -> pa.Table:
+    """The columns of the frame, without its index."""
+    try:
+        frame = frame.to_frame() if not hasattr(frame, "select_dtypes") else frame
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise InputError(f"the pandas frame cannot be read as a table: {error}") from None
+
+
+def as_streamed_table(data: Any) -> pa.Table:
+    """A table from any object that exports an Arrow stream of rows."""
+    try:
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"a {type(data).__name__} cannot be read as a table: {error}") from None
+
+
+def strings(values: Iterable[Any]) -> pa.Table:
+    """A table with the one column 'text'."""
+    texts = list(values)
+    for row, text in enumerate(texts, start=1):
+        if text is not None and not isinstance(text, str):
+            kind = type(text).__name__
+            raise InputError(f"an iterable of texts must hold strings; item {row} is of type {kind}")
+    wanted: Any = pa.large_string() if sum(map(len, filter(None, texts))) > 1 << 28 else pa.string()
+    try:
+        column = pa.array(texts, wanted)
+    except UnicodeEncodeError:
+        column = pa.array([None if text is None else clean(text) for text in texts], wanted)
+    return pa.table({"text": column})

@@ -1,0 +1,94 @@
+"""A result folder that is either written as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path, PurePath
+from types import TracebackType
+
+from neardup.documents.blocks import one_line
+from neardup.errors import OutputError
+
+__all__ = ["OutputFolder"]
+
+
+class OutputFolder:
+    """A transaction over the files of a folder.
+
+    Files are written under hidden names in the same folder; `commit` syncs them and gives them their
+    names. Leaving the block without a commit, by an exception or Ctrl-C, removes what was written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        self.path, self.force = Path(path), force
+        self._files: dict[str, Path] = {}
+        self._made: list[Path] = []
+        self._mark = secrets.token_hex(4)
+
+    def __enter__(self) -> OutputFolder:
+        missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be made a folder: {reason(error)}") from None
+        self._made = missing
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for temporary in self._files.values():
+            temporary.unlink(missing_ok=True)
+        self._files.clear()
+        for folder in self._made:  # innermost first; one that has content stays
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def file(self, name: str) -> Path:
+        """A path to write to, which `commit` will rename to `name`."""
+        if PurePath(name).name != name or name in ("", ".", ".."):
+            raise OutputError(f"{name!r} is not a file name: results stay inside {self.path}")
+        self._refuse_existing(name)
+        # The name comes first so that what is left after a power cut can be told apart by eye.
+        temporary = self.path / f".{name}.{self._mark}.partial"
+        return self._files.setdefault(name, temporary)
+
+    def _refuse_existing(self, name: str) -> None:
+        target = self.path / name
+        if target.is_dir():
+            raise OutputError(f"{target} is a folder: remove it or choose another output folder")
+        if not self.force and (target.exists() or target.is_symlink()):
+            raise OutputError(
+                f"{target} exists already: choose another output folder, or overwrite with --force"
+            )
+
+    def commit(self) -> None:
+        """Sync every file and give it its name; the files appear in the order they were asked for."""
+        written = {name: path for name, path in self._files.items() if path.exists()}
+        try:
+            for path in written.values():
+                _sync(path)
+            for name, path in written.items():
+                self._refuse_existing(name)
+                path.replace(self.path / name)
+                del self._files[name]
+            with contextlib.suppress(OSError):  # not every file system can sync a folder
+                _sync(self.path)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
+        self._made = []
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, without the path that the message names already."""
+    return error.strerror or one_line(error)

@@ -1,0 +1,52 @@
+"""Candidate pairs of buckets: documents whose keys are equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+
+@jit
+def count_pairs(starts, limit, pivots):
+    """How many pairs each bucket gives: all of a bucket of up to `limit`, else every member with each pivot."""
+    counts = np.zeros(len(starts) - 1, np.int64)
+    for k in range(len(counts)):
+        size = starts[k + 1] - starts[k]
+        if size <= limit:
+            counts[k] = size * (size - 1) // 2
+        else:
+            counts[k] = pivots * (pivots - 1) // 2 + pivots * (size - pivots)
+    return counts
+
+
+@inline
+def move_pivots_first(members, rank, pivots):
+    """Swaps the members of the smallest ranks to the front: an order-free choice."""
+    for p in range(pivots):
+        best = p
+        for i in range(p + 1, len(members)):
+            if rank[members[i]] < rank[members[best]]:
+                best = i
+        members[p], members[best] = members[best], members[p]
+
+
+@jit
+def fill_pairs(members, starts, rank, rule, out):
+    """Writes the pairs of each bucket to out = (left, right), smaller number left."""
+    limit, pivots = rule
+    left, right = out
+    total = 0
+    for k in range(len(starts) - 1):
+        bucket = members[starts[k] : starts[k + 1]]
+        size = len(bucket)
+        firsts = size
+        if size > limit:
+            move_pivots_first(bucket, rank, pivots)
+            firsts = pivots
+        for i in range(firsts):
+            for j in range(i + 1, size):
+                left[total] = min(bucket[i], bucket[j])
+                right[total] = max(bucket[i], bucket[j])
+                total += 1
+    return total

@@ -1,0 +1,93 @@
+"""Clusters of a graph of pairs: components, leaders, weakest links and bridges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+
+@inline
+def find(parent, x):
+    """The root of x; every step halves the path behind it."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+@jit
+def components(n, left, right):
+    """For each of n nodes the smallest number in its component."""
+    parent = np.arange(n)
+    for p in range(len(left)):
+        a, b = find(parent, left[p]), find(parent, right[p])
+        if a < b:
+            parent[b] = a
+        elif b < a:
+            parent[a] = b
+    for x in range(n):
+        parent[x] = parent[parent[x]]  # roots are smaller than their members, hence final already
+    return parent
+
+
+@jit
+def leaders(order, starts, neighbours):
+    """For each node its leader: in the given order, a free node leads and takes its free neighbours."""
+    leader = np.full(len(order), -1, np.int64)
+    for x in order:
+        if leader[x] < 0:
+            leader[x] = x
+            for k in range(starts[x], starts[x + 1]):
+                if leader[neighbours[k]] < 0:
+                    leader[neighbours[k]] = x
+    return leader
+
+
+@jit
+def spanning_links(n, left, right):
+    """Which of the edges, strongest first, join two components: a maximum spanning forest."""
+    parent = np.arange(n)
+    joins = np.zeros(len(left), np.bool_)
+    for p in range(len(left)):
+        a, b = find(parent, left[p]), find(parent, right[p])
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            joins[p] = True
+    return joins
+
+
+@jit
+def bridges(starts, neighbours, edges):
+    """Which edges are bridges: without them their component falls apart (Tarjan's low links, no recursion)."""
+    n = len(starts) - 1
+    entered, low = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    cursor, via, stack = starts[:-1].copy(), np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    found = np.zeros(len(edges) // 2, np.bool_)
+    clock = 0
+    for root in range(n):
+        if entered[root] >= 0 or starts[root] == starts[root + 1]:
+            continue
+        depth = 1
+        stack[0], entered[root], low[root] = root, clock, clock
+        clock += 1
+        while depth:
+            x = stack[depth - 1]
+            if cursor[x] < starts[x + 1]:
+                y, edge = neighbours[cursor[x]], edges[cursor[x]]
+                cursor[x] += 1
+                if edge == via[x]:
+                    continue
+                if entered[y] >= 0:
+                    low[x] = min(low[x], entered[y])
+                else:
+                    stack[depth], via[y], entered[y], low[y] = y, edge, clock, clock
+                    clock += 1
+                    depth += 1
+            else:
+                depth -= 1
+                if depth:
+                    above = stack[depth - 1]
+                    low[above] = min(low[above], low[x])
+                    found[via[x]] |= low[x] > entered[above]
+    return found

@@ -1,0 +1,88 @@
+"""Sets of hashes: made distinct, and intersected."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+U64 = np.uint64
+LONG_RUN = 48  # runs that fall together are sorted by insertion up to this length
+
+
+@inline
+def insertion_sort(values, start, stop):
+    """Sorts a short run in place."""
+    for i in range(start + 1, stop):
+        x = values[i]
+        j = i - 1
+        while j >= start and values[j] > x:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = x
+
+
+@jit
+def spread_sort(source, target, counts):
+    """Sorts hashes into target. They are spread evenly, so their leading bits tell nearly where each belongs."""
+    size = len(source)
+    bits = 1
+    while (1 << bits) < size and bits < 24:
+        bits += 1
+    shift = U64(64 - bits)
+    slots = counts[: (1 << bits) + 1]
+    slots[:] = 0
+    for i in range(size):
+        slots[(source[i] >> shift) + U64(1)] += 1
+    for k in range(1, len(slots)):
+        slots[k] += slots[k - 1]
+    for i in range(size):
+        k = source[i] >> shift
+        target[slots[k]] = source[i]
+        slots[k] += 1
+    start = 0
+    for k in range(1 << bits):  # slots[k] is now where run k ends
+        stop = slots[k]
+        if stop - start > LONG_RUN:
+            target[start:stop].sort()
+        elif stop - start > 1:
+            insertion_sort(target, start, stop)
+        start = stop
+
+
+@jit
+def distinct(hashes, offsets, out):
+    """Offsets of each document's distinct hashes, which are written to `out` in order."""
+    n, longest = len(offsets) - 1, 0
+    for d in range(n):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    bits = 1
+    while (1 << bits) < longest and bits < 24:
+        bits += 1
+    counts = np.zeros((1 << bits) + 1, np.int64)
+    scratch = np.empty(longest, U64)
+    ends = np.zeros(n + 1, np.int64)
+    for d in range(n):
+        size = offsets[d + 1] - offsets[d]
+        spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], counts)
+        total = ends[d]
+        for i in range(size):
+            if i == 0 or scratch[i] != scratch[i - 1]:
+                out[total] = scratch[i]
+                total += 1
+        ends[d + 1] = total
+    return ends
+
+
+@jit
+def intersect(hashes, offsets, left, right, shared):
+    """Fills shared[p] with the number of hashes that documents left[p] and right[p] have in common."""
+    for p in range(len(left)):
+        a, b = hashes[offsets[left[p]] : offsets[left[p] + 1]], hashes[offsets[right[p]] : offsets[right[p] + 1]]
+        i, j, count = 0, 0, 0
+        while i < len(a) and j < len(b):  # no branch inside: which side is smaller cannot be predicted
+            x, y = a[i], b[j]
+            count += x == y
+            i += x <= y
+            j += y <= x
+        shared[p] = count

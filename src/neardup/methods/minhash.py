@@ -1,0 +1,58 @@
+"""Min-hash and bands: the default method."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from neardup.candidates.curve import choose_bands
+from neardup.candidates.groups import Groups
+from neardup.features.shingles import Shingles
+from neardup.plan import Check, Plan, View
+from neardup.registry import Count, Natural, Share, method
+from neardup.signatures.minhash import MinHash
+from neardup.text.words import TokenKind, Words
+from neardup.verify.jaccard import Agreement, Jaccard, Unverified
+
+
+@method
+def minhash(
+    *,
+    threshold: Share = 0.7,
+    ngram: Count = 5,
+    tokens: TokenKind = "words",
+    recall: Share = 0.99,
+    num_perm: Count | None = None,
+    bands: Count | None = None,
+    rows: Count | None = None,
+    verify: Literal["exact", "estimate", "none"] = "exact",
+    seed: Natural = 1,
+) -> Plan:
+    """Documents that share most of their word n-grams, found by min-hash bands and verified exactly.
+
+    Two documents match when the Jaccard similarity of their sets of n-grams reaches the threshold. Bands of
+    min-hashes find the candidates without comparing everything with everything; each candidate is then
+    compared exactly, so that no pair below the threshold is reported.
+
+    Args:
+        threshold: The least similarity of a near-duplicate, as a share of all n-grams of both texts.
+        ngram: How many consecutive tokens make one feature.
+        tokens: What a token is: a word, whatever stands between white space, or a character.
+        recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
+        num_perm: The number of min-hashes, split into bands and rows for the best use of them.
+        bands: The number of bands, by hand.
+        rows: The number of min-hashes in a band, by hand.
+        verify: Compare candidates exactly; or estimate from the signatures, which is cheaper and errs by
+            about 5 points either way; or not at all, which reports whatever shares a band.
+        seed: The seed of the permutations.
+    """
+    shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
+    checks: dict[str, Check] = {"exact": Jaccard(), "estimate": Agreement(), "none": Unverified()}
+    return Plan(
+        method="minhash",
+        text=Words(tokens),
+        view=View(Shingles(ngram), signature=MinHash(shape.slots, seed)),
+        candidates=Groups(shape.bands, shape.rows, seed=seed),
+        check=checks[verify],
+        threshold=threshold,
+        recall=recall,
+    )

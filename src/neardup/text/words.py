@@ -1,0 +1,66 @@
+"""Tokens of texts: Unicode words, what stands between white space, or characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+from neardup import kernels
+from neardup.columns import Texts, Tokens
+
+TokenKind = Literal["words", "whitespace", "characters"]
+SPACE_FLAG = 64  # in the entries of unicode.npz
+
+
+@dataclass(frozen=True)
+class Words:
+    """Case-folded tokens of NFC text.
+
+    words       letters and digits; each character of a script without spaces; each symbol and emoji
+    whitespace  whatever stands between white space, punctuation included
+    characters  every character that is not white space
+    """
+
+    tokens: TokenKind = "words"
+
+    def __call__(self, texts: Texts) -> Tokens:
+        table, mode = unicode_table(self.tokens)
+        texts = to_nfc(texts, unicode_table("words")[0])
+        room = texts.size + 1  # no token is shorter than a byte
+        hashes, positions = np.empty(room, np.uint64), np.empty(room, np.uint32)
+        marks = np.empty(room, np.uint8)
+        ends = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, (hashes, positions, marks))
+        total = ends[-1]
+        return Tokens(ends, hashes[:total], positions[:total], marks[:total])
+
+
+@cache
+def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
+    """What a kind of token makes of each code point, and the kernel's mode for ASCII."""
+    codes = kernels.tokens
+    with files("neardup.text").joinpath("unicode.npz").open("rb") as file:
+        stored = np.load(file)
+        index, pages = stored["index"], stored["pages"]
+    if tokens == "words":
+        return codes.Table(index, pages), codes.WORDS
+    inside = codes.WORD if tokens == "whitespace" else codes.SINGLE
+    kinds = np.where(pages & SPACE_FLAG, codes.OUTSIDE, inside).astype(np.uint32)
+    pages = pages & ~np.uint32(codes.KIND) | kinds
+    return codes.Table(index, pages), codes.WHITESPACE if tokens == "whitespace" else codes.TABLE
+
+
+def to_nfc(texts: Texts, table: Any) -> Texts:
+    """The same texts in Unicode's composed form; nearly always nothing has to be done."""
+    risky = kernels.tokens.needs_normalising(texts.data, texts.offsets, table)
+    if not risky.any():
+        return texts
+    documents = [texts.document(number) for number in range(len(texts))]
+    for number in np.flatnonzero(risky):
+        text = documents[number].decode("utf-8", "replace")
+        documents[number] = unicodedata.normalize("NFC", text).encode()
+    return Texts.from_strings(documents)

@@ -1,0 +1,87 @@
+"""What a candidate is worth: exact Jaccard and containment, an estimate, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Numbers, Pairs, Signatures
+
+
+def as_fraction(threshold: float) -> Fraction:
+    """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
+    return Fraction(repr(threshold)).limit_denominator(10**6)
+
+
+@dataclass(frozen=True)
+class Jaccard:
+    """Counts of shared and distinct features; no estimate, no rounding."""
+
+    level: Literal["features"] = "features"
+
+    def measure(self, features: Features, left: Numbers, right: Numbers) -> Pairs:
+        """The evidence for each pair of documents of a batch."""
+        sets = make_distinct(features)
+        shared = np.zeros(len(left), np.int64)
+        kernels.sets.intersect(sets.hashes, sets.offsets, left, right, shared)
+        sizes = sets.sizes.astype(np.float64)
+        return Pairs(left, right, shared.astype(np.float64), sizes[left], sizes[right])
+
+    def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+        """Whether each pair reaches the threshold, in whole numbers: a tie counts (floats lose some)."""
+        limit = as_fraction(threshold)
+        shared = pairs.shared.astype(np.int64)
+        union = (pairs.left_size + pairs.right_size).astype(np.int64) - shared
+        passed: NDArray[np.bool_] = (shared * limit.denominator >= limit.numerator * union) & (shared > 0)
+        return passed
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots)."""
+
+    level: Literal["signatures"] = "signatures"
+
+    def measure(self, signatures: Signatures, left: Numbers, right: Numbers) -> Pairs:
+        """Evidence as if documents had as many features as there are slots in the union."""
+        slots = signatures.slots
+        equal = np.zeros(len(left))
+        for start in range(0, len(left), 1 << 14):
+            part = slice(start, start + (1 << 14))
+            equal[part] = (slots[left[part]] == slots[right[part]]).sum(axis=1)
+        half = (slots.shape[1] + equal) / 2
+        return Pairs(left, right, equal, half, half)
+
+    def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+        """Whether each estimate reaches the threshold."""
+        return Jaccard().passes(pairs, threshold)
+
+
+@dataclass(frozen=True)
+class Unverified:
+    """Every candidate counts; its similarity is unknown."""
+
+    level: Literal["none"] = "none"
+
+    def measure(self, values: object, left: Numbers, right: Numbers) -> Pairs:
+        """Evidence without figures."""
+        unknown = np.full(len(left), np.nan)
+        return Pairs(left, right, unknown, unknown, unknown)
+
+    def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(len(pairs), np.bool_)
+
+
+def make_distinct(features: Features) -> Features:
+    """The features of each document as a sorted set."""
+    if features.distinct:
+        return features
+    hashes = np.empty(len(features.hashes), np.uint64)
+    ends = kernels.sets.distinct(features.hashes, features.offsets, hashes)
+    return Features(ends, hashes[: ends[-1]], distinct=True)
