@@ -74,7 +74,9 @@ class DelimitedSource:
             text = slices(block.data, block.starts[good], block.ends[good]) if raw else None
             number += len(block.starts)
             if len(good):
-                yield from sliced(Batch(self.name, good + number - len(block.starts), table, text))
+                yield from sliced(
+                    Batch(self.name, good + number - len(block.starts), table, text, self.format)
+                )
 
     def _parse(
         self, block: Records, number: int, wanted: Sequence[int | None], names: list[str], problems: Problems

@@ -109,7 +109,7 @@ class JsonlSource:
                 bad.update(np.setdiff1d(lines.numbers, good.numbers).tolist())
             text = slices(block.data, good.starts, good.ends) if raw else None
             if len(good.numbers):
-                yield from sliced(Batch(self.name, good.numbers, table, text))
+                yield from sliced(Batch(self.name, good.numbers, table, text, self.format))
         self._bad["lines"] = bad
 
     def _parse(

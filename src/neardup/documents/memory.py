@@ -54,7 +54,9 @@ class MemorySource:
             numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
             if batch.num_rows:
-                yield Batch(self.name, numbers, self._chosen(batch, columns, numbers, problems))
+                yield Batch(
+                    self.name, numbers, self._chosen(batch, columns, numbers, problems), None, self.format
+                )
 
     def _chosen(
         self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems

@@ -104,7 +104,9 @@ class ParquetSource:
             for batch in batches:
                 numbers = np.arange(start + done + 1, start + done + batch.num_rows + 1, dtype=np.int64)
                 done += batch.num_rows
-                yield Batch(self.name, numbers, self._chosen(batch, columns, numbers, problems))
+                yield Batch(
+                    self.name, numbers, self._chosen(batch, columns, numbers, problems), None, self.format
+                )
         except (OSError, pa.ArrowException) as error:
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
@@ -113,7 +115,7 @@ class ParquetSource:
     def _bare(self, start: int, rows: int, step: int) -> Iterator[Batch]:
         for first in range(start, start + rows, step):
             numbers = np.arange(first + 1, min(first + step, start + rows) + 1, dtype=np.int64)
-            yield Batch(self.name, numbers, empty_columns(len(numbers)))
+            yield Batch(self.name, numbers, empty_columns(len(numbers)), None, self.format)
 
     def _chosen(
         self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems

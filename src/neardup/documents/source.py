@@ -34,6 +34,7 @@ class Batch:
     numbers: NDArray[np.int64]
     columns: pa.RecordBatch
     raw: pa.Array[Any] | None = None
+    format: str = ""  # of the source: tells what the raw records are
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -144,7 +145,7 @@ def sliced(batch: Batch, rows: int = BATCH_ROWS) -> Iterator[Batch]:
     for start in range(0, len(batch), rows):
         raw = None if batch.raw is None else batch.raw.slice(start, rows)
         part = batch.columns.slice(start, rows)
-        yield Batch(batch.source, batch.numbers[start : start + rows], part, raw)
+        yield Batch(batch.source, batch.numbers[start : start + rows], part, raw, batch.format)
 
 
 def empty_columns(rows: int) -> pa.RecordBatch:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,11 +100,17 @@ class TextSource:
     def _batch(self, found: list[tuple[int, str, str]], columns: Sequence[str] | None) -> Batch:
         numbers, paths, texts = zip(*found, strict=True)
         arrays = {"path": pa.array(map(clean, paths), pa.string()), "text": pa.array(texts, pa.string())}
-        return Batch(self.name, np.array(numbers, dtype=np.int64), picked(arrays, columns, len(found)))
+        return Batch(
+            self.name,
+            np.array(numbers, dtype=np.int64),
+            picked(arrays, columns, len(found)),
+            None,
+            self.format,
+        )
 
 
 def picked(
-    arrays: dict[str, pa.Array[pa.StringScalar]], columns: Sequence[str] | None, rows: int
+    arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int
 ) -> pa.RecordBatch:
     """The columns asked for; nulls for one that is not there."""
     names = list(arrays) if columns is None else list(columns)
@@ -146,4 +153,4 @@ class LineSource:
             texts = plain(texts, row_report(problems.add, self.name, numbers))
             if len(filled):
                 table = picked({"text": texts.cast(pa.string())}, columns, len(filled))
-                yield from sliced(Batch(self.name, numbers, table))
+                yield from sliced(Batch(self.name, numbers, table, None, self.format))

@@ -1,0 +1,1 @@
+"""Engines run a plan: `local` on one machine, streaming."""

@@ -44,3 +44,14 @@ def digest(data, offsets, seed, out):
         a, b = stir(a, rest, U64(0xD6E8FEB86659FD93)), stir(b, rest, U64(0xA0761D6478BD642F))
         out[d, 0] = stir(a, a >> U64(32), U64(0x9E3779B97F4A7C15))
         out[d, 1] = stir(b, b >> U64(32), U64(0x9E3779B97F4A7C15))
+
+
+@jit
+def count_characters(data, offsets, out):
+    """Fills out[d] with the number of code points of each text: bytes that do not continue one."""
+    for d in range(len(offsets) - 1):
+        source = data[offsets[d] : offsets[d + 1]]
+        count = 0
+        for i in range(len(source)):
+            count += (source[i] & np.uint8(0xC0)) != np.uint8(0x80)
+        out[d] = count

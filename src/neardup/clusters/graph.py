@@ -1,0 +1,52 @@
+"""Clusters of documents, from the pairs that passed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Numbers, Pairs
+
+
+def components(n: int, left: Numbers, right: Numbers) -> Numbers:
+    """A label for each of n documents: equal where pairs connect them, however long the chain."""
+    labels: Numbers = kernels.graph.components(n, left, right)
+    return labels
+
+
+def neighbours(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The graph by node: starts, neighbours, and the number of the edge to each."""
+    ends = np.concatenate([left, right])
+    order = np.argsort(ends, kind="stable")
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
+    return starts, np.concatenate([right, left])[order], order % max(len(left), 1)
+
+
+def leaders(n: int, left: Numbers, right: Numbers, order: Numbers) -> Numbers:
+    """The leader of each document: every member has a verified pair with its leader, so nothing drifts.
+
+    In the given order (best first), a document that is still free leads and takes its free neighbours.
+    """
+    starts, others, _ = neighbours(n, left, right)
+    found: Numbers = kernels.graph.leaders(order, starts, others)
+    return found
+
+
+def weakest_links(pairs: Pairs, labels: Numbers) -> dict[int, float]:
+    """For each label the least similarity on a maximum spanning tree: above it the cluster would fall apart."""
+    similarity = pairs.similarity
+    order = np.lexsort((pairs.right, pairs.left, -similarity))
+    joins = kernels.graph.spanning_links(len(labels), pairs.left[order], pairs.right[order])
+    links = order[joins]
+    weakest: dict[int, float] = {}
+    for label, value in zip(labels[pairs.left[links]].tolist(), similarity[links].tolist(), strict=True):
+        weakest[label] = value  # strongest first: the last one is the weakest
+    return weakest
+
+
+def bridges(n: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+    """Which pairs hold their cluster together alone."""
+    found: NDArray[np.bool_] = kernels.graph.bridges(*neighbours(n, left, right))
+    return found

@@ -1,0 +1,91 @@
+"""Keep policies: the order in which the documents of a cluster are worth keeping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import numpy as np
+
+from neardup.columns import Numbers
+from neardup.errors import ParameterError
+from neardup.plan import Keep
+
+BARE = ("longest", "shortest", "first", "last", "none")
+WITH_COLUMN = ("newest", "oldest", "highest", "lowest", "priority")
+
+
+def parse_keep(text: str, count: int = 1) -> Keep:
+    """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' stands for."""
+    policy, _, rest = text.partition(":")
+    column, _, order = rest.partition("=")
+    wants_column = policy in WITH_COLUMN
+    if policy not in BARE + WITH_COLUMN or wants_column != bool(column) or (policy == "priority") != bool(order):
+        known = ", ".join([*BARE, *(f"{name}:COLUMN" for name in WITH_COLUMN[:-1]), "priority:COLUMN=A,B,…"])
+        raise ParameterError("keep", "dedup", f"one of {known}", text)
+    if count < 1:
+        raise ParameterError("keep_count", "dedup", "a whole number of at least 1", count)
+    return Keep(policy, column or None, tuple(part.strip() for part in order.split(",") if part.strip()), count)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a policy may look at: some documents, by number, and the place of each in the order of ids."""
+
+    numbers: Numbers
+    id_places: Numbers
+    lengths: Numbers
+    values: list[Any] | None
+
+
+def worth(keep: Keep, documents: Candidates) -> tuple[Numbers, int]:
+    """The place of each document, best first, ties broken by id; and how many values could not be read."""
+    unreadable = 0
+    if keep.policy in ("first", "last"):
+        key = documents.numbers if keep.policy == "first" else -documents.numbers
+    elif keep.policy in ("longest", "none"):
+        key = -documents.lengths
+    elif keep.policy == "shortest":
+        key = documents.lengths
+    else:
+        key, unreadable = _by_column(keep, documents.values or [])
+    places = np.empty(len(documents.numbers), np.int64)
+    places[np.lexsort((documents.id_places, key))] = np.arange(len(places))
+    return places, unreadable
+
+
+def _by_column(keep: Keep, values: list[Any]) -> tuple[Any, int]:
+    """Sort keys, best first; a value that is missing or cannot be read comes last."""
+    if keep.policy == "priority":
+        places = {value: place for place, value in enumerate(keep.order)}
+        return np.array([places.get(str(value), len(places)) for value in values], np.int64), 0
+    read = _moment if keep.policy in ("newest", "oldest") else _number
+    numbers = np.array([read(value) for value in values], np.float64)
+    sign = -1 if keep.policy in ("newest", "highest") else 1
+    given = np.array([value is not None for value in values], np.bool_)
+    return np.where(np.isnan(numbers), np.inf, sign * numbers), int((np.isnan(numbers) & given).sum())
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _moment(value: Any) -> float:
+    """Seconds since 1970 of a date in any common form: ISO 8601, mail, Unix time, or a date object."""
+    if isinstance(value, str):
+        for read in (datetime.fromisoformat, parsedate_to_datetime):
+            try:
+                value = read(value.strip())
+                break
+            except (ValueError, TypeError, IndexError):
+                continue
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+    if hasattr(value, "toordinal"):
+        return float((value.toordinal() - 719163) * 86400)
+    return _number(value)

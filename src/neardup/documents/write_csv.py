@@ -1,0 +1,108 @@
+"""csv and tsv out: records as they came, or cells made of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+
+from neardup.documents.delimited import DELIMITERS
+from neardup.documents.source import Batch
+from neardup.documents.write_jsonl import content, joined, output_stream
+from neardup.documents.writers import cast, fitted, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CsvWriter", "escaped"]
+
+# What a spreadsheet takes for a formula, and the numbers that merely begin like one.
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+class CsvWriter:
+    """Rows to one csv or tsv file."""
+
+    def __init__(
+        self,
+        path: Path,
+        format: str,
+        columns: Sequence[str],
+        extra: pa.Schema | None,
+        compression: str | None,
+        escape: bool,
+    ) -> None:
+        self._format, self._escape = format, escape
+        self._columns = list(columns)
+        self._added = [] if extra is None else list(extra.names)
+        self._own = [name for name in columns if name not in self._added]
+        self._file = output_stream(path, compression)
+        header = [pa.array([name]) for name in [*self._own, *self._added]]
+        if header:
+            self._file.write(self._lines(header))
+
+    def write(
+        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
+    ) -> None:
+        """Append rows: a record that came in this format keeps its bytes, with the added cells at its end."""
+        if rows is not None and not len(rows):
+            return
+        added = [self._cells(extra.column(name)) for name in self._added] if extra is not None else []
+        if batch.raw is not None and batch.format == self._format and self._own == self._columns:
+            self._file.write(self._appended(taken(batch.raw, rows), added))
+            return
+        schema = pa.schema([(name, pa.string()) for name in self._own])
+        own = fitted(taken(batch.columns, rows), None, schema)
+        converted = batch.format != self._format
+        cells = [self._cells(column) if converted else column for column in own.columns]
+        self._file.write(self._lines([*cells, *added]))
+
+    def _cells(self, values: Any) -> Any:
+        texts = cast(values, pa.string())
+        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+        return escaped(texts) if self._escape and is_text else texts
+
+    def _lines(self, cells: list[Any]) -> pa.Buffer:
+        # A blank line would be no record: the only cell of a row is always quoted.
+        sink = pa.BufferOutputStream()
+        style: Any = "needed" if len(cells) > 1 else "all_valid"
+        options = pcsv.WriteOptions(
+            include_header=False, delimiter=DELIMITERS[self._format], quoting_style=style
+        )
+        table = pa.table(cells, names=[str(place) for place in range(len(cells))])
+        pcsv.write_csv(table, sink, options)
+        return sink.getvalue()
+
+    def _appended(self, records: Any, added: list[Any]) -> pa.Buffer:
+        if not added:
+            return joined(records)
+        delimiter = DELIMITERS[self._format]
+        rows = pc.ascii_rtrim(records.view(pa.large_string()), "\r")
+        quoted = [quote(cell, delimiter).cast(pa.large_string()) for cell in added]
+        lines = pc.binary_join_element_wise(rows, *quoted, delimiter, null_handling="replace")
+        return content(pc.binary_join_element_wise(lines, "\n", "").view(pa.large_binary()))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+def quote(cells: Any, delimiter: str) -> Any:
+    """The cells with quotes where they need them."""
+    needed = pc.match_substring_regex(cells, f'["\r\n{delimiter}]')
+    inside = pc.replace_substring(cells, '"', '""')
+    return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), cells)
+
+
+def escaped(texts: Any) -> Any:
+    """The cells with an apostrophe before those that a spreadsheet would run as a formula."""
+    formula = pc.and_(
+        pc.match_substring_regex(texts, _FORMULA), pc.invert(pc.match_substring_regex(texts, _NUMBER))
+    )
+    return pc.if_else(formula, pc.binary_join_element_wise("'", texts, ""), texts)

@@ -1,0 +1,157 @@
+"""JSON lines out: records as they came, or objects made of columns."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.documents.source import Batch
+from neardup.documents.writers import fitted, full_schema, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["JsonlWriter", "json_text"]
+
+
+class JsonlWriter:
+    """Rows to one JSON lines file."""
+
+    def __init__(
+        self,
+        path: Path,
+        columns: pa.Schema | Sequence[str],
+        extra: pa.Schema | None,
+        compression: str | None,
+    ) -> None:
+        self._columns, self._extra = columns, extra
+        self._file = output_stream(path, compression)
+
+    def write(
+        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
+    ) -> None:
+        """Append rows: a record that came as JSON keeps its bytes, with the added members at its end."""
+        if rows is not None and not len(rows):
+            return
+        if batch.raw is not None and batch.format == "jsonl":
+            records = taken(batch.raw, rows)
+            self._file.write(joined(records if extra is None else spliced(records, extra)))
+            return
+        table = taken(batch.columns, rows)
+        table = fitted(table, extra, full_schema(self._schema(table.schema), self._extra))
+        lines = [json_text(without_nan(row)) for row in table.to_pylist()]
+        self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+
+    def _schema(self, found: pa.Schema) -> pa.Schema:
+        if isinstance(self._columns, pa.Schema):
+            return self._columns
+        known = {field.name: field for field in found}
+        return pa.schema([known.get(name, pa.field(name, pa.null())) for name in self._columns])
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+def output_stream(path: Path, compression: str | None) -> pa.NativeFile:
+    """A stream to the file, compressed on the way."""
+    stream: pa.NativeFile = pa.OSFile(str(path), "wb")
+    codec: Any = compression
+    return stream if codec is None else pa.CompressedOutputStream(stream, codec)
+
+
+def joined(records: Any) -> pa.Buffer:
+    """The records as lines: one buffer, made without a Python object per record."""
+    ends = pa.scalar(b"\n", pa.large_binary())
+    empty = pa.scalar(b"", pa.large_binary())
+    lines = pc.binary_join_element_wise(records.cast(pa.large_binary()), empty, ends)
+    return content(lines)
+
+
+def content(array: Any) -> pa.Buffer:
+    """The bytes of all values of a large_binary array, one after the other."""
+    _, offsets, data = array.buffers()
+    first, last = np.frombuffer(offsets, dtype=np.int64)[[array.offset, array.offset + len(array)]]
+    inside: pa.Buffer = data.slice(int(first), int(last - first))
+    return inside
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON: dates in ISO form, decimals as text, bytes in base64."""
+    return json.dumps(value, ensure_ascii=False, default=_other)
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def without_nan(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with null for the numbers that JSON does not have."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
+def spliced(records: Any, extra: pa.RecordBatch) -> Any:
+    """The objects with the added members before their closing brace; members of the same names give way."""
+    texts = records.view(pa.large_string())
+    members = pc.binary_join_element_wise(*map(_members, extra.schema.names, extra.columns), ", ")
+    body = pc.ascii_rtrim_whitespace(texts)
+    head = pc.ascii_rtrim_whitespace(
+        pc.binary_slice(body.view(pa.large_binary()), 0, -1).view(pa.large_string())
+    )
+    comma = pc.if_else(pc.ends_with(head, "{"), "", ", ")
+    done = pc.binary_join_element_wise(head, comma, members.cast(pa.large_string()), "}", "")
+    return _replaced(texts, done, extra)
+
+
+def _members(name: str, values: Any) -> Any:
+    key = json.dumps(name, ensure_ascii=False) + ": "
+    return pc.binary_join_element_wise(key, _literals(values).cast(pa.large_string()), "")
+
+
+def _literals(values: Any) -> Any:
+    """Each value as JSON text."""
+    simple = pa.types.is_integer(values.type) or pa.types.is_boolean(values.type)
+    if simple:
+        return pc.fill_null(values.cast(pa.string()), "null")
+    rows = (without_nan({"": value})[""] for value in values.to_pylist())
+    return pa.array([json_text(value) for value in rows], pa.large_string())
+
+
+def _replaced(texts: Any, done: Any, extra: pa.RecordBatch) -> Any:
+    """The spliced records, those that had one of the members before written anew."""
+    suspect = np.zeros(len(texts), dtype=np.bool_)
+    for name in extra.schema.names:
+        key = json.dumps(name, ensure_ascii=False)
+        found = pc.match_substring(texts.view(pa.large_binary()), key)
+        suspect |= found.to_numpy(zero_copy_only=False)
+    places = [int(place) for place in np.flatnonzero(suspect)]
+    anew = {place: _rewritten(texts[place].as_buffer().to_pybytes(), extra, place) for place in places}
+    anew = {place: record for place, record in anew.items() if record is not None}
+    if not anew:
+        return done
+    records = [anew.get(place, record.as_buffer().to_pybytes()) for place, record in enumerate(done)]
+    return pa.array(records, pa.large_binary())
+
+
+def _rewritten(record: bytes, extra: pa.RecordBatch, place: int) -> bytes | None:
+    """The record with its members replaced, or None when it has none of them after all."""
+    row = json.loads(record.decode("utf-8", "replace"), strict=False)
+    added = without_nan({name: extra.column(name)[place].as_py() for name in extra.schema.names})
+    if not row.keys() & added.keys():
+        return None
+    return json_text({name: value for name, value in row.items() if name not in added} | added).encode(
+        "utf-8", "replace"
+    )

@@ -1,0 +1,201 @@
+"""Documents out: parquet, jsonl, csv or tsv, record by record as they came in where the format is the same.
+
+Which rows are written, and what is added to them, is for the caller to say: `write(batch, rows, extra)`.
+A jsonl or csv record that is only copied keeps its bytes (`Layout.verbatim`); everything else goes through
+Arrow columns in the schema that all sources fit into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents.source import Batch, Source
+from neardup.documents.values import common_type
+from neardup.errors import OutputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Layout", "Writer", "open_writer", "output_format", "output_layout", "unified_schema"]
+
+FORMATS = ("parquet", "jsonl", "csv", "tsv")
+_SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
+_CODEC = {"gz": "gzip", "zst": "zstd"}
+
+
+class Writer(Protocol):
+    """One output file."""
+
+    def write(
+        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
+    ) -> None:
+        """Append rows of a batch (None: all), with `extra` columns that are aligned with the rows."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How documents are written, and what their sources must be asked for."""
+
+    format: str
+    extension: str  # without the dot
+    compression: str | None
+    schema: pa.Schema
+    verbatim: bool
+
+    @property
+    def columns(self) -> list[str] | None:
+        """What to `read`: nothing but the records themselves when they are copied."""
+        return [] if self.verbatim else None
+
+    def open(self, path: Path, extra: pa.Schema | None = None) -> Writer:
+        """A writer of documents in this layout."""
+        return open_writer(
+            path,
+            self.format,
+            columns=self.schema.names,
+            extra=extra,
+            compression=self.compression,
+            schema=self.schema,
+        )
+
+
+def output_format(sources: Sequence[Source], wanted: str | None) -> tuple[str, str, str | None]:
+    """Format, file extension and compression: those of the sources where they agree, or as wanted."""
+    if wanted is not None:
+        return _wanted_format(sources, wanted)
+    formats = {source.format for source in sources}
+    if formats == {"memory"}:
+        return "parquet", "parquet", "zstd"
+    format = formats.pop() if len(formats) == 1 else "jsonl"
+    if format not in FORMATS:
+        return "jsonl", "jsonl", None
+    return _with_codec(format, _codec(sources, format))
+
+
+def _wanted_format(sources: Sequence[Source], wanted: str) -> tuple[str, str, str | None]:
+    format, _, suffix = wanted.lower().lstrip(".").partition(".")
+    if format not in FORMATS or (suffix and (suffix not in _CODEC or format == "parquet")):
+        known = ", ".join(FORMATS)
+        raise OutputError(f"{wanted!r} is not an output format: known are {known}, and jsonl.gz or jsonl.zst")
+    return _with_codec(format, _CODEC[suffix] if suffix else _codec(sources, format))
+
+
+def _codec(sources: Sequence[Source], format: str) -> str | None:
+    """The compression that all sources of the format share; parquet has one in any case."""
+    codecs = {source.compression for source in sources if source.format == format}
+    codec = codecs.pop() if len(codecs) == 1 else None
+    return codec or "zstd" if format == "parquet" else codec
+
+
+def _with_codec(format: str, codec: str | None) -> tuple[str, str, str | None]:
+    suffix = "" if format == "parquet" or codec is None else _SUFFIX[codec]
+    return format, format + suffix, codec
+
+
+def unified_schema(sources: Sequence[Source]) -> pa.Schema:
+    """All columns of all sources in order of appearance, each in a type that holds all of them."""
+    schemas = [source.schema() for source in sources]
+    if schemas and all(schema.equals(schemas[0]) for schema in schemas):
+        return schemas[0]
+    types: dict[str, pa.DataType] = {}
+    for schema in schemas:
+        for field in schema:
+            types[field.name] = common_type(types.get(field.name, pa.null()), field.type)
+    return pa.schema(list(types.items()))
+
+
+def output_layout(sources: Sequence[Source], wanted: str | None = None) -> Layout:
+    """The layout of an output for these sources; jsonl that is converted is scanned for its columns."""
+    format, extension, compression = output_format(sources, wanted)
+    same = all(source.format == format for source in sources)
+    if same and format == "jsonl":
+        return Layout(format, extension, compression, pa.schema([]), True)
+    schema = unified_schema(sources)
+    verbatim = same and format in ("csv", "tsv") and all(s.names() == sources[0].names() for s in sources)
+    return Layout(format, extension, compression, schema, verbatim)
+
+
+def open_writer(
+    path: Path,
+    format: str,
+    *,
+    columns: Sequence[str],
+    extra: pa.Schema | None = None,
+    compression: str | None = None,
+    schema: pa.Schema | None = None,
+    escape_formulas: bool = True,
+) -> Writer:
+    """A writer of the format; `schema` gives the types of the columns, otherwise the first batch does.
+
+    `escape_formulas` concerns csv and tsv: a text cell that a spreadsheet would run as a formula gets a
+    leading apostrophe when neardup makes the cell. Records copied verbatim stay as they are.
+    """
+    if format == "parquet":
+        from neardup.documents.write_parquet import ParquetWriter
+
+        return ParquetWriter(path, schema or columns, extra, compression)
+    if format == "jsonl":
+        from neardup.documents.write_jsonl import JsonlWriter
+
+        return JsonlWriter(path, schema or columns, extra, compression)
+    if format in ("csv", "tsv"):
+        from neardup.documents.write_csv import CsvWriter
+
+        return CsvWriter(path, format, columns, extra, compression, escape_formulas)
+    raise OutputError(f"{format!r} is not an output format: known are {', '.join(FORMATS)}")
+
+
+def taken(array: Any, rows: NDArray[np.int64] | None) -> Any:
+    """The rows of an array or batch, without a copy where all are wanted."""
+    return array if rows is None or len(rows) == len(array) else array.take(pa.array(rows))
+
+
+def full_schema(columns: pa.Schema, extra: pa.Schema | None) -> pa.Schema:
+    """The columns and then the added ones, which replace columns of the same name."""
+    if extra is None:
+        return columns
+    kept = [field for field in columns if field.name not in extra.names]
+    metadata: Any = columns.metadata
+    return pa.schema([*kept, *extra], metadata=metadata)
+
+
+def fitted(table: pa.RecordBatch, extra: pa.RecordBatch | None, schema: pa.Schema) -> pa.RecordBatch:
+    """The rows in the schema of the file: missing columns are null, other types are cast."""
+    arrays = []
+    for place, field in enumerate(schema):
+        if extra is not None and field.name in extra.schema.names:
+            found: pa.Array[Any] | None = extra.column(field.name)
+        else:
+            found = _column(table, place, field.name)
+        arrays.append(pa.nulls(table.num_rows, field.type) if found is None else cast(found, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(table: pa.RecordBatch, place: int, name: str) -> pa.Array[Any] | None:
+    if place < table.num_columns and table.schema.names[place] == name:
+        return table.column(place)  # by position first: two columns may have one name
+    places = table.schema.get_all_field_indices(name)
+    return table.column(places[0]) if places else None
+
+
+def cast(array: pa.Array[Any], wanted: pa.DataType) -> pa.Array[Any]:
+    """The array in another type; text, as it is printed, where Arrow knows no cast."""
+    if array.type == wanted:
+        return array
+    try:
+        done: pa.Array[Any] = array.cast(wanted)
+        return done
+    except pa.ArrowException:
+        from neardup.documents.write_jsonl import json_text
+
+        texts = [None if value is None else json_text(value) for value in array.to_pylist()]
+        return pa.array(texts, pa.string()).cast(wanted)

@@ -1,0 +1,170 @@
+"""Candidates from keys, and their verification on features made again for the documents concerned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neardup import kernels
+from neardup.candidates.buckets import UNLIMITED, BucketCounts, bucket_pairs, count_all, find_buckets, split
+from neardup.candidates.copies import collapse
+from neardup.columns import Features, Numbers, Pairs
+from neardup.engines.progress import Progress
+from neardup.engines.reading import CHUNK, Corpus
+from neardup.engines.workers import ordered_map
+from neardup.plan import Plan
+from neardup.verify.jaccard import make_distinct
+
+BLOCK_PAIRS = 1 << 22  # pairs that are verified together
+TILE_BYTES = 96 << 20  # features held for one side of a comparison
+
+
+@dataclass
+class Matches:
+    """What the matching found: contents, evidence, and how it was come by."""
+
+    content: Numbers  # for each document the one that stands for its content
+    pairs: Pairs  # verified, between contents, at least `floor` similar
+    floor: float
+    counts: BucketCounts = field(default_factory=BucketCounts)
+    candidates: int = 0
+
+
+def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
+    """All verified pairs of contents that are at least as similar as the plan's evidence reaches down."""
+    with progress.stage("copies"):
+        content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
+    floor = min(plan.threshold, plan.candidates.reach(plan.recall))
+    matches = Matches(content, Pairs.concatenate([]), floor)
+    found = []
+    for left, right in _candidates(plan, corpus, matches, progress):
+        matches.candidates += len(left)
+        with progress.stage("verify", len(left)):
+            measured = measure(plan, corpus, left, right, progress, threads)
+        found.append(measured.take(plan.check.passes(measured, floor)))
+    matches.pairs = Pairs.concatenate(found)
+    return matches
+
+
+def _candidates(
+    plan: Plan, corpus: Corpus, matches: Matches, progress: Progress
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """Blocks of candidate pairs, none twice."""
+    owners = np.flatnonzero(corpus.present & (matches.content == np.arange(len(corpus))))
+    if plan.pairs == "all":
+        yield from _all_candidates(plan, corpus, owners, matches, progress)
+        return
+    codes = np.zeros(0, np.int64)
+    with progress.stage("candidates", plan.candidates.tables):
+        for table in range(plan.candidates.tables):
+            buckets = find_buckets(corpus.keys[table][owners], owners)
+            left, right = bucket_pairs(buckets, corpus.ranks, plan.bucket, plan.pivots, matches.counts)
+            codes = np.union1d(codes, left * len(corpus) + right)
+            progress.advance(1)
+    for start in range(0, len(codes), BLOCK_PAIRS):
+        block = codes[start : start + BLOCK_PAIRS]
+        yield block // len(corpus), block % len(corpus)
+
+
+def _all_candidates(
+    plan: Plan, corpus: Corpus, owners: Numbers, matches: Matches, progress: Progress
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """Every pair of every bucket, table by table: a pair that met in an earlier table is left out here.
+
+    Nothing but one block is held, so that a quadratic answer does not need quadratic memory.
+    """
+    tables = plan.candidates.tables
+    with progress.stage("count candidates", tables):
+        total = sum(count_all(find_buckets(corpus.keys[t][owners], owners)) for t in range(tables))
+    if total > 10 * len(corpus):
+        progress.note(f"pairs=all compares up to {total:,} candidates of {len(corpus):,} documents")
+    waiting: list[tuple[Numbers, Numbers]] = []
+    for table in range(tables):
+        for part in split(find_buckets(corpus.keys[table][owners], owners), BLOCK_PAIRS):
+            left, right = bucket_pairs(part, corpus.ranks, UNLIMITED, 0, matches.counts)
+            fresh = np.ones(len(left), np.bool_)
+            for earlier in range(table):
+                keys = corpus.keys[earlier]
+                fresh &= keys[left] != keys[right]
+            waiting.append((left[fresh], right[fresh]))
+            if sum(len(pair[0]) for pair in waiting) >= BLOCK_PAIRS:
+                yield _joined(waiting)
+                waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(parts: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def measure(
+    plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, progress: Progress, threads: int
+) -> Pairs:
+    """The evidence of each pair, exact or estimated as the plan says."""
+    if plan.check.level == "signatures":
+        return plan.check.measure(corpus.signatures, left, right)
+    if plan.check.level == "none" or len(left) == 0:
+        return plan.check.measure(None, left, right)
+    tile, place = _tiles(corpus, left, right)
+    order = np.lexsort((tile[right], tile[left]))
+    left, right = left[order], right[order]
+    code = tile[left] * (int(tile.max()) + 1) + tile[right]
+    starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
+    parts = []
+    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], place, threads)
+        parts.append(part)
+        progress.advance(len(part))
+    return Pairs.concatenate(parts)
+
+
+def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+    """For each document its tile, and its place in the order of tiles.
+
+    Documents that are compared with each other stand together, so that nearly all pairs lie inside one tile
+    and each document's features are made once; a tile holds a bounded number of features.
+    """
+    concerned = np.unique(np.concatenate([left, right]))
+    number = np.full(len(corpus), -1, np.int64)
+    number[concerned] = np.arange(len(concerned))
+    labels = kernels.graph.components(len(concerned), number[left], number[right])
+    order = np.argsort(labels, kind="stable")
+    size = np.cumsum(corpus.features[concerned[order]] * 8)
+    tile = np.zeros(len(corpus), np.int64)
+    tile[concerned[order]] = size // TILE_BYTES
+    place = np.full(len(corpus), -1, np.int64)
+    place[concerned[order]] = np.arange(len(concerned))
+    return tile, place
+
+
+def _measure_tile(
+    plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, place: Numbers, threads: int
+) -> Pairs:
+    numbers = np.unique(np.concatenate([left, right]))
+    features = features_of(plan, corpus, numbers, threads)
+    local_left, local_right = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
+    step = max(1 << 12, -(-len(left) // (4 * threads)))
+    portions = [slice(start, start + step) for start in range(0, len(left), step)]
+    measured = ordered_map(
+        lambda part: plan.check.measure(features, local_left[part], local_right[part]), portions, threads
+    )
+    joined = Pairs.concatenate(list(measured))
+    return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
+
+
+def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
+    """The distinct features of some documents, made again from their texts."""
+    sizes = corpus.spool.offsets[numbers + 1] - corpus.spool.offsets[numbers]
+    chunk = np.cumsum(sizes) // CHUNK
+    portions = np.split(numbers, np.flatnonzero(np.diff(chunk)) + 1)
+
+    def work(some: Numbers) -> Features:
+        return make_distinct(plan.view.look(plan.text(corpus.spool.read(some))))
+
+    parts = list(ordered_map(work, portions, threads))
+    offsets = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(np.concatenate([part.sizes for part in parts]), out=offsets[1:])
+    return Features(offsets, np.concatenate([part.hashes for part in parts]), distinct=True)

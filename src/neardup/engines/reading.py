@@ -1,0 +1,245 @@
+"""The first pass: every document read once, signed, and put aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Hashes, Numbers, Signatures, Texts
+from neardup.documents import Batch, Problems, Source, choose_columns, document_ids, document_texts, joined_ids
+from neardup.engines.progress import Progress
+from neardup.engines.spool import Spool
+from neardup.engines.workers import ordered_map
+from neardup.errors import InputError
+from neardup.plan import Plan
+
+CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features and slots stay in cache
+CHUNK_ROWS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the input mean what."""
+
+    text: str | None = None
+    id: str | None = None
+    html: bool | None = None  # None: a column called html is
+    duplicate_ids: str = "error"
+
+
+@dataclass(frozen=True)
+class Signed:
+    """What is remembered of a chunk of documents."""
+
+    keys: Hashes  # tables × documents
+    present: NDArray[np.bool_]  # has features
+    digests: Hashes
+    lengths: Numbers  # characters
+    tokens: Numbers
+    features: Numbers
+    slots: NDArray[np.uint32] | None
+
+
+@dataclass
+class Corpus:
+    """The documents of a run, by number, without their texts."""
+
+    sources: Sequence[Source]
+    columns: Columns
+    spool: Spool
+    ids: pa.Array
+    ranks: Hashes  # an order of the documents that depends on their ids alone
+    keys: Hashes
+    present: NDArray[np.bool_]
+    digests: Hashes
+    lengths: Numbers
+    tokens: Numbers
+    features: Numbers
+    signatures: Signatures | None
+    values: pa.Array | None  # the column that the keep policy asks for
+    problems: Problems = field(default_factory=Problems)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def sign(plan: Plan, texts: Texts) -> Signed:
+    """Everything that is computed from a text alone."""
+    tokens = plan.text(texts)
+    features = plan.view.look(tokens)
+    assert plan.view.signature is not None
+    signatures = plan.view.signature(features)
+    digests = np.empty((len(texts), 2), np.uint64)
+    kernels.digest.digest(texts.data, texts.offsets, 0, digests)
+    lengths = np.empty(len(texts), np.int64)
+    kernels.digest.count_characters(texts.data, texts.offsets, lengths)
+    keep_slots = plan.check.level == "signatures"
+    return Signed(
+        plan.candidates.keys(signatures),
+        signatures.present,
+        digests,
+        lengths,
+        np.diff(tokens.offsets),
+        features.sizes,
+        signatures.slots if keep_slots else None,
+    )
+
+
+def cut(texts: Texts) -> Iterator[Texts]:
+    """The texts in chunks of about a megabyte; a larger document is a chunk of its own."""
+    start = 0
+    while start < len(texts):
+        limit = texts.offsets[start] + CHUNK
+        stop = int(np.searchsorted(texts.offsets, limit, "right")) - 1
+        stop = min(max(stop, start + 1), start + CHUNK_ROWS, len(texts))
+        yield texts.slice(start, stop)
+        start = stop
+
+
+class Reader:
+    """Draws batches from the sources, keeps ids and texts, and hands out chunks to sign."""
+
+    def __init__(self, plan: Plan, columns: Columns, spool: Spool, problems: Problems) -> None:
+        self.plan, self.columns, self.spool, self.problems = plan, columns, spool, problems
+        self.ids: list[pa.Array] = []
+        self.values: list[pa.Array] = []
+
+    def chunks(self, sources: Sequence[Source]) -> Iterator[Texts]:
+        """All texts, chunk by chunk."""
+        for source in sources:
+            names = source.names()
+            text, identity = choose_columns(
+                names, text=self.columns.text, id=self.columns.id, source=source.name
+            )
+            html = self.columns.html if self.columns.html is not None else text.lower() == "html"
+            wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
+            for batch in source.read(list(dict.fromkeys(wanted)), self.problems):
+                yield from self._take(batch, text, identity, html)
+
+    def _extra(self, names: Sequence[str], source: str) -> list[str]:
+        column = self.plan.keep.column
+        if column is not None and names and column not in names:
+            known = ", ".join(names)
+            raise InputError(f"{source} has no column {column!r}, which --keep asks for; its columns are {known}")
+        return [] if column is None else [column]
+
+    def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
+        texts = Texts.from_arrow(document_texts(batch, text, self.problems, html=html))
+        self.ids.append(document_ids(batch, identity))
+        if self.plan.keep.column is not None:
+            self.values.append(batch.columns.column(self.plan.keep.column))
+        self.spool.append(texts)
+        yield from cut(texts)
+
+
+def read_corpus(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns,
+    spool: Spool,
+    problems: Problems,
+    progress: Progress,
+    threads: int,
+) -> Corpus:
+    """The corpus after its one pass over the input."""
+    reader = Reader(plan, columns, spool, problems)
+    parts: list[Signed] = []
+    known = [source.rows for source in sources]
+    total = None if None in known else sum(count or 0 for count in known)
+    with progress.stage("read and sign", total):
+        for part in ordered_map(lambda texts: sign(plan, texts), reader.chunks(sources), threads):
+            parts.append(part)
+            progress.advance(len(part.lengths))
+    if not parts:
+        names = ", ".join(source.name for source in sources[:3])
+        hint = f" ({problems.first[0]})" if problems.first else ""
+        raise InputError(f"There are no documents in {names}{hint}.")
+    ids = joined_ids(reader.ids)
+    with progress.stage("check ids"):
+        ids, ranks = rank_ids(ids, columns.duplicate_ids)
+    return Corpus(
+        sources, columns, spool, ids, ranks,
+        *_join(parts),
+        values=_joined_values(reader.values) if reader.values else None,
+        problems=problems,
+    )  # fmt: skip
+
+
+def _join(parts: list[Signed]) -> tuple[Any, ...]:
+    """The columns of all chunks, in the order of Corpus."""
+    present = np.concatenate([part.present for part in parts])
+    slots = None
+    if parts[0].slots is not None:
+        slots = Signatures(np.concatenate([part.slots for part in parts if part.slots is not None]), present)
+    return (
+        np.concatenate([part.keys for part in parts], axis=1),
+        present,
+        np.concatenate([part.digests for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        np.concatenate([part.tokens for part in parts]),
+        np.concatenate([part.features for part in parts]),
+        slots,
+    )
+
+
+def _joined_values(parts: list[pa.Array]) -> pa.Array:
+    if len({part.type for part in parts}) > 1:
+        parts = [part.cast(pa.string()) for part in parts]
+    return pa.concat_arrays(parts)
+
+
+def rank_ids(ids: pa.Array, policy: str) -> tuple[pa.Array, Hashes]:
+    """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes."""
+    ranks = _hash_ids(ids)
+    order = np.argsort(ranks)
+    same = np.flatnonzero(ranks[order[1:]] == ranks[order[:-1]])
+    if len(same) == 0:
+        return ids, ranks
+    repeated = _repeated(ids, order, same)
+    if repeated and policy == "error":
+        shown = ", ".join(repr(value) for value in list(repeated)[:3])
+        raise InputError(
+            f"{len(repeated)} ids stand for more than one document, {shown} among them: "
+            "choose another --id-column, or have them renamed with --duplicate-ids rename"
+        )
+    if repeated:
+        ids = _renamed(ids, repeated)
+        return rank_ids(ids, "error")
+    return ids, ranks
+
+
+def _hash_ids(ids: pa.Array) -> Hashes:
+    """The same hash for an id whether it stands among integers or strings."""
+    texts = Texts.from_arrow(ids.cast(pa.large_string()))
+    digests = np.empty((len(ids), 2), np.uint64)
+    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
+    return np.ascontiguousarray(digests[:, 0])
+
+
+def _repeated(ids: pa.Array, order: Numbers, same: Numbers) -> dict[Any, list[int]]:
+    """Ids that occur more than once, with the documents that have them."""
+    found: dict[Any, list[int]] = {}
+    for place in np.unique(np.concatenate([same, same + 1])):
+        found.setdefault(ids[int(order[place])].as_py(), []).append(int(order[place]))
+    return {value: sorted(numbers) for value, numbers in found.items() if len(numbers) > 1}
+
+
+def _renamed(ids: pa.Array, repeated: dict[Any, list[int]]) -> pa.Array:
+    """Ids as strings, where the second and later holders of an id have '#2', '#3' … appended."""
+    values = ids.cast(pa.string()).to_pylist()
+    taken = set(values)
+    for value, numbers in repeated.items():
+        count = 1
+        for number in numbers[1:]:
+            count += 1
+            while f"{value}#{count}" in taken:
+                count += 1
+            values[number] = f"{value}#{count}"
+            taken.add(values[number])
+    return pa.array(values, pa.string())
