@@ -56,7 +56,7 @@ def default_tokens(path: Path) -> Iterator[np.ndarray]:
 
 
 def shingle_set(tokens: np.ndarray) -> np.ndarray:
-    """The sorted distinct hashes of five consecutive tokens; a shorter document has one, an empty one none."""
+    """The sorted distinct hashes of five consecutive tokens; a shorter document has one, an empty none."""
     width = min(NGRAM, len(tokens))
     if not width:
         return np.zeros(0, dtype=np.uint64)
