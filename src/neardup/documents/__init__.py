@@ -1,0 +1,44 @@
+"""Documents in and out: readers that stream and survive bad records, writers that keep what they copy.
+
+    sources = open_inputs(["corpus/"])
+    text, id = choose_columns(sources[0].names(), text=None, id=None, source=sources[0].name)
+    for batch in sources[0].read([text, id], problems := Problems()):
+        texts, ids = document_texts(batch, text, problems), document_ids(batch, id)
+
+Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables in memory.
+"""
+
+from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids
+from neardup.documents.inputs import Inputs, open_inputs
+from neardup.documents.output import OutputFolder
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source
+from neardup.documents.writers import (
+    Layout,
+    Writer,
+    open_writer,
+    output_format,
+    output_layout,
+    unified_schema,
+)
+
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "Batch",
+    "Inputs",
+    "Layout",
+    "OutputFolder",
+    "Problem",
+    "Problems",
+    "Source",
+    "Writer",
+    "choose_columns",
+    "document_ids",
+    "document_texts",
+    "joined_ids",
+    "open_inputs",
+    "open_writer",
+    "output_format",
+    "output_layout",
+    "unified_schema",
+]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neardup.documents.discover import FORMATS, Found, files_below, format_of, is_maildir, known_suffixes
+from neardup.documents.blocks import one_line
+from neardup.documents.discover import FORMATS, Found, expanded, sniffed
 from neardup.documents.source import Source
 from neardup.errors import InputError, ParameterError
 
@@ -27,19 +26,125 @@ class Inputs(list[Source]):
 def open_inputs(inputs: Sequence[Any], *, format: str | None = None) -> Inputs:
     """One source for each file or table; text files and mail are gathered into one source of each kind.
 
-    A name inside a folder is relative to the folder when that is the only input, otherwise it begins with
-    the folder as it was given. A file of no bytes is left out. `format` is one of parquet, jsonl, csv, tsv,
-    text, lines and mail; it decides for files whose suffix says nothing, and chooses inside folders.
+    An input is a path (file, folder, glob, "-" for standard input) or data in memory. A name inside a
+    folder is relative to it when the folder is the only input, otherwise it begins with the folder as given.
+    A file of no bytes is left out. `format` decides for files whose suffix says nothing, and chooses among
+    the files of a folder.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
-    if isinstance(inputs, (str, os.PathLike)) or not isinstance(inputs, Sequence):
-        inputs = [inputs]
-    elif inputs and all(isinstance(item, str) for item in inputs) and not any(map(_looks_like_path, inputs)):
-        inputs = [list(inputs)]
     if not inputs:
         raise InputError("no input was given: name a file, a folder, or - for standard input")
-    gathered = _Gathered(format, alone=len(inputs) == 1)
+    found: list[Found | Source] = []
+    notes: list[str] = []
     for item in inputs:
-        gathered.add(item)
-    return gathered.sources()
+        if isinstance(item, (str, os.PathLike)):
+            found += _files(os.fspath(item), format, len(inputs) == 1, notes)
+        else:
+            from neardup.documents.memory import memory_source
+
+            found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
+    _refuse_twice(found)
+    return Inputs(_not_empty(_opened(found), inputs, notes), notes)
+
+
+def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
+    if given == "-":
+        return [_spooled(format)]
+    files, aside = expanded(given, format, alone=alone)
+    if aside:
+        notes.append(f"{given}: {aside} file{'s'[: aside > 1]} of other kinds left aside")
+    return files
+
+
+def _spooled(format: str | None) -> Found:
+    """Standard input as a temporary file, because it is read more than once; it goes when neardup ends."""
+    import atexit
+    import shutil
+    import sys
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="neardup-stdin-", delete=False) as file:
+        atexit.register(Path(file.name).unlink, missing_ok=True)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    if not Path(file.name).stat().st_size:
+        raise InputError("standard input is empty")
+    kind, codec = sniffed(file.name)
+    return Found(file.name, "stdin", format or kind, codec)
+
+
+def _refuse_twice(found: Iterable[Found | Source]) -> None:
+    seen: set[str] = set()
+    for one in found:
+        if isinstance(one, Found):
+            path = str(Path(one.path).absolute())
+            if path in seen:
+                raise InputError(
+                    f"{one.path} is given twice: every document in it would be its own duplicate"
+                )
+            seen.add(path)
+
+
+def _opened(found: Sequence[Found | Source]) -> list[Source]:
+    """Sources in the order given; the first text file, or mail, stands for all of its kind."""
+    sources: list[Source] = []
+    done: set[str] = set()
+    for one in found:
+        if not isinstance(one, Found):
+            sources.append(one)
+        elif one.format not in ("text", "mail"):
+            sources.append(_file_source(one))
+        elif one.format not in done:
+            done.add(one.format)
+            same = [each for each in found if isinstance(each, Found) and each.format == one.format]
+            sources.append(_gathered(one.format, same))
+    return sources
+
+
+def _gathered(format: str, files: Sequence[Found]) -> Source:
+    name = files[0].name if len(files) == 1 else f"{format} files"
+    pairs = tuple((file.path, file.name) for file in files)
+    if format == "mail":
+        from neardup.documents.mail import MailSource
+
+        return MailSource(name, pairs)
+    from neardup.documents.textfiles import TextSource
+
+    return TextSource(name, pairs)
+
+
+def _file_source(found: Found) -> Source:
+    size = _size(found)
+    if found.format == "parquet":
+        from neardup.documents.parquet import ParquetSource
+
+        return ParquetSource(found.name, found.path, size)
+    if found.format == "jsonl":
+        from neardup.documents.jsonl import JsonlSource
+
+        return JsonlSource(found.name, found.path, found.compression, size)
+    if found.format == "lines":
+        from neardup.documents.textfiles import LineSource
+
+        return LineSource(found.name, found.path, found.compression, size)
+    from neardup.documents.delimited import DelimitedSource
+
+    return DelimitedSource(found.name, found.path, found.format, found.compression, size)
+
+
+def _size(found: Found) -> int:
+    try:
+        return Path(found.path).stat().st_size
+    except OSError as error:
+        raise InputError(f"{found.name} cannot be read: {one_line(error)}") from None
+
+
+def _not_empty(sources: list[Source], inputs: Sequence[Any], notes: list[str]) -> list[Source]:
+    """The sources without files of no bytes, which have no columns to choose from."""
+    full = [source for source in sources if source.size != 0 or source.format in ("text", "mail", "memory")]
+    if not full:
+        names = ", ".join(source.name for source in sources[:3])
+        raise InputError(f"{names}: the input is empty, there is no document to compare")
+    if len(full) < len(sources):
+        notes.append(f"{len(sources) - len(full)} empty files left out")
+    return full

@@ -109,9 +109,7 @@ class TextSource:
         )
 
 
-def picked(
-    arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int
-) -> pa.RecordBatch:
+def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int) -> pa.RecordBatch:
     """The columns asked for; nulls for one that is not there."""
     names = list(arrays) if columns is None else list(columns)
     if not names:

@@ -13,7 +13,7 @@ import pyarrow.csv as pcsv
 
 from neardup.documents.delimited import DELIMITERS
 from neardup.documents.source import Batch
-from neardup.documents.write_jsonl import content, joined, output_stream
+from neardup.documents.write_jsonl import content, glued, joined, output_stream
 from neardup.documents.writers import cast, fitted, taken
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ class CsvWriter:
             return joined(records)
         delimiter = DELIMITERS[self._format]
         rows = pc.ascii_rtrim(records.view(pa.large_string()), "\r")
-        quoted = [quote(cell, delimiter).cast(pa.large_string()) for cell in added]
-        lines = pc.binary_join_element_wise(rows, *quoted, delimiter, null_handling="replace")
-        return content(pc.binary_join_element_wise(lines, "\n", "").view(pa.large_binary()))
+        cells = (part for cell in added for part in (delimiter, quote(cell, delimiter)))
+        return content(glued(rows, *cells, "\n"))
 
     def close(self) -> None:
         """Finish the file."""
@@ -97,7 +96,7 @@ def quote(cells: Any, delimiter: str) -> Any:
     """The cells with quotes where they need them."""
     needed = pc.match_substring_regex(cells, f'["\r\n{delimiter}]')
     inside = pc.replace_substring(cells, '"', '""')
-    return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), cells)
+    return pc.if_else(needed, glued('"', inside, '"').cast(pa.string()), cells)
 
 
 def escaped(texts: Any) -> Any:
@@ -105,4 +104,4 @@ def escaped(texts: Any) -> Any:
     formula = pc.and_(
         pc.match_substring_regex(texts, _FORMULA), pc.invert(pc.match_substring_regex(texts, _NUMBER))
     )
-    return pc.if_else(formula, pc.binary_join_element_wise("'", texts, ""), texts)
+    return pc.if_else(formula, glued("'", texts).cast(pa.string()), texts)

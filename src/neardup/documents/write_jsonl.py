@@ -70,14 +70,18 @@ def output_stream(path: Path, compression: str | None) -> pa.NativeFile:
 
 def joined(records: Any) -> pa.Buffer:
     """The records as lines: one buffer, made without a Python object per record."""
-    ends = pa.scalar(b"\n", pa.large_binary())
-    empty = pa.scalar(b"", pa.large_binary())
-    lines = pc.binary_join_element_wise(records.cast(pa.large_binary()), empty, ends)
-    return content(lines)
+    return content(glued(records.view(pa.large_string()), "\n"))
+
+
+def glued(*parts: Any) -> Any:
+    """Columns of text and fixed strings put together row by row; a null counts as nothing."""
+    wide = pa.large_string()
+    typed = [pa.scalar(part, wide) if isinstance(part, str) else part.cast(wide) for part in parts]
+    return pc.binary_join_element_wise(*typed, pa.scalar("", wide), null_handling="replace")
 
 
 def content(array: Any) -> pa.Buffer:
-    """The bytes of all values of a large_binary array, one after the other."""
+    """The bytes of all values of a large array, one after the other."""
     _, offsets, data = array.buffers()
     first, last = np.frombuffer(offsets, dtype=np.int64)[[array.offset, array.offset + len(array)]]
     inside: pa.Buffer = data.slice(int(first), int(last - first))
@@ -106,19 +110,15 @@ def without_nan(row: dict[str, Any]) -> dict[str, Any]:
 def spliced(records: Any, extra: pa.RecordBatch) -> Any:
     """The objects with the added members before their closing brace; members of the same names give way."""
     texts = records.view(pa.large_string())
-    members = pc.binary_join_element_wise(*map(_members, extra.schema.names, extra.columns), ", ")
     body = pc.ascii_rtrim_whitespace(texts)
-    head = pc.ascii_rtrim_whitespace(
-        pc.binary_slice(body.view(pa.large_binary()), 0, -1).view(pa.large_string())
-    )
-    comma = pc.if_else(pc.ends_with(head, "{"), "", ", ")
-    done = pc.binary_join_element_wise(head, comma, members.cast(pa.large_string()), "}", "")
-    return _replaced(texts, done, extra)
-
-
-def _members(name: str, values: Any) -> Any:
-    key = json.dumps(name, ensure_ascii=False) + ": "
-    return pc.binary_join_element_wise(key, _literals(values).cast(pa.large_string()), "")
+    # Cut as bytes: Arrow counts characters in a string, and these need not be UTF-8.
+    cut = pc.binary_slice(body.view(pa.large_binary()), 0, -1)
+    head = pc.ascii_rtrim_whitespace(cut.view(pa.large_string()))
+    parts: list[Any] = [head, pc.if_else(pc.ends_with(head, "{"), "", ", ")]
+    for place, name in enumerate(extra.schema.names):
+        key = ", " * (place > 0) + json.dumps(name, ensure_ascii=False) + ": "
+        parts += [key, _literals(extra.column(place))]
+    return _replaced(texts, glued(*parts, "}"), extra)
 
 
 def _literals(values: Any) -> Any:
@@ -143,7 +143,7 @@ def _replaced(texts: Any, done: Any, extra: pa.RecordBatch) -> Any:
     if not anew:
         return done
     records = [anew.get(place, record.as_buffer().to_pybytes()) for place, record in enumerate(done)]
-    return pa.array(records, pa.large_binary())
+    return pa.array(records, pa.large_binary()).view(pa.large_string())
 
 
 def _rewritten(record: bytes, extra: pa.RecordBatch, place: int) -> bytes | None:

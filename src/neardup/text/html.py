@@ -36,7 +36,8 @@ def html_column_to_text(column: pa.Array[Any]) -> pa.Array[Any]:
     import pyarrow as pa
 
     pages = column.to_pylist()
-    return pa.array([None if page is None else visible_text(page) for page in pages], column.type)
+    texts = [None if page is None else visible_text(page) for page in pages]
+    return pa.array(texts, pa.large_string() if pa.types.is_large_string(column.type) else pa.string())
 
 
 @cache

@@ -1,0 +1,199 @@
+"""Which files an input stands for, and which format each has."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from neardup.documents.blocks import COMPRESSIONS, Bytes, suffix_compression
+from neardup.errors import InputError
+
+__all__ = ["FORMATS", "Found", "expanded", "format_of", "is_maildir", "sniffed"]
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",  # where its first line is an object: many corpora are named so
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "text",
+    ".text": "text",
+    ".md": "text",
+    ".markdown": "text",
+    ".html": "text",
+    ".htm": "text",
+    ".xhtml": "text",
+    ".mbox": "mail",
+    ".eml": "mail",
+}
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail")
+_COMPRESSED = ("jsonl", "csv", "tsv", "lines")  # formats that may be compressed as a whole
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file (or Maildir), the name it is known by, and how it is read."""
+
+    path: str
+    name: str
+    format: str
+    compression: str | None = None
+
+
+def format_of(path: str) -> str | None:
+    """The format that the suffix stands for, compressed or not."""
+    bare = Path(path.lower())
+    if bare.suffix in COMPRESSIONS:
+        inner = SUFFIXES.get(Path(bare.stem).suffix)
+        return inner if inner in _COMPRESSED else None
+    return SUFFIXES.get(bare.suffix)
+
+
+def known_suffixes() -> str:
+    """The suffixes for an error message."""
+    return " ".join(SUFFIXES) + "  (jsonl, csv and tsv also with .gz or .zst)"
+
+
+def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[Found], int]:
+    """The files that a path, folder or glob stands for, sorted, and how many were left aside."""
+    if not os.path.lexists(given) and glob.has_magic(given):
+        matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 (keeps the spelling given)
+        if not matches:
+            raise InputError(f"no file matches {given}")
+        parts = [_path(match, format, prefix=f"{match}/", picky=len(matches) > 1) for match in matches]
+        return [one for part, _ in parts for one in part], sum(aside for _, aside in parts)
+    return _path(given, format, prefix="" if alone else f"{given.rstrip('/')}/", picky=False)
+
+
+def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[list[Found], int]:
+    path = Path(given)
+    if is_maildir(path):
+        return [Found(given, given, "mail")], 0
+    if path.is_dir():
+        return _folder(given, format, prefix)
+    _require_readable(path, given)
+    found = format or _by_suffix(given)
+    if found is None and not picky:
+        raise InputError(
+            f"{given} has a suffix that names no format: say which with --format ({', '.join(FORMATS)}); "
+            f"known suffixes are {known_suffixes()}"
+        )
+    return ([], 1) if found is None else ([_found(given, given, found)], 0)
+
+
+def _require_readable(path: Path, given: str) -> None:
+    if not path.exists():
+        kind = "is a link to a file that is not there" if path.is_symlink() else "does not exist"
+        raise InputError(f"{given} {kind}")
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise InputError(f"{given} cannot be read: {error.strerror}") from None
+
+
+def _found(path: str, name: str, format: str) -> Found:
+    return Found(path, name, format, suffix_compression(path) if format in _COMPRESSED else None)
+
+
+def _by_suffix(path: str) -> str | None:
+    found = format_of(path)
+    if found == "jsonl" and ".json" in Path(path.lower()).suffixes and not _holds_lines(path):
+        return None
+    return found
+
+
+def _holds_lines(path: str) -> bool:
+    """Whether the first line of the file is a JSON object by itself (or too long to tell)."""
+    import json
+
+    try:
+        with Bytes(path, path, suffix_compression(path)).open() as stream:
+            head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except (OSError, InputError):
+        return False
+    line, end, _ = head.partition(b"\n")
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return not end and line.startswith(b"{") and len(head) > _HEAD // 2
+
+
+def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], int]:
+    found, aside = [], 0
+    for path, relative in files_below(given):
+        kind = "mail" if is_maildir(Path(path)) else format_of(path)
+        if format is not None:
+            kind = format if kind in (None, format) or (format, kind) == ("lines", "text") else None
+        elif kind == "jsonl":
+            kind = _by_suffix(path)
+        if kind is None:
+            aside += 1
+        else:
+            found.append(_found(path, prefix + relative, kind))
+    if not found:
+        wanted = f"of format {format}" if format else f"with a known suffix: {known_suffixes()}"
+        raise InputError(f"the folder {given} has no file {wanted}")
+    return found, aside
+
+
+def files_below(folder: str) -> list[tuple[str, str]]:
+    """All files below the folder, and Maildirs, as (path, path relative to the folder), sorted by the latter.
+
+    Hidden names are passed over. Links are followed, but no folder is entered twice, so loops end.
+    """
+    found, seen = [], set()
+    for here, folders, files in os.walk(folder, followlinks=True):
+        status = Path(here).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        maildirs = [name for name in folders if is_maildir(Path(here, name))]
+        folders[:] = [name for name in folders if name not in maildirs]
+        found += [str(Path(here, name)) for name in files + maildirs if not name.startswith(".")]
+    relative = ((path, Path(os.path.relpath(path, folder)).as_posix()) for path in found)
+    return sorted(relative, key=lambda pair: pair[1])
+
+
+def is_maildir(path: Path) -> bool:
+    """Whether the folder is a Maildir: mail in `cur` and `new`."""
+    return (path / "cur").is_dir() and (path / "new").is_dir()
+
+
+def sniffed(path: str) -> tuple[str, str | None]:
+    """Format and compression of a stream without a name, by its first bytes.
+
+    An object on the first line is jsonl, a header with a known column csv or tsv, "From " a mailbox;
+    anything else is text with one document a line.
+    """
+    with Path(path).open("rb") as file:
+        magic = file.read(4)
+    codec = {b"\x1f\x8b": "gzip", b"\x28\xb5": "zstd"}.get(magic[:2])
+    if magic == b"PAR1":
+        return "parquet", None
+    with Bytes("stdin", path, codec).open() as stream:
+        head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return _kind_of(head), codec
+
+
+def _kind_of(head: bytes) -> str:
+    from neardup.documents.choose import TEXT_NAMES
+
+    first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if first.startswith("{"):
+        return "jsonl"
+    if first.startswith("From ") and b"\n\n" in head.replace(b"\r\n", b"\n"):
+        return "mail"
+    for format, delimiter in (("tsv", "\t"), ("csv", ",")):
+        cells = {cell.strip().strip('"').lower() for cell in first.split(delimiter)}
+        if cells & set(TEXT_NAMES) and (len(cells) > 1 or first.lower().strip('"') in TEXT_NAMES):
+            return format
+    return "lines"

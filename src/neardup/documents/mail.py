@@ -1,0 +1,197 @@
+"""Mail: mbox files, Maildirs and .eml files, one document a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents.discover import is_maildir
+from neardup.documents.output import reason
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems
+from neardup.documents.textfiles import picked
+from neardup.documents.values import clean
+
+__all__ = ["MailSource", "mbox_messages", "message_fields"]
+
+COLUMNS = ("id", "subject", "from", "date", "text", "path")
+_PARSER = BytesParser(policy=policy.default)
+
+
+@dataclass(frozen=True)
+class MailSource:
+    """All mail of a run; `files` are pairs of a path (mbox, Maildir or message) and the name it is known by.
+
+    The id of a message is its Message-ID; without one, or when an earlier message has it, `path:number`.
+    """
+
+    name: str
+    files: tuple[tuple[str, str], ...]
+    format: str = "mail"
+    compression: str | None = None
+    rows: int | None = None
+
+    @cached_property
+    def size(self) -> int | None:
+        """The bytes of all files."""
+        files = (file for path, _ in self.files for file in _files_of(Path(path)))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def names(self) -> list[str]:
+        """The fields of a message, its decoded text, and where it was found."""
+        return list(COLUMNS)
+
+    def schema(self) -> pa.Schema:
+        """All as strings."""
+        return pa.schema([(name, pa.string()) for name in COLUMNS])
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of messages; one that cannot be parsed is reported."""
+        seen: set[str] = set()
+        found: list[dict[str, Any]] = []
+        size = 0
+        for number, (place, data) in enumerate(self._messages(problems), start=1):
+            fields = self._fields(place, data, number, seen, problems)
+            if fields is not None:
+                found.append(fields)
+                size += len(fields["text"])
+            if found and (size >= BATCH_BYTES or len(found) >= BATCH_ROWS):
+                yield self._batch(found, columns)
+                found, size = [], 0
+        if found:
+            yield self._batch(found, columns)
+
+    def _messages(self, problems: Problems) -> Iterator[tuple[tuple[str, int], bytes]]:
+        """Every message with where it is: the file's name and its number there (0: it is the file)."""
+        for path, known_as in self.files:
+            try:
+                yield from _messages_of(Path(path), known_as)
+            except OSError as error:
+                problems.add(known_as, f"unreadable file: {reason(error)}")
+
+    def _fields(
+        self, place: tuple[str, int], data: bytes, number: int, seen: set[str], problems: Problems
+    ) -> dict[str, Any] | None:
+        name, within = place
+        where = f"{name}:{within}" if within else name
+        try:
+            fields: dict[str, Any] = message_fields(data)
+        except Exception as error:  # the parser meets headers that make it raise almost anything
+            problems.add(name, f"broken message: {type(error).__name__}", record=within or 1)
+            return None
+        if not fields["id"] or fields["id"] in seen:
+            fields["id"] = where
+        seen.add(fields["id"])
+        return fields | {"path": name, "number": number}
+
+    def _batch(self, found: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
+        arrays = {name: pa.array([row[name] for row in found], pa.string()) for name in COLUMNS}
+        numbers = np.array([row["number"] for row in found], dtype=np.int64)
+        return Batch(self.name, numbers, picked(arrays, columns, len(found)), None, self.format)
+
+
+def _files_of(path: Path) -> list[Path]:
+    """The files that hold the messages, in a stable order."""
+    if not is_maildir(path):
+        return [path]
+    return sorted(file for part in ("cur", "new") for file in (path / part).iterdir() if file.is_file())
+
+
+def _messages_of(path: Path, known_as: str) -> Iterator[tuple[tuple[str, int], bytes]]:
+    if path.is_dir():
+        for file in _files_of(path):
+            yield (f"{known_as}/{file.relative_to(path).as_posix()}", 0), file.read_bytes()
+        return
+    with path.open("rb") as stream:
+        mbox = stream.read(5) == b"From "
+    if mbox or path.suffix.lower() == ".mbox":
+        for number, message in enumerate(mbox_messages(path), start=1):
+            yield (known_as, number), message
+    else:
+        yield (known_as, 0), path.read_bytes()
+
+
+def mbox_messages(path: Path) -> Iterator[bytes]:
+    """The messages of an mbox file one by one: each begins with a "From " line after a blank one."""
+    lines: list[bytes] = []
+    blank = True
+    with path.open("rb") as stream:
+        for line in stream:
+            if blank and line.startswith(b"From "):
+                if any(map(bytes.strip, lines)):
+                    yield b"".join(lines)
+                lines = []
+            else:
+                lines.append(line[1:] if _quoted(line) else line)
+            blank = not line.strip()
+    if any(map(bytes.strip, lines)):
+        yield b"".join(lines)
+
+
+def _quoted(line: bytes) -> bool:
+    return line.startswith(b">") and line.lstrip(b">").startswith(b"From ")
+
+
+def message_fields(data: bytes) -> dict[str, str]:
+    """The id, subject, sender, date and text of a message, decoded; a field that is absent is empty."""
+    message = _PARSER.parsebytes(data)
+    return {
+        "id": _header(message, "message-id").strip("<> "),
+        "subject": _header(message, "subject"),
+        "from": _header(message, "from"),
+        "date": _date(message),
+        "text": _body(message),
+    }
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return clean(" ".join(str(message.get(name, "")).split()))
+    except Exception:  # a header beyond repair is no reason to lose the body
+        return ""
+
+
+def _date(message: EmailMessage) -> str:
+    """The date in ISO 8601 where it can be parsed, otherwise as it is written."""
+    from email.utils import parsedate_to_datetime
+
+    written = _header(message, "date")
+    try:
+        return parsedate_to_datetime(written).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return written
+
+
+def _body(message: EmailMessage) -> str:
+    """The plain text of the message, or else the visible text of its HTML."""
+    part = message.get_body(preferencelist=("plain", "html"))
+    if part is None or part.is_multipart():
+        texts = [each for each in message.walk() if each.get_content_maintype() == "text"]
+        part = texts[0] if texts else None
+    if part is None:
+        return ""
+    text = clean(_content(part))
+    if part.get_content_subtype() == "html":
+        from neardup.text.html import visible_text
+
+        return visible_text(text)
+    return text.replace("\r\n", "\n")
+
+
+def _content(part: Any) -> str:
+    """The decoded payload; a charset that does not exist, or does not fit, is replaced by UTF-8."""
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError, ValueError, KeyError):
+        data = part.get_payload(decode=True)
+        return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data or "")
