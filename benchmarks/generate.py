@@ -126,11 +126,13 @@ class Planter:
     def remember(self, row: int, units: Units) -> None:
         """Keep the original for as long as rows of its cluster are to come."""
         cluster = int(self.cluster[row])
-        if cluster >= 0:
-            self.originals.setdefault(cluster, units)
-            self.remaining[cluster] -= 1
-            if not self.remaining[cluster]:
-                del self.originals[cluster]
+        if cluster < 0:
+            return
+        self.remaining[cluster] -= 1
+        if not self.remaining[cluster]:
+            self.originals.pop(cluster, None)
+        elif cluster not in self.originals:
+            self.originals[cluster] = units.copy()  # a view would keep its whole group in memory
 
     def copy(self, rng: np.random.Generator, language: Language, row: int) -> Units:
         """An edited copy of the row's original."""
