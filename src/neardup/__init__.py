@@ -1,6 +1,40 @@
 """Near-duplicate detection for text, as one sentence.
 
 documents → text → features → weights → signatures → candidates → verified pairs → clusters → what to keep.
+
+    import neardup
+    result = neardup.dedup("corpus.parquet", threshold=0.8)
+    result.kept, result.removed, result.pairs, result.clusters
+    result.write("clean/")
 """
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+_PUBLIC = {
+    "Plan": "neardup.plan",
+    "Result": "neardup.api",
+    "compare": "neardup.api",
+    "dedup": "neardup.api",
+    "errors": "neardup.errors",
+    "make_plan": "neardup.api",
+    "methods": "neardup.registry",
+    "pairs": "neardup.api",
+}
+__all__ = ["Plan", "Result", "compare", "dedup", "errors", "make_plan", "methods", "pairs"]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load what they need when they are first used."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+    if name == "methods":  # the folder of methods has the same name as the function that lists them
+        return import_module("neardup.registry").methods
+    module = import_module(_PUBLIC[name])
+    return module if name == "errors" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -60,6 +60,10 @@ class Texts:
             return Texts(np.zeros(len(array) + 1, np.int64), np.zeros(0, np.uint8))
         offsets = np.frombuffer(offset_buffer, np.int64 if large else np.int32)
         offsets = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+        if array.null_count and np.diff(offsets)[array.is_null().to_numpy(zero_copy_only=False)].any():
+            return Texts.from_arrow(
+                array.fill_null(pa.scalar("", array.type))
+            )  # Arrow allows bytes behind a null
         data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
         return Texts(offsets, data)
 

@@ -61,7 +61,9 @@ class Candidates(Protocol):
     @property
     def tables(self) -> int: ...
     def keys(self, signatures: Signatures) -> Hashes: ...  # tables × documents
-    def probability(self, similarity: float) -> float: ...  # that a pair of this similarity becomes a candidate
+    def probability(
+        self, similarity: float
+    ) -> float: ...  # that a pair of this similarity becomes a candidate
     def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
 
 
@@ -178,7 +180,10 @@ def _decode(value: Any) -> Any:
     members = {key: _decode(item) for key, item in value.items() if key != "stage"}
     if set(members) - known:
         raise PlanError(f"The stage {name} has no {sorted(set(members) - known)}; it knows {sorted(known)}.")
-    return kind(**members)
+    try:
+        return kind(**members)
+    except TypeError as error:  # a field without a default is missing
+        raise PlanError(f"The stage {name} is incomplete: it needs {sorted(known)}.") from error
 
 
 def _stage_class(name: object) -> type[Any]:

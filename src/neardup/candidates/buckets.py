@@ -40,7 +40,9 @@ def find_buckets(keys: Hashes, owners: Numbers) -> Buckets:
     """The buckets of one table."""
     order = np.argsort(keys)
     ordered = keys[order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(keys) else owners[:0]
+    begins = (
+        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(keys) else owners[:0]
+    )
     sizes = np.diff(np.append(begins, len(keys)))
     several = sizes > 1
     members = owners[order[np.repeat(several, sizes)]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from neardup import kernels
 from neardup.columns import Hashes, Signatures
+from neardup.errors import PlanError
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Groups:
 
     def keys(self, signatures: Signatures) -> Hashes:
         """A 64-bit key for each table and document."""
+        if signatures.slots.shape[1] < self.groups * self.width:
+            raise PlanError(
+                f"{self.groups} groups of {self.width} slots do not fit in a signature of "
+                f"{signatures.slots.shape[1]} slots."
+            )
         keys = np.empty((self.groups, len(signatures)), np.uint64)
         kernels.minhash.band_keys(signatures.slots, self.width, self.seed, keys)
         if self.agree == 1:

@@ -30,7 +30,9 @@ def command(name: str | None, as_json: bool) -> None:
             click.echo(f"\n{method.description}\n")
             for parameter in method.parameters.values():
                 default = "chosen" if parameter.default is None else parameter.default
-                click.echo(f"  --{parameter.name.replace('_', '-')}  {parameter.constraint} (default: {default})")
+                click.echo(
+                    f"  --{parameter.name.replace('_', '-')}  {parameter.constraint} (default: {default})"
+                )
                 click.echo(click.wrap_text(parameter.help, 96, "      ", "      "))
     if not name:
         click.echo("\nPresets: " + ", ".join(presets()) + ".  Options: neardup methods NAME")

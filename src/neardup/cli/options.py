@@ -15,17 +15,44 @@ from neardup.registry import presets as known_presets
 Command = Callable[..., Any]
 
 
+def input_options(command: Command) -> Command:
+    """Adds what every command that reads a corpus takes."""
+    options = [
+        click.option("--text-column", metavar="NAME", help="The column to compare.  [default: text, content, contents, body or html]"),
+        click.option("--id-column", metavar="NAME", help="The column of ids.  [default: id, doc_id, url or path; else file and number]"),
+        click.option("--html/--no-html", default=None, help="The text column is HTML: compare what a reader sees.  [default: if it is called html]"),
+        click.option("--format", metavar="FORMAT", help="The format of INPUT, where its name does not tell."),
+        click.option("--duplicate-ids", type=click.Choice(["error", "rename"]), default="error", show_default=True, help="What to do when an id occurs twice."),
+        click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
+        click.option("--work-dir", metavar="DIR", help="Where to keep texts while running, about as large as they are.  [default: the system's temporary folder]"),
+        click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
+        click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def method_options(command: Command) -> Command:
     """Adds --method, --preset, and each parameter of each method under its own name and its aliases."""
     for name, (parameter, owners) in reversed(_all_parameters().items()):
         flags = [f"--{name.replace('_', '-')}"]
-        flags += [f"--{other.replace('_', '-')}" for other, ours in ALIASES.items() if ours == name and len(other) > 1]
+        flags += [
+            f"--{other.replace('_', '-')}"
+            for other, ours in ALIASES.items()
+            if ours == name and len(other) > 1
+        ]
         only = "" if len(owners) == len(methods()) else f"[{', '.join(owners)}] "
-        command = click.option(*flags, name, metavar=_metavar(parameter), help=only + _help(parameter))(command)
+        command = click.option(*flags, name, metavar=_metavar(parameter), help=only + _help(parameter))(
+            command
+        )
     presets = ", ".join(known_presets())
     command = click.option("--preset", metavar="NAME", help=f"Settings that people know: {presets}.")(command)
     return click.option(
-        "--method", default=None, metavar="NAME", help="One of: " + ", ".join(methods()) + ".  [default: minhash]"
+        "--method",
+        default=None,
+        metavar="NAME",
+        help="One of: " + ", ".join(methods()) + ".  [default: minhash]",
     )(command)
 
 
@@ -42,7 +69,9 @@ def take_plan(values: dict[str, Any]) -> Plan:
         if text is None:
             continue
         if key not in chosen.parameters:
-            raise ParameterError(key, chosen.name, f"one of its options ({', '.join(chosen.parameters)})", text)
+            raise ParameterError(
+                key, chosen.name, f"one of its options ({', '.join(chosen.parameters)})", text
+            )
         options[key] = parse(chosen.parameters[key], text, chosen.name)
     return chosen.plan(**options)
 

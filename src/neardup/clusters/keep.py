@@ -22,12 +22,18 @@ def parse_keep(text: str, count: int = 1) -> Keep:
     policy, _, rest = text.partition(":")
     column, _, order = rest.partition("=")
     wants_column = policy in WITH_COLUMN
-    if policy not in BARE + WITH_COLUMN or wants_column != bool(column) or (policy == "priority") != bool(order):
+    if (
+        policy not in BARE + WITH_COLUMN
+        or wants_column != bool(column)
+        or (policy == "priority") != bool(order)
+    ):
         known = ", ".join([*BARE, *(f"{name}:COLUMN" for name in WITH_COLUMN[:-1]), "priority:COLUMN=A,B,…"])
         raise ParameterError("keep", "dedup", f"one of {known}", text)
     if count < 1:
         raise ParameterError("keep_count", "dedup", "a whole number of at least 1", count)
-    return Keep(policy, column or None, tuple(part.strip() for part in order.split(",") if part.strip()), count)
+    return Keep(
+        policy, column or None, tuple(part.strip() for part in order.split(",") if part.strip()), count
+    )
 
 
 @dataclass(frozen=True)

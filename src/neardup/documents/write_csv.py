@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pcsv
 
 from neardup.documents.delimited import DELIMITERS
 from neardup.documents.source import Batch
@@ -39,6 +38,7 @@ class CsvWriter:
         escape: bool,
     ) -> None:
         self._format, self._escape = format, escape
+        self._delimiter = DELIMITERS[format]
         self._columns = list(columns)
         self._added = [] if extra is None else list(extra.names)
         self._own = [name for name in columns if name not in self._added]
@@ -69,39 +69,34 @@ class CsvWriter:
         return escaped(texts) if self._escape and is_text else texts
 
     def _lines(self, cells: list[Any]) -> pa.Buffer:
-        # A blank line would be no record: the only cell of a row is always quoted.
-        sink = pa.BufferOutputStream()
-        style: Any = "needed" if len(cells) > 1 else "all_valid"
-        options = pcsv.WriteOptions(
-            include_header=False, delimiter=DELIMITERS[self._format], quoting_style=style
-        )
-        table = pa.table(cells, names=[str(place) for place in range(len(cells))])
-        pcsv.write_csv(table, sink, options)
-        return sink.getvalue()
+        first, *others = [quote(cell, self._delimiter, always=len(cells) == 1) for cell in cells]
+        return content(glued(first, *self._delimited(others), "\n"))
 
     def _appended(self, records: Any, added: list[Any]) -> pa.Buffer:
         if not added:
             return joined(records)
-        delimiter = DELIMITERS[self._format]
         rows = pc.ascii_rtrim(records.view(pa.large_string()), "\r")
-        cells = (part for cell in added for part in (delimiter, quote(cell, delimiter)))
-        return content(glued(rows, *cells, "\n"))
+        cells = [quote(cell, self._delimiter) for cell in added]
+        return content(glued(rows, *self._delimited(cells), "\n"))
+
+    def _delimited(self, cells: list[Any]) -> list[Any]:
+        return [part for cell in cells for part in (self._delimiter, cell)]
 
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
 
 
-def quote(cells: Any, delimiter: str) -> Any:
-    """The cells with quotes where they need them."""
-    needed = pc.match_substring_regex(cells, f'["\r\n{delimiter}]')
-    inside = pc.replace_substring(cells, '"', '""')
-    return pc.if_else(needed, glued('"', inside, '"').cast(pa.string()), cells)
+def quote(cells: Any, delimiter: str, *, always: bool = False) -> Any:
+    """The cells with quotes where they need them; the only cell of a row always, or it might be no row."""
+    cells = pc.fill_null(cells, "")
+    needed = pa.scalar(True) if always else pc.match_substring_regex(cells, f'["\r\n{delimiter}]')
+    mark = pc.if_else(needed, '"', "")
+    return glued(mark, pc.replace_substring(cells, '"', '""'), mark)
 
 
 def escaped(texts: Any) -> Any:
     """The cells with an apostrophe before those that a spreadsheet would run as a formula."""
-    formula = pc.and_(
-        pc.match_substring_regex(texts, _FORMULA), pc.invert(pc.match_substring_regex(texts, _NUMBER))
-    )
-    return pc.if_else(formula, glued("'", texts).cast(pa.string()), texts)
+    number = pc.match_substring_regex(texts, _NUMBER)
+    formula = pc.and_(pc.match_substring_regex(texts, _FORMULA), pc.invert(number))
+    return glued(pc.if_else(pc.fill_null(formula, False), "'", ""), texts)

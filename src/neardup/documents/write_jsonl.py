@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["JsonlWriter", "json_text"]
+
+_ESCAPED = r'["\\\x00-\x1f]'  # the characters that a JSON string holds only escaped
 
 
 class JsonlWriter:
@@ -61,11 +65,29 @@ class JsonlWriter:
         self._file.close()
 
 
-def output_stream(path: Path, compression: str | None) -> pa.NativeFile:
+def output_stream(path: Path, compression: str | None) -> Any:
     """A stream to the file, compressed on the way."""
-    stream: pa.NativeFile = pa.OSFile(str(path), "wb")
-    codec: Any = compression
-    return stream if codec is None else pa.CompressedOutputStream(stream, codec)
+    if compression == "gzip":
+        return _Gzip(path)
+    stream: Any = pa.OSFile(str(path), "wb")
+    return pa.CompressedOutputStream(stream, "zstd") if compression == "zstd" else stream
+
+
+class _Gzip:
+    """A gzip file whose bytes depend on nothing but its content: no name, no time in its header.
+
+    Arrow writes level 9 only: 4.9 s for 51 MB of text, where level 3 takes 1.4 s for 7 % more bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._codec = path.open("wb"), zlib.compressobj(3, wbits=31)
+
+    def write(self, data: Any) -> None:
+        self._file.write(self._codec.compress(data))
+
+    def close(self) -> None:
+        self._file.write(self._codec.flush())
+        self._file.close()
 
 
 def joined(records: Any) -> pa.Buffer:
@@ -110,11 +132,12 @@ def without_nan(row: dict[str, Any]) -> dict[str, Any]:
 def spliced(records: Any, extra: pa.RecordBatch) -> Any:
     """The objects with the added members before their closing brace; members of the same names give way."""
     texts = records.view(pa.large_string())
-    body = pc.ascii_rtrim_whitespace(texts)
+    if not pc.all(pc.ends_with(texts, "}")).as_py():
+        texts = pc.ascii_rtrim_whitespace(texts)
     # Cut as bytes: Arrow counts characters in a string, and these need not be UTF-8.
-    cut = pc.binary_slice(body.view(pa.large_binary()), 0, -1)
-    head = pc.ascii_rtrim_whitespace(cut.view(pa.large_string()))
-    parts: list[Any] = [head, pc.if_else(pc.ends_with(head, "{"), "", ", ")]
+    heads = pc.binary_slice(texts.view(pa.large_binary()), 0, -1).view(pa.large_string())
+    empty = pc.match_substring_regex(texts, r"^\s*\{\s*\}")
+    parts: list[Any] = [heads, pc.if_else(empty, "", ", ")]
     for place, name in enumerate(extra.schema.names):
         key = ", " * (place > 0) + json.dumps(name, ensure_ascii=False) + ": "
         parts += [key, _literals(extra.column(place))]
@@ -123,21 +146,20 @@ def spliced(records: Any, extra: pa.RecordBatch) -> Any:
 
 def _literals(values: Any) -> Any:
     """Each value as JSON text."""
-    simple = pa.types.is_integer(values.type) or pa.types.is_boolean(values.type)
-    if simple:
-        return pc.fill_null(values.cast(pa.string()), "null")
-    rows = (without_nan({"": value})[""] for value in values.to_pylist())
-    return pa.array([json_text(value) for value in rows], pa.large_string())
+    kind = values.type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind):
+        finite = pc.is_finite(values) if pa.types.is_floating(kind) else values.is_valid()
+        return pc.if_else(pc.fill_null(finite, False), values.cast(pa.string()), "null")
+    if pa.types.is_string(kind) and not pc.any(pc.match_substring_regex(values, _ESCAPED)).as_py():
+        return pc.if_else(values.is_valid(), glued('"', values, '"'), pa.scalar("null", pa.large_string()))
+    return pa.array([json_text(value) for value in values.to_pylist()], pa.large_string())
 
 
 def _replaced(texts: Any, done: Any, extra: pa.RecordBatch) -> Any:
     """The spliced records, those that had one of the members before written anew."""
-    suspect = np.zeros(len(texts), dtype=np.bool_)
-    for name in extra.schema.names:
-        key = json.dumps(name, ensure_ascii=False)
-        found = pc.match_substring(texts.view(pa.large_binary()), key)
-        suspect |= found.to_numpy(zero_copy_only=False)
-    places = [int(place) for place in np.flatnonzero(suspect)]
+    keys = "|".join(re.escape(json.dumps(name, ensure_ascii=False)) for name in extra.schema.names)
+    suspect = pc.match_substring_regex(texts, keys)
+    places = pc.indices_nonzero(suspect).to_pylist()
     anew = {place: _rewritten(texts[place].as_buffer().to_pybytes(), extra, place) for place in places}
     anew = {place: record for place, record in anew.items() if record is not None}
     if not anew:

@@ -104,25 +104,25 @@ def measure(
     plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, progress: Progress, threads: int
 ) -> Pairs:
     """The evidence of each pair, exact or estimated as the plan says."""
-    if plan.check.level == "signatures":
+    if len(left) == 0:
+        return Pairs.concatenate([])
+    if plan.check.level != "features":
         return plan.check.measure(corpus.signatures, left, right)
-    if plan.check.level == "none" or len(left) == 0:
-        return plan.check.measure(None, left, right)
-    tile, place = _tiles(corpus, left, right)
+    tile = _tiles(corpus, left, right)
     order = np.lexsort((tile[right], tile[left]))
     left, right = left[order], right[order]
     code = tile[left] * (int(tile.max()) + 1) + tile[right]
     starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
     parts = []
     for start, stop in zip(starts[:-1], starts[1:], strict=True):
-        part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], place, threads)
+        part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], threads)
         parts.append(part)
         progress.advance(len(part))
     return Pairs.concatenate(parts)
 
 
-def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-    """For each document its tile, and its place in the order of tiles.
+def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
+    """For each document the tile that it is compared in.
 
     Documents that are compared with each other stand together, so that nearly all pairs lie inside one tile
     and each document's features are made once; a tile holds a bounded number of features.
@@ -135,14 +135,10 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> tuple[Numbers, Numb
     size = np.cumsum(corpus.features[concerned[order]] * 8)
     tile = np.zeros(len(corpus), np.int64)
     tile[concerned[order]] = size // TILE_BYTES
-    place = np.full(len(corpus), -1, np.int64)
-    place[concerned[order]] = np.arange(len(concerned))
-    return tile, place
+    return tile
 
 
-def _measure_tile(
-    plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, place: Numbers, threads: int
-) -> Pairs:
+def _measure_tile(plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, threads: int) -> Pairs:
     numbers = np.unique(np.concatenate([left, right]))
     features = features_of(plan, corpus, numbers, threads)
     local_left, local_right = np.searchsorted(numbers, left), np.searchsorted(numbers, right)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers, Signatures, Texts
-from neardup.documents import Batch, Problems, Source, choose_columns, document_ids, document_texts, joined_ids
+from neardup.documents import (
+    Batch,
+    Problems,
+    Source,
+    choose_columns,
+    document_ids,
+    document_texts,
+    joined_ids,
+)
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
 from neardup.engines.workers import ordered_map
@@ -109,9 +117,11 @@ class Reader:
         self.plan, self.columns, self.spool, self.problems = plan, columns, spool, problems
         self.ids: list[pa.Array] = []
         self.values: list[pa.Array] = []
+        self.alone_in_memory = False
 
     def chunks(self, sources: Sequence[Source]) -> Iterator[Texts]:
         """All texts, chunk by chunk."""
+        self.alone_in_memory = len(sources) == 1 and sources[0].format == "memory"
         for source in sources:
             names = source.names()
             text, identity = choose_columns(
@@ -126,12 +136,20 @@ class Reader:
         column = self.plan.keep.column
         if column is not None and names and column not in names:
             known = ", ".join(names)
-            raise InputError(f"{source} has no column {column!r}, which --keep asks for; its columns are {known}")
+            raise InputError(
+                f"{source} has no column {column!r}, which --keep asks for; its columns are {known}"
+            )
         return [] if column is None else [column]
+
+    def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
+        """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
+        if identity is None and self.alone_in_memory:
+            return pa.array(batch.numbers - 1)
+        return document_ids(batch, identity)
 
     def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
         texts = Texts.from_arrow(document_texts(batch, text, self.problems, html=html))
-        self.ids.append(document_ids(batch, identity))
+        self.ids.append(self._ids(batch, identity))
         if self.plan.keep.column is not None:
             self.values.append(batch.columns.column(self.plan.keep.column))
         self.spool.append(texts)

@@ -47,7 +47,9 @@ class Spool:
             while len(view):
                 view = view[self._file.write(view) :]
         except OSError as error:
-            raise OutputError(f"The work folder cannot be written: {error.strerror}; see --work-dir.") from None
+            raise OutputError(
+                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+            ) from None
         self.size += int(last - first)
 
     @property

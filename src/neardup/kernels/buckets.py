@@ -16,7 +16,8 @@ def count_pairs(starts, limit, pivots):
         if size <= limit:
             counts[k] = size * (size - 1) // 2
         else:
-            counts[k] = pivots * (pivots - 1) // 2 + pivots * (size - pivots)
+            firsts = min(pivots, size)
+            counts[k] = firsts * (firsts - 1) // 2 + firsts * (size - firsts)
     return counts
 
 
@@ -42,8 +43,8 @@ def fill_pairs(members, starts, rank, rule, out):
         size = len(bucket)
         firsts = size
         if size > limit:
-            move_pivots_first(bucket, rank, pivots)
-            firsts = pivots
+            firsts = min(pivots, size)
+            move_pivots_first(bucket, rank, firsts)
         for i in range(firsts):
             for j in range(i + 1, size):
                 left[total] = min(bucket[i], bucket[j])

@@ -78,7 +78,10 @@ def distinct(hashes, offsets, out):
 def intersect(hashes, offsets, left, right, shared):
     """Fills shared[p] with the number of hashes that documents left[p] and right[p] have in common."""
     for p in range(len(left)):
-        a, b = hashes[offsets[left[p]] : offsets[left[p] + 1]], hashes[offsets[right[p]] : offsets[right[p] + 1]]
+        a, b = (
+            hashes[offsets[left[p]] : offsets[left[p] + 1]],
+            hashes[offsets[right[p]] : offsets[right[p] + 1]],
+        )
         i, j, count = 0, 0, 0
         while i < len(a) and j < len(b):  # no branch inside: which side is smaller cannot be predicted
             x, y = a[i], b[j]

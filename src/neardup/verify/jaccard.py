@@ -15,7 +15,7 @@ from neardup.columns import Features, Numbers, Pairs, Signatures
 
 def as_fraction(threshold: float) -> Fraction:
     """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
-    return Fraction(repr(threshold)).limit_denominator(10**6)
+    return Fraction(repr(float(threshold))).limit_denominator(10**6)
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Agreement:
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))
             equal[part] = (slots[left[part]] == slots[right[part]]).sum(axis=1)
+        equal[~(signatures.present[left] & signatures.present[right])] = 0  # nothing agrees with nothing
         half = (slots.shape[1] + equal) / 2
         return Pairs(left, right, equal, half, half)
 

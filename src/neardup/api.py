@@ -1,0 +1,235 @@
+"""The library: `dedup`, `pairs` and `compare`, over files, Arrow tables, data frames or plain strings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from neardup.clusters.keep import parse_keep
+from neardup.documents import Inputs, Problems, open_inputs, unified_schema
+from neardup.engines.local import Run, Settings
+from neardup.engines.local import run as run_local
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns
+from neardup.engines.tables import annotations, cluster_table, pair_table
+from neardup.engines.workers import default_threads
+from neardup.engines.writing import Mode, make_report, write_run
+from neardup.errors import ParameterError
+from neardup.plan import Clustering, Plan
+from neardup.registry import get_method, presets
+
+if TYPE_CHECKING:
+    from neardup.verify.passages import Comparison
+
+DUPLICATE_IDS = ("error", "rename")
+
+
+def make_plan(
+    method: str | None = None,
+    *,
+    preset: str | None = None,
+    keep: str = "longest",
+    keep_count: int = 1,
+    pairs: Literal["clusters", "all"] = "clusters",
+    clusters: Literal["components", "leaders"] = "components",
+    **options: Any,
+) -> Plan:
+    """The plan for a method and its options (see `neardup methods`)."""
+    known = dict(presets(preset)) if preset is not None else {}
+    name = method or known.pop("method", "minhash")
+    known.pop("method", None)
+    plan = get_method(name).plan(**{**known, **options})
+    return complete_plan(plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+
+
+def complete_plan(plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str) -> Plan:
+    """The plan with what every method has: which pairs, how they cluster, what stays."""
+    if pairs not in ("clusters", "all"):
+        raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
+    if clusters not in ("components", "leaders"):
+        raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
+    kind: Any = clusters
+    return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+
+
+class Result:
+    """What a run found and decided. Documents are read again when they are asked for."""
+
+    def __init__(self, run: Run, given: Any = None) -> None:
+        self._run, self._given = run, given
+
+    def __repr__(self) -> str:
+        report = self.report
+        return (
+            f"<neardup result: {report['documents']:,} documents, {report['kept']:,} kept, "
+            f"{report['clusters']:,} clusters, {report['pairs']['verified']:,} verified pairs>"
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was run."""
+        return self._run.plan
+
+    @property
+    def pairs(self) -> pa.Table:
+        """left, right, similarity, containment, reason, bridge."""
+        return pair_table(self._run)
+
+    @property
+    def clusters(self) -> pa.Table:
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+        return cluster_table(self._run)
+
+    @property
+    def annotations(self) -> pa.Table:
+        """keep, cluster, duplicate_of, similarity and containment of every document, in input order."""
+        return annotations(self._run)
+
+    @property
+    def kept(self) -> Any:
+        """The documents that stay, in input order and in the kind that was given."""
+        return self._documents(self._run.decisions.kept)
+
+    @property
+    def removed(self) -> Any:
+        """The documents that go."""
+        return self._documents(~self._run.decisions.kept)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Counts, sizes and times."""
+        return make_report(self._run, [])
+
+    @property
+    def problems(self) -> Problems:
+        """The bad records of the input."""
+        return self._run.corpus.problems
+
+    def rethreshold(self, threshold: float) -> Result:
+        """The result for another threshold, without running again.
+
+        Upwards always; downwards as far as the stored evidence reaches, and an EvidenceError beyond.
+        """
+        if not 0 < threshold <= 1:
+            raise ParameterError("threshold", "rethreshold", "a number above 0 and up to 1", threshold)
+        return Result(self._run.rethreshold(threshold), self._given)
+
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        mode: Mode = "remove",
+        format: str | None = None,
+        force: bool = False,
+    ) -> dict[str, Any]:
+        """The report, after the result folder has been written (see `neardup dedup`)."""
+        if mode not in ("remove", "annotate", "none"):
+            raise ParameterError("mode", "write", "'remove', 'annotate' or 'none'", mode)
+        return write_run(self._run, folder, mode=mode, format=format, force=force)
+
+    def _documents(self, mask: Any) -> Any:
+        given = self._given
+        if isinstance(given, list):
+            return [document for document, wanted in zip(given, mask.tolist(), strict=True) if wanted]
+        if _is_frame(given, "pandas"):
+            return given[mask]
+        if _is_frame(given, "polars"):
+            return given.filter(mask)
+        return _read_again(self._run, mask)
+
+
+def dedup(
+    documents: Any,
+    *,
+    method: str | None = None,
+    preset: str | None = None,
+    plan: Plan | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    html: bool | None = None,
+    format: str | None = None,
+    duplicate_ids: str = "error",
+    keep: str = "longest",
+    keep_count: int = 1,
+    pairs: Literal["clusters", "all"] = "clusters",
+    clusters: Literal["components", "leaders"] = "components",
+    threads: int | None = None,
+    strict: bool = False,
+    work_dir: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Result:
+    """Near-duplicates of a corpus: what is kept, what goes, and why.
+
+    `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
+    iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
+    """
+    if plan is None:
+        plan = make_plan(
+            method, preset=preset, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, **options
+        )
+    elif method is not None or preset is not None or options:
+        raise ParameterError(
+            "plan", "dedup", "given alone, without method, preset or options", sorted(options)
+        )
+    if duplicate_ids not in DUPLICATE_IDS:
+        raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
+    if threads is not None and threads < 1:
+        raise ParameterError("threads", "dedup", "a whole number of at least 1", threads)
+    inputs, given = _inputs(documents, format)
+    columns = Columns(text_column, id_column, html, duplicate_ids)
+    settings = Settings(threads or default_threads(), strict, work_dir)
+    return Result(run_local(plan, inputs, columns, settings, progress), given)
+
+
+def pairs(documents: Any, **options: Any) -> pa.Table:
+    """All near-duplicate pairs of a corpus; the options are those of `dedup`, with pairs="all" as default."""
+    return dedup(documents, **{"pairs": "all", **options}).pairs
+
+
+def compare(left: str, right: str, **options: Any) -> Comparison:
+    """How similar two texts are, and which passages they share."""
+    from neardup.verify.passages import shared_passages
+
+    return shared_passages(make_plan(**options), left, right)
+
+
+def _inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
+    """The sources, and the documents themselves if they are to be given back in kind."""
+    if isinstance(documents, (str, os.PathLike)):
+        return open_inputs([documents], format=format), None
+    if isinstance(documents, (list, tuple)) and documents and all(_is_path(item) for item in documents):
+        return open_inputs(list(documents), format=format), None
+    if not (isinstance(documents, (pa.Table, pa.RecordBatch)) or hasattr(documents, "columns")):
+        documents = list(documents)
+    return open_inputs([documents], format=format), documents
+
+
+def _is_path(item: Any) -> bool:
+    """Whether an item of a list names a file or folder; any other string is a document."""
+    if isinstance(item, os.PathLike):
+        return True
+    return (
+        isinstance(item, str)
+        and len(item) < 1024
+        and "\n" not in item
+        and "\0" not in item
+        and os.path.exists(item)
+    )
+
+
+def _is_frame(given: Any, package: str) -> bool:
+    return type(given).__module__.split(".")[0] == package
+
+
+def _read_again(run: Run, mask: Any) -> pa.Table:
+    """The chosen documents of all sources in one table."""
+    schema, done, parts = unified_schema(run.corpus.sources), 0, []
+    for source in run.corpus.sources:
+        for batch in source.read(None, Problems()):
+            chosen = pa.array(mask[done : done + len(batch)])
+            parts.append(pa.Table.from_batches([batch.columns.filter(chosen)]))
+            done += len(batch)
+    return pa.concat_tables(parts, promote_options="permissive") if parts else schema.empty_table()

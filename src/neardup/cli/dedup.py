@@ -1,0 +1,89 @@
+"""neardup dedup: a clean corpus, and a record of every decision."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from neardup.cli.options import input_options, method_options, take_plan
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to.")
+@click.option(
+    "--mode",
+    type=click.Choice(["remove", "annotate", "none"]),
+    default="remove",
+    show_default=True,
+    help="Write kept and removed documents apart; or all of them with columns that say what they are; or only "
+    "pairs, clusters and the report.",
+)
+@click.option(
+    "--output-format",
+    metavar="FORMAT",
+    help="parquet, jsonl, jsonl.gz, jsonl.zst, csv or tsv.  [default: as the input]",
+)
+@click.option(
+    "--keep",
+    default="longest",
+    show_default=True,
+    metavar="POLICY",
+    help="Which document of a cluster stays: longest, shortest, first, last, newest:COLUMN, oldest:COLUMN, "
+    "highest:COLUMN, lowest:COLUMN, priority:COLUMN=A,B,…, or none.",
+)
+@click.option(
+    "--keep-count", type=int, default=1, show_default=True, metavar="N", help="How many of a cluster stay."
+)
+@click.option(
+    "--clusters",
+    type=click.Choice(["components", "leaders"]),
+    default="components",
+    show_default=True,
+    help="Connect whatever is linked by pairs; or only what is similar to the cluster's leader itself.",
+)
+@click.option(
+    "--pairs",
+    type=click.Choice(["clusters", "all"]),
+    default="clusters",
+    show_default=True,
+    help="Compare what clusters need, linear in the size of a bucket; or every pair, which can be quadratic.",
+)
+@click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@input_options
+@method_options
+def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
+    """Remove or mark the near-duplicates among the documents of INPUT.
+
+    INPUT is a file (parquet, jsonl, csv, tsv, also .gz and .zst; mbox, eml), a folder of such files or of texts
+    (.txt, .md, .html), a glob, or - for standard input.
+
+    \b
+    Writes to DIR:
+      kept.<ext>, removed.<ext>   the documents, as they were (or annotated.<ext>)
+      pairs.parquet               left, right, similarity, containment, reason, bridge
+      clusters.parquet            id, cluster, leader, keep, duplicate_of, similarity, …
+      report.json                 counts, times, problems, and the plan
+
+    \b
+    Examples:
+      neardup dedup corpus.parquet -o clean
+      neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
+      neardup dedup news/ -o marked --mode annotate --output-format parquet
+    """
+    from neardup.api import complete_plan
+    from neardup.cli.run import run_command
+    from neardup.cli.show import Stopwatch, summary
+    from neardup.engines.writing import check_folder, write_run
+
+    watch = Stopwatch()
+    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "force")
+    mode, format, keep, keep_count, clusters, pairs, force = (values.pop(name) for name in names)
+    plan = complete_plan(take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+    as_json = values["as_json"]
+    check_folder(output, force)
+    with run_command(plan, inputs, values) as run:
+        report = write_run(run, output, mode=mode, format=format, force=force)
+    click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

@@ -1,0 +1,43 @@
+"""What `dedup` and `pairs` share: run a plan over the inputs of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from neardup.cli.show import TerminalProgress
+from neardup.documents import open_inputs
+from neardup.engines.local import Run, Settings, run
+from neardup.engines.reading import Columns
+from neardup.engines.workers import default_threads
+from neardup.errors import ParameterError
+from neardup.plan import Plan
+
+
+@contextmanager
+def run_command(plan: Plan, inputs: Sequence[str], values: dict[str, Any]) -> Iterator[Run]:
+    """The finished run, while its texts are still on disk."""
+    threads = values["threads"] if values["threads"] is not None else default_threads()
+    if threads < 1:
+        raise ParameterError("threads", "neardup", "a whole number of at least 1", threads)
+    _limit_arrow(threads)
+    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    settings = Settings(threads, values["strict"], values["work_dir"])
+    sources = open_inputs(list(inputs), format=values["format"])
+    with TerminalProgress() as progress:
+        for note in sources.notes:
+            progress.note(note)
+        finished = run(plan, sources, columns, settings, progress)
+        try:
+            yield finished
+        finally:
+            finished.corpus.spool.close()
+
+
+def _limit_arrow(threads: int) -> None:
+    """Arrow's own pools keep to the number of threads that the user gave."""
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads)
+    pa.set_io_thread_count(max(threads, 1))

@@ -1,0 +1,180 @@
+"""What the terminal shows: progress while it runs, and a summary when it is done."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from neardup.engines.progress import Progress
+
+
+class TerminalProgress(Progress):
+    """One line for each stage on a terminal; silence elsewhere, but for what takes long and notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bars: Any = None
+        self._task: Any = None
+        self._compiled = 0
+        if sys.stderr.isatty():
+            self._bars = _bars()
+        _on_compilation(self._compiling)
+
+    def __enter__(self) -> TerminalProgress:
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+        _on_compilation(None)
+
+    def begin(self, name: str, total: int | None) -> None:
+        """A bar appears."""
+        if self._bars is not None:
+            self._task = self._bars.add_task(name, total=total or None)
+
+    def advance(self, amount: int) -> None:
+        """The bar grows."""
+        if self._bars is not None and self._task is not None:
+            self._bars.advance(self._task, amount)
+
+    def end(self, name: str) -> None:
+        """The bar is full."""
+        if self._bars is not None and self._task is not None:
+            done = self._bars.tasks[self._task].completed
+            self._bars.update(self._task, total=done or 1, completed=done or 1)
+
+    def note(self, message: str) -> None:
+        """A line above the bars."""
+        if self._bars is not None:
+            self._bars.console.print(message, markup=False)
+        else:
+            click.echo(f"neardup: {message}", err=True)
+
+    def _compiling(self) -> None:
+        self._compiled += 1
+        if self._compiled == 1:
+            self.note("compiling kernels for this machine; this happens once and takes about half a minute")
+
+
+def _bars() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description:<24}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+    )
+
+
+_listener: Any = None
+
+
+def _on_compilation(tell: Any) -> None:
+    """Has Numba call `tell` each time that it compiles something it did not find in its cache."""
+    global _listener
+    from numba.core import event
+
+    if _listener is not None:
+        with suppress(ValueError, KeyError):
+            event.unregister("numba:compile", _listener)
+        _listener = None
+    if tell is not None:
+        _listener = _Listener(event, tell)
+        event.register("numba:compile", _listener)
+
+
+def _Listener(event: Any, tell: Any) -> Any:
+    """A Numba listener, made here because Numba is loaded only now."""
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, happening: Any) -> None:
+            tell()
+
+        def on_end(self, happening: Any) -> None:
+            pass
+
+    return Listener()
+
+
+def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
+    """The closing lines: counts, the largest clusters, problems, and where everything lies."""
+    n, removed = report["documents"], report["removed"]
+    lines = [
+        f"{n:,} documents ({_size(report['text_bytes'])}) in {seconds:.1f} s: "
+        f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
+        f"{report['clusters']:,} clusters; {report['pairs']['verified']:,} verified pairs of "
+        f"{report['pairs']['candidates']:,} candidates; {report['exact_copies']:,} exact copies",
+        f"threshold {report['plan']['threshold']:g}: at least {report['recall_at_threshold']:.2%} of the pairs at "
+        "the threshold are found, more above it",
+    ]
+    skipped = report["buckets"]["pairs_not_compared_there"]
+    if skipped:
+        lines.append(
+            f"{report['buckets']['above_limit']:,} buckets were too large to compare all with all: {skipped:,} pairs "
+            "were compared with representatives only (--pairs all compares everything)"
+        )
+    lines += _cluster_lines(report["largest_clusters"][:5])
+    lines += _problem_lines(report["problems"])
+    if folder is not None:
+        lines.append(f"written to {folder}: " + ", ".join(report["files"]))
+    return "\n".join(lines)
+
+
+def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
+    if not clusters:
+        return ["no near-duplicates were found"]
+    lines = ["largest clusters:"]
+    for cluster in clusters:
+        weakest = cluster["weakest_link"]
+        link = "unverified" if weakest is None else f"weakest link {weakest:.3f}"
+        lines.append(f"  {cluster['size']:>7,} documents like {_short(cluster['leader'])}  ({link})")
+    return lines
+
+
+def _problem_lines(problems: dict[str, Any]) -> list[str]:
+    if not problems["total"]:
+        return []
+    kinds = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
+    first = problems["first"][0]
+    where = first["source"] + (f", record {first['record']}" if first["record"] is not None else "")
+    return [
+        f"{problems['total']:,} problems in the input: {kinds}",
+        f"  the first: {where}: {first['reason']}",
+    ]
+
+
+def _short(name: Any, most: int = 60) -> str:
+    text = str(name)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """So far."""
+        return time.perf_counter() - self._start

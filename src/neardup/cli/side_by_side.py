@@ -1,0 +1,159 @@
+"""Two documents beside each other in the terminal: what they share, and what only one of them has.
+
+Readable without colours: every passage begins with a mark. Texts come from users, so they are shown as plain
+text (no markup), and control characters, which a terminal would obey, as pictures.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from neardup.verify.passages import Comparison, Passage, Side
+
+__all__ = ["Row", "Show", "align", "passage_table", "plain", "printable"]
+
+SAME, DIFFERENT, MOVED = "=", "≠", "↕"
+LEGEND = (
+    f"{SAME} in both    {DIFFERENT} only here    {MOVED}n in both, but at another place: see {MOVED}n there"
+)
+MOST_ROWS = 200  # without --full
+LONG_DIFFERENCE = 60  # words at each end of a differing passage, which is what the reader came for
+CHARACTERS_A_WORD = 12  # where white space does not separate words, passages are cut by characters
+
+# C0 controls have pictures of their own; C1 controls and direction marks, which reorder the rest of a line, none.
+_PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
+_PICTURES |= dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+class Row(NamedTuple):
+    """What stands on one line: a passage of each side, or of one."""
+
+    left: Passage | None
+    right: Passage | None
+
+
+@dataclass(frozen=True)
+class Show:
+    """How much of the passages is shown."""
+
+    context: int = 8  # words at each end of a long shared passage
+    full: bool = False
+
+
+def passage_table(comparison: Comparison, names: tuple[str, str], show: Show) -> tuple[Table, int]:
+    """All passages in two columns, and how many rows were left out."""
+    from rich.table import Table
+
+    table = Table(box=None, expand=True, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    for name in names:
+        table.add_column("", no_wrap=True, vertical="top")
+        table.add_column(plain(name), ratio=1, overflow="fold", vertical="top")
+    rows = align(comparison.left.passages, comparison.right.passages)
+    shown = rows if show.full else rows[:MOST_ROWS]
+    for row in shown:
+        beside = row.left is not None and row.right is not None
+        cells = [*_cells(comparison.left, row.left, beside, "red", show)]
+        cells += _cells(comparison.right, row.right, beside, "green", show)
+        table.add_row(*cells)
+    return table, len(rows) - len(shown)
+
+
+def _cells(side: Side, passage: Passage | None, beside: bool, colour: str, show: Show) -> Iterator[Text]:
+    """The mark of a passage and its text."""
+    from rich.text import Text
+
+    if passage is None:
+        yield from (Text(), Text())
+        return
+    text = printable(side.text[passage.start : passage.end])
+    if not passage.shared:
+        yield Text(DIFFERENT, f"bold {colour}")
+        yield Text(text if show.full else shorten(text, LONG_DIFFERENCE), colour)
+    else:
+        yield Text(SAME, "dim") if beside else Text(f"{MOVED}{passage.number}", "cyan")
+        yield Text(text if show.full else shorten(text, show.context), "dim" if beside else "cyan")
+
+
+def align(left: list[Passage], right: list[Passage]) -> list[Row]:
+    """Rows from top to bottom in the order of both texts; shared passages in another order stand alone."""
+    rows: list[Row] = []
+    i = j = 0
+    for a, b in [*_anchors(left, right), (len(left), len(right))]:
+        rows += _between(left[i:a], right[j:b])
+        if a < len(left):
+            rows.append(Row(left[a], right[b]))
+        i, j = a + 1, b + 1
+    return rows
+
+
+def _between(left: list[Passage], right: list[Passage]) -> Iterator[Row]:
+    """Rows of passages without a partner at this place: differing ones beside each other."""
+    i = j = 0
+    while i < len(left) or j < len(right):
+        a = left[i] if i < len(left) else None
+        b = right[j] if j < len(right) else None
+        if a is not None and b is not None and (a.shared or b.shared):
+            a, b = (a, None) if a.shared else (None, b)
+        yield Row(a, b)
+        i, j = i + (a is not None), j + (b is not None)
+
+
+def _anchors(left: list[Passage], right: list[Passage]) -> list[tuple[int, int]]:
+    """Places (left, right) of shared passages that follow each other in both texts, as many as possible."""
+    places = {key: place for place, key in enumerate(_keys(right)) if key[0]}
+    pairs = [(i, places[key]) for i, key in enumerate(_keys(left)) if key in places]
+    # The longest increasing subsequence: for each length the pair that ends it soonest, and the way back.
+    ends: list[int] = []
+    tops: list[int] = []
+    before: list[int] = []
+    for k, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        before.append(tops[length - 1] if length else -1)
+        ends[length : length + 1], tops[length : length + 1] = [place], [k]
+    chain, k = [], tops[-1] if tops else -1
+    while k >= 0:
+        chain.append(pairs[k])
+        k = before[k]
+    return chain[::-1]
+
+
+def _keys(passages: list[Passage]) -> list[tuple[int, int]]:
+    """The number of each passage, and how many of this number came before."""
+    seen: Counter[int] = Counter()
+    keys = []
+    for passage in passages:
+        keys.append((passage.number, seen[passage.number]))
+        seen[passage.number] += 1
+    return keys
+
+
+def shorten(text: str, context: int) -> str:
+    """The first and the last words, and how many stand between them, where that is shorter."""
+    words = text.split(" ")
+    hidden = len(words) - 2 * context
+    if hidden > 4:
+        return " ".join([*words[:context], f"… {hidden:,} words …", *words[len(words) - context :]])
+    ends = context * CHARACTERS_A_WORD
+    if len(text) - 2 * ends > 2 * CHARACTERS_A_WORD:
+        return f"{text[:ends]} … {len(text) - 2 * ends:,} characters … {text[len(text) - ends :]}"
+    return text
+
+
+def printable(text: str) -> str:
+    """The text on one line, without anything that a terminal would obey."""
+    return " ".join(text.split()).translate(_PICTURES)
+
+
+def plain(text: str) -> Text:
+    """The same for rich, which takes no markup from it."""
+    from rich.text import Text
+
+    return Text(printable(text))

@@ -1,0 +1,76 @@
+"""One machine: read and sign, find copies and candidates, verify, cluster, decide. Texts stay on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from neardup.documents import Problems, Source
+from neardup.engines.deciding import Decisions, decide
+from neardup.engines.matching import Matches, find_matches
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns, Corpus, read_corpus
+from neardup.engines.spool import Spool
+from neardup.engines.workers import default_threads
+from neardup.errors import EvidenceError
+from neardup.plan import Plan
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: nothing here changes the result."""
+
+    threads: int = field(default_factory=default_threads)
+    strict: bool = False
+    work_dir: str | os.PathLike[str] | None = None
+
+
+@dataclass
+class Run:
+    """A finished run: what was read, found and decided."""
+
+    plan: Plan
+    settings: Settings
+    corpus: Corpus
+    matches: Matches
+    decisions: Decisions
+    progress: Progress
+
+    def rethreshold(self, threshold: float) -> Run:
+        """The run that another threshold would have given, from the evidence that is stored."""
+        floor = self.matches.floor
+        if threshold < floor:
+            raise EvidenceError(
+                f"The stored evidence reaches down to a similarity of {floor:.3f}, where the bands still find "
+                f"{self.plan.recall:.0%} of the pairs; for {threshold:g} run again with threshold={threshold:g}."
+            )
+        plan = self.plan.with_(threshold=threshold)
+        evidence = self.decisions.evidence
+        matches = replace(self.matches, pairs=evidence.take(self.plan.check.passes(evidence, floor)))
+        decisions = decide(plan, self.corpus, matches, self.progress, self.settings.threads)
+        return Run(plan, self.settings, self.corpus, matches, decisions, self.progress)
+
+
+def run(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns | None = None,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """The whole pipeline up to the decisions; nothing is written but the work folder."""
+    settings, progress = settings or Settings(), progress or Progress()
+    problems = Problems(strict=settings.strict)
+    spool = Spool(settings.work_dir)
+    try:
+        corpus = read_corpus(plan, sources, columns or Columns(), spool, problems, progress, settings.threads)
+        matches = find_matches(plan, corpus, progress, settings.threads)
+        corpus.keys = np.zeros((0, len(corpus)), np.uint64)  # not needed any more
+        decisions = decide(plan, corpus, matches, progress, settings.threads)
+    except BaseException:
+        spool.close()
+        raise
+    return Run(plan, settings, corpus, matches, decisions, progress)

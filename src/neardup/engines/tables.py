@@ -1,0 +1,144 @@
+"""Results as Arrow tables: pairs and clusters, with ids instead of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.columns import Numbers
+from neardup.engines.local import Run
+
+ROWS = 1 << 18  # rows of a table that is streamed
+
+
+def pairs_schema(run: Run) -> pa.Schema:
+    """The columns of pairs.parquet."""
+    kind = run.corpus.ids.type
+    names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
+    return pa.schema([*names.items(), ("reason", pa.string()), ("bridge", pa.bool_())], _metadata(run))
+
+
+def pair_tables(run: Run) -> Iterator[pa.Table]:
+    """Pairs of documents, the smaller id left, in order where they fit one table.
+
+    With pairs="clusters" a content is paired once, and each copy with the document that stands for its content.
+    With pairs="all" every document of one content is paired with every document of the other.
+    """
+    for left, right, edge in _document_pairs(run):
+        yield _pair_table(run, left, right, edge)
+
+
+def pair_table(run: Run) -> pa.Table:
+    """All pairs in one table."""
+    parts = list(pair_tables(run))
+    return pa.concat_tables(parts) if parts else pairs_schema(run).empty_table()
+
+
+def count_pairs(run: Run) -> int:
+    """How many rows `pair_tables` will give."""
+    content = run.matches.content
+    sizes = np.bincount(content, minlength=len(content))
+    edges = run.decisions.pairs
+    if run.plan.pairs == "clusters":
+        return len(edges) + int((content != np.arange(len(content))).sum())
+    return int((sizes[edges.left] * sizes[edges.right]).sum() + (sizes * (sizes - 1) // 2).sum())
+
+
+def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Left and right documents, and the number of their edge in decisions.pairs (-1 for copies)."""
+    content, edges = run.matches.content, run.decisions.pairs
+    copies = np.flatnonzero(content != np.arange(len(content)))
+    if run.plan.pairs == "clusters" or len(copies) == 0:
+        left = np.concatenate([edges.left, content[copies]])
+        right = np.concatenate([edges.right, copies])
+        edge = np.concatenate([np.arange(len(edges)), np.full(len(copies), -1)])
+        for start in range(0, len(left), ROWS * 16):
+            part = slice(start, start + ROWS * 16)
+            yield left[part], right[part], edge[part]
+        return
+    yield from _expanded(content, edges.left, edges.right)
+
+
+def _expanded(content: Numbers, left: Numbers, right: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    order = np.argsort(content, kind="stable")
+    starts = np.searchsorted(content[order], np.arange(len(content) + 1))
+    sizes = np.diff(starts)
+    for edge, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        mine, theirs = order[starts[a] : starts[a + 1]], order[starts[b] : starts[b + 1]]
+        for k in range(0, len(mine), max(1, ROWS // len(theirs))):
+            some = mine[k : k + max(1, ROWS // len(theirs))]
+            rows = len(some) * len(theirs)
+            yield np.repeat(some, len(theirs)), np.tile(theirs, len(some)), np.full(rows, edge)
+    for group in np.flatnonzero(sizes > 1).tolist():
+        mine = order[starts[group] : starts[group + 1]]
+        for k in range(len(mine) - 1):
+            yield np.full(len(mine) - k - 1, mine[k]), mine[k + 1 :], np.full(len(mine) - k - 1, -1)
+
+
+def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
+    pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
+    similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
+    similarity[~copy] = pairs.similarity[edge[~copy]]
+    containment[~copy] = pairs.containment[edge[~copy]]
+    bridge[~copy] = run.decisions.bridge[edge[~copy]]
+    a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
+    swapped = pc.greater(a, b)
+    table = pa.Table.from_arrays(
+        [
+            pc.if_else(swapped, b, a),
+            pc.if_else(swapped, a, b),
+            pa.array(similarity, from_pandas=True),
+            pa.array(containment, from_pandas=True),
+            pc.if_else(pa.array(copy), "copy", "similar"),
+            pa.array(bridge),
+        ],
+        schema=pairs_schema(run),
+    )
+    return table.sort_by([("left", "ascending"), ("right", "ascending")])
+
+
+def cluster_table(run: Run) -> pa.Table:
+    """Every document that is in a cluster, with its cluster's name, its leader, and what became of it."""
+    decisions, ids = run.decisions, run.corpus.ids
+    other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
+    columns = {
+        "id": ids.take(pa.array(decisions.documents)),
+        "cluster": ids.take(pa.array(decisions.cluster)),
+        "leader": ids.take(pa.array(decisions.leader)),
+        "keep": pa.array(decisions.keep),
+        "duplicate_of": ids.take(other),
+        "similarity": pa.array(decisions.similarity, from_pandas=True),
+        "containment": pa.array(decisions.containment, from_pandas=True),
+        "size": pa.array(decisions.size),
+        "weakest_link": pa.array(decisions.weakest_link, from_pandas=True),
+    }
+    table = pa.table(columns)
+    table = table.append_column("place", pa.array(np.arange(len(table))))
+    table = table.sort_by([("cluster", "ascending"), ("place", "ascending")]).drop_columns(["place"])
+    return table.replace_schema_metadata(_metadata(run))
+
+
+def annotations(run: Run) -> pa.Table:
+    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment."""
+    decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
+    row = np.full(n, -1, np.int64)
+    row[decisions.documents] = np.arange(len(decisions.documents))
+    at = pa.array(row, mask=row < 0)
+    other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
+    return pa.table(
+        {
+            "keep": pa.array(decisions.kept),
+            "cluster": ids.take(pa.array(decisions.cluster)).take(at),
+            "duplicate_of": ids.take(other).take(at),
+            "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
+            "containment": pa.array(decisions.containment, from_pandas=True).take(at),
+        }
+    )
+
+
+def _metadata(run: Run) -> dict[bytes | str, bytes | str]:
+    """What a file says of its origin."""
+    return {"neardup.plan": run.plan.to_json(), "neardup.digest": run.plan.digest}

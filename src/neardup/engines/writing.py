@@ -1,0 +1,181 @@
+"""The result folder: kept and removed documents, or annotated ones; pairs, clusters and the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import neardup
+from neardup.documents import Batch, OutputFolder, Problems, Writer, output_layout
+from neardup.engines.local import Run
+from neardup.engines.progress import peak_memory
+from neardup.engines.tables import annotations, cluster_table, pair_tables, pairs_schema
+from neardup.engines.workers import prefetched
+from neardup.errors import InputError
+
+Mode = Literal["remove", "annotate", "none"]
+
+
+def write_run(
+    run: Run,
+    folder: str | os.PathLike[str],
+    *,
+    mode: Mode = "remove",
+    format: str | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """The report, after everything has been written under its final name."""
+    with OutputFolder(folder, force=force) as output:
+        with run.progress.stage("write pairs and clusters"):
+            write_pairs(run, output.file("pairs.parquet"))
+            pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
+        files = ["pairs.parquet", "clusters.parquet", "report.json"]
+        if mode != "none":
+            with run.progress.stage("write documents", len(run.corpus)):
+                files = _write_documents(run, output, mode, format) + files
+        report = make_report(run, files)
+        output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        output.commit()
+    return report
+
+
+def check_folder(folder: str | os.PathLike[str], force: bool) -> None:
+    """Refuse an output folder that holds results already, before hours of work rather than after."""
+    with OutputFolder(folder, force=force) as output:
+        for name in ("pairs.parquet", "clusters.parquet", "report.json"):
+            output.file(name)
+
+
+def write_pairs(run: Run, path: os.PathLike[str]) -> int:
+    """The number of pairs written, streamed: all of them never stand in memory."""
+    rows = 0
+    with pq.ParquetWriter(path, pairs_schema(run), compression="zstd") as writer:
+        for table in pair_tables(run):
+            writer.write_table(table)
+            rows += len(table)
+    return rows
+
+
+def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | None) -> list[str]:
+    """The names of the document files, kept and removed or annotated, in the order of the input."""
+    layout = output_layout(run.corpus.sources, format)
+    names = ["annotated"] if mode == "annotate" else ["kept", "removed"]
+    names = [f"{name}.{layout.extension}" for name in names]
+    extra = annotations(run) if mode == "annotate" else None
+    writers = [layout.open(output.file(name), extra.schema if extra is not None else None) for name in names]
+    try:
+        done = 0
+        for batch in prefetched(_batches(run, layout.columns), run.settings.threads):
+            rows = np.arange(done, done + len(batch))
+            if extra is not None:
+                writers[0].write(batch, None, _record_batch(extra.slice(done, len(batch))))
+            else:
+                _divide(batch, run.decisions.kept[rows], writers)
+            done += len(batch)
+            run.progress.advance(len(batch))
+    finally:
+        for writer in writers:
+            writer.close()
+    if done != len(run.corpus):
+        raise InputError(
+            f"The input changed while it was read: {len(run.corpus):,} documents at first, {done:,} when "
+            "they were written. Nothing was kept of this run."
+        )
+    return names
+
+
+def _batches(run: Run, columns: list[str] | None) -> Iterator[Batch]:
+    """All documents again, as they stand in their files; their problems were counted the first time."""
+    quiet = Problems()
+    for source in run.corpus.sources:
+        yield from source.read(columns, quiet, raw=columns is not None)
+
+
+def _divide(batch: Batch, kept: Any, writers: list[Writer]) -> None:
+    if kept.all():
+        writers[0].write(batch)
+        return
+    for writer, mask in zip(writers, (kept, ~kept), strict=True):
+        if mask.any():
+            writer.write(batch, np.flatnonzero(mask))
+
+
+def _record_batch(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches()[0]
+
+
+def make_report(run: Run, files: list[str]) -> dict[str, Any]:
+    """Counts, sizes, times, and everything needed to run again."""
+    plan, decisions, counts = run.plan, run.decisions, run.matches.counts
+    problems = run.corpus.problems
+    removed = int((~decisions.kept).sum())
+    return {
+        "neardup": neardup.__version__,
+        "digest": plan.digest,
+        "documents": len(run.corpus),
+        "kept": len(run.corpus) - removed,
+        "removed": removed,
+        "without_tokens": int((run.corpus.tokens == 0).sum()),
+        "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
+        "clusters": int(len(np.unique(decisions.cluster))),
+        "largest_clusters": largest_clusters(run),
+        "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
+        "recall_at_threshold": round(plan.candidates.probability(plan.threshold), 6),
+        "evidence_reaches_down_to": round(run.matches.floor, 6),
+        "buckets": {
+            "count": counts.buckets,
+            "largest": counts.largest,
+            "above_limit": counts.hot,
+            "pairs_not_compared_there": counts.skipped,
+        },
+        "text_bytes": run.corpus.spool.size,
+        "problems": {
+            "total": problems.total,
+            "kinds": problems.counts,
+            "first": [p.as_dict() for p in problems.first],
+        },
+        "seconds": {name: round(value, 3) for name, value in run.progress.seconds.items()},
+        "cpu_seconds": {name: round(value, 3) for name, value in run.progress.cpu.items()},
+        "peak_memory_bytes": peak_memory(),
+        "threads": run.settings.threads,
+        "python": platform.python_version(),
+        "inputs": [source.name for source in run.corpus.sources],
+        "files": files,
+        "plan": plan.to_dict(),
+    }
+
+
+def largest_clusters(run: Run, most: int = 10) -> list[dict[str, Any]]:
+    """The largest clusters: name, leader, size, weakest link."""
+    decisions, ids = run.decisions, run.corpus.ids
+    first = np.flatnonzero(decisions.documents == decisions.leader)
+    names = decisions.cluster[first]
+    order = first[np.lexsort((run.corpus.ranks[names], -decisions.size[first]))[:most]]
+    bridged = np.bincount(_labels(run)[run.decisions.pairs.left[decisions.bridge]], minlength=len(run.corpus))
+    return [
+        {
+            "cluster": ids[int(decisions.cluster[k])].as_py(),
+            "leader": ids[int(decisions.leader[k])].as_py(),
+            "size": int(decisions.size[k]),
+            "weakest_link": _rounded(decisions.weakest_link[k]),
+            "bridges": int(bridged[decisions.cluster[k]]),
+        }
+        for k in order
+    ]
+
+
+def _labels(run: Run) -> Any:
+    labels = np.arange(len(run.corpus))
+    labels[run.decisions.documents] = run.decisions.cluster
+    return labels
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)

@@ -1,0 +1,224 @@
+"""Where two documents agree: their shared and differing passages, and the counts behind their similarity.
+
+A token is shared when it lies in a feature (a run of tokens) that the other document has too. Shared tokens
+in a row are one passage as long as the other document goes on in the same way: where it does not, as at both
+ends of a paragraph that was moved, a new passage begins. All of it is a few sorts, whatever the texts.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, to_utf8
+from neardup.plan import Plan
+from neardup.verify.jaccard import Jaccard
+
+__all__ = ["Comparison", "Passage", "Side", "shared_passages"]
+
+Mask = NDArray[np.bool_]
+LEFT, RIGHT = np.zeros(1, np.int64), np.ones(1, np.int64)
+
+
+class Passage(NamedTuple):
+    """A stretch of one text, all of it shared with the other or none."""
+
+    start: int  # characters of `Side.text`
+    end: int
+    shared: bool
+    number: int  # passages of one number, on both sides, have the same content; 0 where nothing is shared
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two documents."""
+
+    text: str  # as it was compared: NFC, lone surrogates replaced
+    features: int  # distinct ones
+    containment: float  # the share of them that the other document has
+    passages: list[Passage]  # in order, the whole text
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two documents have in common, and where."""
+
+    similarity: float
+    containment: float  # the shared part of the smaller one
+    shared: int  # distinct features that both have
+    near_duplicates: bool  # whether the plan's threshold is reached
+    estimate: float | None  # the share of equal slots, for a plan that decides on it
+    left: Side
+    right: Side
+
+
+class _Cuts(NamedTuple):
+    """The passages of one document, by token."""
+
+    starts: Numbers  # the first token of each
+    shared: Mask
+
+
+def shared_passages(plan: Plan, left: str, right: str) -> Comparison:
+    """The similarity of two texts as the plan's engine finds it, and the passages that they share."""
+    compared = [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
+    texts = Texts.from_strings(compared)
+    tokens = plan.text(texts)
+    features = plan.view.look(tokens)
+    pairs = Jaccard().measure(features, LEFT, RIGHT)
+    estimated = _estimate(plan, features)
+    decisive = pairs if estimated is None else estimated
+    passages = _find_passages(texts, tokens, *_runs(plan, tokens))
+    return Comparison(
+        similarity=float(pairs.similarity[0]),
+        containment=float(pairs.containment[0]),
+        shared=int(pairs.shared[0]),
+        near_duplicates=bool(Jaccard().passes(decisive, plan.threshold)[0]),
+        estimate=None if estimated is None else float(estimated.similarity[0]),
+        left=_side(compared[0], pairs.left_size, pairs.shared, passages[0]),
+        right=_side(compared[1], pairs.right_size, pairs.shared, passages[1]),
+    )
+
+
+def _estimate(plan: Plan, features: Features) -> Pairs | None:
+    """The evidence of the signatures, if the plan decides on it."""
+    if plan.check.level != "signatures" or plan.view.signature is None:
+        return None
+    return plan.check.measure(plan.view.signature(features), LEFT, RIGHT)
+
+
+def _side(text: str, size: NDArray[np.float64], shared: NDArray[np.float64], passages: list[Passage]) -> Side:
+    return Side(text, int(size[0]), float(shared[0] / size[0]) if size[0] else 0.0, passages)
+
+
+def _runs(plan: Plan, tokens: Tokens) -> tuple[Features, int]:
+    """The runs of tokens to look for, one starting at each token as far as they go, and their length."""
+    width = getattr(plan.view.features, "width", None)
+    if isinstance(width, int):
+        runs, sizes = plan.view.features(tokens), np.diff(tokens.offsets)
+        if np.array_equal(runs.sizes, np.maximum(sizes - width + 1, np.minimum(sizes, 1))):
+            return runs, width
+    return Features(tokens.offsets, tokens.hashes), 1  # features of another kind: token by token
+
+
+def _find_passages(texts: Texts, tokens: Tokens, runs: Features, width: int) -> list[list[Passage]]:
+    """The passages of both documents."""
+    sides, kinds = _dense(np.split(runs.hashes, runs.offsets[1:2]))
+    common = _in_both(sides, kinds)
+    links = _common_links(sides, common, kinds)
+    sizes = np.diff(tokens.offsets)
+    cuts = [_cut(common[d], links[d], int(sizes[d]), width) for d in (0, 1)]
+    numbers = _number(sides, cuts, kinds)
+    found = []
+    for d in (0, 1):
+        positions = tokens.positions[tokens.offsets[d] : tokens.offsets[d + 1]].astype(np.int64)
+        data = texts.data[texts.offsets[d] : texts.offsets[d + 1]]
+        starts = _to_characters(data, _text_starts(data, positions, cuts[d].starts))
+        found.append(_passages(starts, cuts[d], numbers[d], int(sizes[d])))
+    return found
+
+
+def _dense(sides: list[Hashes] | list[Numbers]) -> tuple[list[Numbers], int]:
+    """The values of both sides as numbers from 0, equal where they are equal, and how many there are."""
+    values, ids = np.unique(np.concatenate(sides), return_inverse=True)
+    return np.split(ids.astype(np.int64), [len(sides[0])]), len(values)
+
+
+def _in_both(sides: list[Numbers], kinds: int) -> list[Mask]:
+    """Which entries of each side, all below `kinds`, the other side has too."""
+    there = np.zeros((2, kinds), np.bool_)
+    for d in (0, 1):
+        there[d, sides[d]] = True
+    return [there[1 - d, sides[d]] for d in (0, 1)]
+
+
+def _common_links(sides: list[Numbers], common: list[Mask], kinds: int) -> list[Mask]:
+    """For each run whether the other document, too, has it right behind the run before it."""
+    joined = [np.flatnonzero(mask[1:] & mask[:-1]) + 1 for mask in common]
+    links = [ids[at - 1] * kinds + ids[at] for ids, at in zip(sides, joined, strict=True)]
+    found = [np.zeros(len(ids), np.bool_) for ids in sides]
+    for mask, at, both in zip(found, joined, _in_both(*_dense(links)), strict=True):
+        mask[at] = both
+    return found
+
+
+def _cut(common: Mask, links: Mask, size: int, width: int) -> _Cuts:
+    """Where the passages of a document of `size` tokens begin, and which of them are shared."""
+    depth = np.zeros(size + 1, np.int64)  # how many shared runs open here, less those that closed
+    begins = np.flatnonzero(common)
+    depth[begins] += 1
+    depth[np.minimum(begins + width, size)] -= 1
+    covered = np.cumsum(depth[:size]) > 0
+    first = ~covered
+    first[1:] &= covered[:-1]
+    first[begins[~links[begins]]] = True  # a covered stretch always begins with such a run
+    starts = np.flatnonzero(first)
+    return _Cuts(starts, covered[starts])
+
+
+def _number(sides: list[Numbers], cuts: list[_Cuts], kinds: int) -> list[Numbers]:
+    """Numbers from 1, in the order of the left text, that shared passages have in common with their partners.
+
+    A passage belongs to the one of the other text in which its first run stands first.
+    """
+    base = (0, len(cuts[0].starts))
+    edges: list[list[Numbers]] = [[], []]
+    for d in (0, 1):
+        own = np.flatnonzero(cuts[d].shared)
+        runs = sides[d][cuts[d].starts[own]]
+        place = _first_places(sides[1 - d], kinds)[runs]
+        partner = np.searchsorted(cuts[1 - d].starts, place, "right") - 1
+        edges[d].append(own + base[d])
+        edges[1 - d].append(partner + base[1 - d])
+    roots = kernels.graph.components(base[1] + len(cuts[1].starts), *map(np.concatenate, edges))
+    shared = np.concatenate([cut.shared for cut in cuts])
+    numbers = np.zeros(len(roots), np.int64)
+    numbers[shared] = np.unique(roots[shared], return_inverse=True)[1] + 1
+    return np.split(numbers, base[1:])
+
+
+def _first_places(ids: Numbers, kinds: int) -> Numbers:
+    """Where each number below `kinds` first stands; undefined for one that does not."""
+    places = np.zeros(kinds, np.int64)
+    places[ids[::-1]] = np.arange(len(ids))[::-1]  # of several values for one entry, the last is kept
+    return places
+
+
+def _text_starts(data: NDArray[np.uint8], positions: Numbers, starts: Numbers) -> Numbers:
+    """Byte positions of the passages: the text between two tokens is cut behind its last white space.
+
+    So that an opening bracket stays with the word after it, and a full stop with the word before.
+    """
+    cuts = positions[starts]
+    blanks = np.flatnonzero((data == 32) | ((data >= 9) & (data <= 13)))
+    if len(blanks):
+        behind = blanks[np.maximum(np.searchsorted(blanks, cuts) - 1, 0)] + 1
+        previous = positions[np.maximum(starts - 1, 0)]
+        cuts = np.where((behind > previous) & (behind < cuts), behind, cuts)
+    cuts[:1] = 0  # whatever stands before the first token goes with it
+    return cuts
+
+
+def _to_characters(data: NDArray[np.uint8], cuts: Numbers) -> Numbers:
+    """Character positions of byte positions, the end of the text added."""
+    ends = np.append(cuts, len(data))
+    if data.max(initial=0) < 0x80:
+        return ends
+    before: Numbers = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])  # characters that began
+    characters: Numbers = before[ends]
+    return characters
+
+
+def _passages(starts: Numbers, cuts: _Cuts, numbers: Numbers, size: int) -> list[Passage]:
+    """The passages that begin at these characters; a text without a token is one that nothing shares."""
+    if len(cuts.starts) == 0:
+        return [Passage(0, int(starts[-1]), False, 0, 0)] if starts[-1] else []
+    tokens = np.diff(np.append(cuts.starts, size))
+    columns = (starts[:-1], starts[1:], cuts.shared, numbers, tokens)
+    return list(map(Passage._make, zip(*(column.tolist() for column in columns), strict=True)))
