@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from pathlib import Path, PurePath
@@ -12,6 +13,8 @@ from neardup.documents.blocks import one_line
 from neardup.errors import OutputError
 
 __all__ = ["OutputFolder"]
+
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 
 class OutputFolder:
@@ -45,6 +48,8 @@ class OutputFolder:
         for folder in self._made:  # innermost first; one that has content stays
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+            raise OutputError(f"{self.path} cannot be written: {reason(error)}") from error
 
     def file(self, name: str) -> Path:
         """A path to write to, which `commit` will rename to `name`."""

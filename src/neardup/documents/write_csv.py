@@ -14,6 +14,7 @@ from neardup.documents.delimited import DELIMITERS
 from neardup.documents.source import Batch
 from neardup.documents.write_jsonl import content, glued, joined, output_stream
 from neardup.documents.writers import cast, fitted, taken
+from neardup.errors import OutputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,10 @@ class CsvWriter:
         if batch.raw is not None and batch.format == self._format and self._own == self._columns:
             self._file.write(self._appended(taken(batch.raw, rows), added))
             return
+        if batch.raw is not None and not batch.columns.num_columns and self._own:
+            raise OutputError(
+                f"columns {', '.join(self._added)} replace others: read the columns, not raw rows"
+            )
         schema = pa.schema([(name, pa.string()) for name in self._own])
         own = fitted(taken(batch.columns, rows), None, schema)
         converted = batch.format != self._format
