@@ -67,6 +67,12 @@ class Texts:
         data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
         return Texts(offsets, data)
 
+    def to_arrow(self, kind: pa.DataType) -> pa.Array:
+        """An Arrow string array over the same bytes."""
+        width = np.int64 if pa.types.is_large_string(kind) else np.int32
+        buffers = [None, pa.py_buffer(self.offsets.astype(width)), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(kind, len(self), buffers)
+
     @staticmethod
     def from_strings(strings: list[str] | list[bytes]) -> Texts:
         """Texts of Python strings; lone surrogates become U+FFFD."""

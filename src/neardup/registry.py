@@ -60,25 +60,31 @@ def presets(name: str | None = None) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Between:
-    """A number from low to high, both included unless low is excluded."""
+    """A number from low to high, both included unless excluded."""
 
     low: float
     high: float = float("inf")
     above: bool = False  # low itself is not allowed
+    below: bool = False  # high itself is not allowed
 
     def admits(self, value: Any) -> bool:
         """Whether a number lies inside."""
-        return bool(self.low < value <= self.high if self.above else self.low <= value <= self.high)
+        inside = self.low <= value <= self.high
+        return bool(inside and not (self.above and value == self.low) and not (self.below and value == self.high))
 
     def describe(self, kind: type) -> str:
         """The constraint in words."""
         noun = "a whole number" if kind is int else "a number"
-        if self.high == float("inf"):
+        if self.high > 2**53:
             return f"{noun} {'above' if self.above else 'of at least'} {self.low:g}"
-        return f"{noun} {'above' if self.above else 'from'} {self.low:g} {'and up ' if self.above else ''}to {self.high:g}"
+        start = f"above {self.low:g}" if self.above else f"from {self.low:g}"
+        end = f"below {self.high:g}" if self.below else f"up to {self.high:g}"
+        return f"{noun} {start} {'and ' if self.above or self.below else ''}{end}"
+
 
 
 Share = Annotated[float, Between(0, 1, above=True)]
+Chance = Annotated[float, Between(0, 1, above=True, below=True)]
 Count = Annotated[int, Between(1)]
 Natural = Annotated[int, Between(0, 2**63 - 1)]
 

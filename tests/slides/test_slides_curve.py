@@ -107,7 +107,7 @@ def test_choice_has_about_the_least_work(threshold: float, recall: float) -> Non
 
 @pytest.mark.parametrize(
     ("threshold", "expected"),
-    [(0.5, (72, 4)), (0.6, (34, 4)), (0.7, (26, 5)), (0.8, (16, 6)), (0.9, (11, 10)), (0.95, (6, 12))],
+    [(0.5, (35, 3)), (0.6, (34, 4)), (0.7, (17, 4)), (0.8, (12, 5)), (0.9, (9, 8)), (0.95, (5, 9))],
 )
 def test_choice_for_the_default_recall(threshold: float, expected: tuple[int, int]) -> None:
     """Pinned: a change of the prior or of the costs changes what plans mean, and should be seen."""

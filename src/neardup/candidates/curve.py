@@ -42,9 +42,9 @@ __all__ = ["Bands", "Cost", "choose_bands", "cost", "expected_recall_table", "s_
 FloatArray = NDArray[np.float64]
 
 # Seconds on one core, rounded, from a trial on 275 MB of English prose.
-SLOT_STEP = 0.04e-9  # one slot meets one shingle
+SLOT_STEP = 0.08e-9  # one slot meets one shingle
 SHINGLES = 450
-KEY = 80e-9  # one band key sorted and bucketed
+KEY = 60e-9  # one band key sorted and bucketed
 PAIR = 2e-6  # one candidate merged and compared
 FEATURES = 15e-6  # the features of one document made again for verification
 

@@ -75,12 +75,23 @@ class ParquetSource:
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of rows; a damaged row group is reported and the next one goes on."""
+        for batch in self._stored(columns, problems):
+            if columns is None:
+                yield batch
+            else:
+                chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
+                yield Batch(self.name, batch.numbers, chosen)
+
+    def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
+        """All columns but one, as stored, in the same batches: for a caller that has that one already."""
+        yield from self._stored([name for name in self.names() if name != column], problems)
+
+    def _stored(self, columns: Sequence[str] | None, problems: Problems) -> Iterator[Batch]:
         start = 0
         with self._open() as file:
             for group in range(file.metadata.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
                 yield from self._group(file, group, start, columns, problems)
-                start += rows
+                start += file.metadata.row_group(group).num_rows
 
     def _group(
         self,
@@ -104,9 +115,7 @@ class ParquetSource:
             for batch in batches:
                 numbers = np.arange(start + done + 1, start + done + batch.num_rows + 1, dtype=np.int64)
                 done += batch.num_rows
-                yield Batch(
-                    self.name, numbers, self._chosen(batch, columns, numbers, problems), None, self.format
-                )
+                yield Batch(self.name, numbers, batch)
         except (OSError, pa.ArrowException) as error:
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
@@ -118,10 +127,8 @@ class ParquetSource:
             yield Batch(self.name, numbers, empty_columns(len(numbers)), None, self.format)
 
     def _chosen(
-        self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems
+        self, batch: pa.RecordBatch, columns: Sequence[str], numbers: Any, problems: Problems
     ) -> pa.RecordBatch:
-        if columns is None:
-            return batch
         report = row_report(problems.add, self.name, numbers)
         # By position: two columns may have one name, and then the first one counts.
         places = [batch.schema.get_all_field_indices(name) for name in columns]

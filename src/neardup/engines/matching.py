@@ -139,8 +139,7 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
 
 
 def _measure_tile(plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, threads: int) -> Pairs:
-    numbers = np.unique(np.concatenate([left, right]))
-    features = features_of(plan, corpus, numbers, threads)
+    numbers, features = _remembered(plan, corpus, np.unique(np.concatenate([left, right])), threads)
     local_left, local_right = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
     step = max(1 << 12, -(-len(left) // (4 * threads)))
     portions = [slice(start, start + step) for start in range(0, len(left), step)]
@@ -149,6 +148,19 @@ def _measure_tile(plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, thr
     )
     joined = Pairs.concatenate(list(measured))
     return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
+
+
+def _remembered(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> tuple[Numbers, Features]:
+    """Features of the documents, and perhaps of more: those of the last tile serve as long as they suffice.
+
+    Clusters are verified after their candidates, on documents that were just looked at.
+    """
+    last = corpus.last_features
+    if last is not None and np.isin(numbers, last[0], assume_unique=True).all():
+        return last
+    corpus.last_features = None  # two tiles at a time would be twice the memory
+    corpus.last_features = numbers, features_of(plan, corpus, numbers, threads)
+    return corpus.last_features
 
 
 def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Hashes, Numbers, Signatures, Texts
+from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
     Problems,
@@ -71,7 +71,9 @@ class Corpus:
     features: Numbers
     signatures: Signatures | None
     values: pa.Array | None  # the column that the keep policy asks for
+    text_column: str | None  # the column that the spool holds unchanged, if there is one
     problems: Problems = field(default_factory=Problems)
+    last_features: tuple[Numbers, Features] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -118,6 +120,7 @@ class Reader:
         self.ids: list[pa.Array] = []
         self.values: list[pa.Array] = []
         self.alone_in_memory = False
+        self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
 
     def chunks(self, sources: Sequence[Source]) -> Iterator[Texts]:
         """All texts, chunk by chunk."""
@@ -148,7 +151,9 @@ class Reader:
         return document_ids(batch, identity)
 
     def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
-        texts = Texts.from_arrow(document_texts(batch, text, self.problems, html=html))
+        array = document_texts(batch, text, self.problems, html=html)
+        self.text_columns.add(text if _same(array, batch, text) else None)
+        texts = Texts.from_arrow(array)
         self.ids.append(self._ids(batch, identity))
         if self.plan.keep.column is not None:
             self.values.append(batch.columns.column(self.plan.keep.column))
@@ -185,8 +190,17 @@ def read_corpus(
         sources, columns, spool, ids, ranks,
         *_join(parts),
         values=_joined_values(reader.values) if reader.values else None,
+        text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
     )  # fmt: skip
+
+
+def _same(array: pa.Array, batch: Batch, column: str) -> bool:
+    """Whether the texts are the column itself: the same memory, no value replaced."""
+    stored = batch.columns.column(column)
+    mine, theirs = array.buffers()[-1], stored.buffers()[-1]
+    same = mine is None or (theirs is not None and mine.address == theirs.address)
+    return stored.null_count == 0 and same and array.type == stored.type and array.offset == stored.offset
 
 
 def _join(parts: list[Signed]) -> tuple[Any, ...]:

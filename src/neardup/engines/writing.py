@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup
-from neardup.documents import Batch, OutputFolder, Problems, Writer, output_layout
+from neardup.documents import Batch, Layout, OutputFolder, Problems, Writer, output_layout
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotations, cluster_table, pair_tables, pairs_schema
@@ -72,7 +72,7 @@ def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | N
     writers = [layout.open(output.file(name), extra.schema if extra is not None else None) for name in names]
     try:
         done = 0
-        for batch in prefetched(_batches(run, layout.columns), run.settings.threads):
+        for batch in prefetched(_batches(run, layout), run.settings.threads):
             rows = np.arange(done, done + len(batch))
             if extra is not None:
                 writers[0].write(batch, None, _record_batch(extra.slice(done, len(batch))))
@@ -91,11 +91,33 @@ def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | N
     return names
 
 
-def _batches(run: Run, columns: list[str] | None) -> Iterator[Batch]:
+def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
-    quiet = Problems()
+    quiet, column = Problems(), run.corpus.text_column
+    if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
+        yield from _with_spooled_texts(run, column)
+        return
     for source in run.corpus.sources:
-        yield from source.read(columns, quiet, raw=columns is not None)
+        yield from source.read(layout.columns, quiet, raw=layout.verbatim)
+
+
+def _can_skip_texts(source: Any, column: str) -> bool:
+    """Whether the texts can come from the spool: decompressing them a second time is most of reading."""
+    kinds = [field.type for field in source.schema() if field.name == column] if hasattr(source, "read_rest") else []
+    return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
+
+
+def _with_spooled_texts(run: Run, column: str) -> Iterator[Batch]:
+    done = 0
+    for source in run.corpus.sources:
+        schema = source.schema()
+        rest: Iterator[Batch] = source.read_rest(column, Problems())  # type: ignore[attr-defined]
+        for batch in rest:
+            stop = min(done + len(batch), len(run.corpus))
+            texts = run.corpus.spool.read_range(done, stop).to_arrow(schema.field(column).type)
+            arrays = [texts if name == column else batch.columns.column(name) for name in schema.names]
+            yield Batch(batch.source, batch.numbers, pa.RecordBatch.from_arrays(arrays, schema=schema))
+            done += len(batch)
 
 
 def _divide(batch: Batch, kept: Any, writers: list[Writer]) -> None:

@@ -46,8 +46,7 @@ class Table(NamedTuple):
 class Scratch(NamedTuple):
     """Room for one segment."""
 
-    words: np.ndarray  # the folded bytes as 64-bit words
-    folded: np.ndarray  # the same memory as bytes
+    folded: np.ndarray
     classes: np.ndarray
     shifted: np.ndarray  # the same memory, one byte earlier
     flags: np.ndarray
@@ -202,23 +201,27 @@ def find_boundaries(size, room):
 
 
 @inline
-def load(words, i):
-    """The eight bytes at position i of a byte array seen as 64-bit words (little end first)."""
-    shift = U64(i & 7) << U64(3)
-    low = words[i >> 3] >> shift
-    high = words[(i >> 3) + 1] << U64(1) << (U64(63) - shift)
-    return U64(low | high)
+def load(source, i):
+    """The eight bytes at position i, little end first; written byte by byte, compiled to one load."""
+    low = U64(source[i]) | U64(source[i + U64(1)]) << U64(8)
+    low = low | U64(source[i + U64(2)]) << U64(16) | U64(source[i + U64(3)]) << U64(24)
+    high = U64(source[i + U64(4)]) | U64(source[i + U64(5)]) << U64(8)
+    high = high | U64(source[i + U64(6)]) << U64(16) | U64(source[i + U64(7)]) << U64(24)
+    return U64(low | high << U64(32))
 
 
 @inline
-def hash_token(words, begin, end):
-    """A 64-bit hash of folded bytes; two tokens of one length up to eight bytes never collide."""
+def hash_token(folded, begin, end):
+    """A 64-bit hash of folded bytes; two tokens of one length up to eight bytes never collide.
+
+    Positions are unsigned, which spares the check for negative indices; eight bytes follow the last one.
+    """
     h = U64(end - begin) * U64(0x9E3779B97F4A7C15)
-    while end - begin > 8:
-        h = U64((h ^ load(words, begin)) * U64(0xD6E8FEB86659FD93))
+    while end - begin > U64(8):
+        h = U64((h ^ load(folded, begin)) * U64(0xD6E8FEB86659FD93))
         h ^= h >> U64(32)
-        begin += 8
-    last = load(words, begin) << (U64(8 - (end - begin)) << U64(3))
+        begin += U64(8)
+    last = load(folded, begin) << ((U64(8) - (end - begin)) << U64(3))
     h = U64((h ^ last) * U64(0xD6E8FEB86659FD93))
     h ^= h >> U64(32)
     h = U64(h * U64(0xC2B2AE3D27D4EB4F))
@@ -259,7 +262,7 @@ def tokenize(data, offsets, table, mode, out):
     n = len(offsets) - 1
     ends = np.zeros(n + 1, np.int64)
     room = make_scratch(longest_segment(data, offsets))
-    words, classes, flags, origin, bounds = room.words, room.classes, room.flags, room.origin, room.bounds
+    folded, classes, flags, origin, bounds = room.folded, room.classes, room.flags, room.origin, room.bounds
     total = 0
     for d in range(n):
         start, stop = offsets[d], offsets[d + 1]
@@ -268,9 +271,9 @@ def tokenize(data, offsets, table, mode, out):
             size = fold_text(data[start:cut], table, mode, room)
             count = find_boundaries(size, room)
             for k in range(count):
-                begin = np.int64(bounds[k])
+                begin = U64(bounds[k])
                 if flags[begin] == 2:
-                    hashes[total] = hash_token(words, begin, np.int64(bounds[k + 1]))
+                    hashes[total] = hash_token(folded, begin, U64(bounds[k + 1]))
                     positions[total] = start - offsets[d] + origin[begin]
                     marks[total] = classes[begin] >> U8(MARK_SHIFT)
                     total += 1
@@ -282,12 +285,10 @@ def tokenize(data, offsets, table, mode, out):
 @inline
 def make_scratch(longest):
     """Room for segments of up to so many bytes; folding can lengthen them (two bytes become three)."""
-    words = np.zeros((longest * 3 // 2 + 64) // 8, U64)
-    folded = words.view(U8)
-    size = len(folded)
+    size = longest * 3 // 2 + 64
     classes = np.zeros(size + 1, U8)  # the first stands for what is before the text: OUTSIDE
     bounds = np.zeros(size + 1, U32)
-    return Scratch(words, folded, classes[1:], classes, np.zeros(size, U8), np.zeros(size, U32), bounds)
+    return Scratch(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), np.zeros(size, U32), bounds)
 
 
 @jit

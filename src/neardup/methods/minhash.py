@@ -8,7 +8,7 @@ from neardup.candidates.curve import choose_bands
 from neardup.candidates.groups import Groups
 from neardup.features.shingles import Shingles
 from neardup.plan import Check, Plan, View
-from neardup.registry import Count, Natural, Share, method
+from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import TokenKind, Words
 from neardup.verify.jaccard import Agreement, Jaccard, Unverified
@@ -20,7 +20,7 @@ def minhash(
     threshold: Share = 0.7,
     ngram: Count = 5,
     tokens: TokenKind = "words",
-    recall: Share = 0.99,
+    recall: Chance = 0.99,
     num_perm: Count | None = None,
     bands: Count | None = None,
     rows: Count | None = None,
