@@ -86,13 +86,15 @@ def _transcoded(
     import codecs
 
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    piece = first
-    while piece:
-        if text := decoder.decode(piece):
-            yield text.encode()
-        piece = _some(stream, where, problems)
-    if rest := decoder.decode(b"", final=True):
-        yield rest.encode()
+    piece, last = first, False
+    while not last:
+        last = not piece
+        text = decoder.decode(piece, final=last)
+        if "\ufffd" in text:
+            problems.add(where.name, f"invalid {encoding.upper()}", action="replaced")
+        if text:
+            yield text.encode("utf-8", "replace")
+        piece = b"" if last else _some(stream, where, problems)
 
 
 def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:

@@ -53,8 +53,12 @@ def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> lis
         return [_spooled(format)]
     files, aside = expanded(given, format, alone=alone)
     if aside:
-        notes.append(f"{given}: {aside} file{'s'[: aside > 1]} of other kinds left aside")
+        notes.append(f"{given}: {_files_in_words(aside)} of other kinds left aside")
     return files
+
+
+def _files_in_words(count: int, kind: str = "") -> str:
+    return f"{count} {kind}file" if count == 1 else f"{count} {kind}files"
 
 
 def _spooled(format: str | None) -> Found:
@@ -146,5 +150,5 @@ def _not_empty(sources: list[Source], inputs: Sequence[Any], notes: list[str]) -
         names = ", ".join(source.name for source in sources[:3])
         raise InputError(f"{names}: the input is empty, there is no document to compare")
     if len(full) < len(sources):
-        notes.append(f"{len(sources) - len(full)} empty files left out")
+        notes.append(f"{_files_in_words(len(sources) - len(full), 'empty ')} left out")
     return full

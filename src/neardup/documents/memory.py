@@ -83,11 +83,11 @@ def as_table(data: Any) -> pa.Table:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+    library = type(data).__module__.partition(".")[0]
+    if library == "pandas":
         return from_pandas(data)
-    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "to_arrow"):
-        found = data.collect() if hasattr(data, "collect") else data
-        return as_table(found.to_arrow()) if hasattr(data, "columns") else as_table(found.to_list())
+    if library == "polars":
+        return from_polars(data)
     if hasattr(data, "__arrow_c_stream__"):
         return as_streamed_table(data)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
@@ -98,13 +98,19 @@ def as_table(data: Any) -> pa.Table:
     )
 
 
-def from_pandas(frame: Any) -> pa.Table:
-    """The columns of the frame, without its index."""
+def from_pandas(data: Any) -> pa.Table:
+    """The columns of a frame, without its index; a series is a column of texts."""
+    frame = data if hasattr(data, "columns") else data.to_frame("text")
     try:
-        frame = frame.to_frame() if not hasattr(frame, "select_dtypes") else frame
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise InputError(f"the pandas frame cannot be read as a table: {error}") from None
+
+
+def from_polars(data: Any) -> pa.Table:
+    """The columns of a frame, eager or lazy; a series is a column of texts."""
+    frame = data.collect() if hasattr(data, "collect") else data
+    return frame.to_arrow() if hasattr(frame, "columns") else pa.table({"text": frame.to_arrow()})
 
 
 def as_streamed_table(data: Any) -> pa.Table:

@@ -44,9 +44,7 @@ class CsvWriter:
         self._added = [] if extra is None else list(extra.names)
         self._own = [name for name in columns if name not in self._added]
         self._file = output_stream(path, compression)
-        header = [pa.array([name]) for name in [*self._own, *self._added]]
-        if header:
-            self._file.write(self._lines(header))
+        self._end = ""  # of a line: known with the first record that is copied
 
     def write(
         self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
@@ -54,6 +52,7 @@ class CsvWriter:
         """Append rows: a record that came in this format keeps its bytes, with the added cells at its end."""
         if rows is not None and not len(rows):
             return
+        self._begin(batch.raw)
         added = [self._cells(extra.column(name)) for name in self._added] if extra is not None else []
         if batch.raw is not None and batch.format == self._format and self._own == self._columns:
             self._file.write(self._appended(taken(batch.raw, rows), added))
@@ -68,6 +67,14 @@ class CsvWriter:
         cells = [self._cells(column) if converted else column for column in own.columns]
         self._file.write(self._lines([*cells, *added]))
 
+    def _begin(self, raw: Any) -> None:
+        """Write the header, with the line end that the records have."""
+        if not self._end:
+            returns = raw is not None and len(raw) and raw[0].as_py().endswith(b"\r")
+            self._end = "\r\n" if returns else "\n"
+            if header := [pa.array([name]) for name in [*self._own, *self._added]]:
+                self._file.write(self._lines(header))
+
     def _cells(self, values: Any) -> Any:
         texts = cast(values, pa.string())
         is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
@@ -75,20 +82,21 @@ class CsvWriter:
 
     def _lines(self, cells: list[Any]) -> pa.Buffer:
         first, *others = [quote(cell, self._delimiter, always=len(cells) == 1) for cell in cells]
-        return content(glued(first, *self._delimited(others), "\n"))
+        return content(glued(first, *self._delimited(others), self._end))
 
     def _appended(self, records: Any, added: list[Any]) -> pa.Buffer:
         if not added:
             return joined(records)
         rows = pc.ascii_rtrim(records.view(pa.large_string()), "\r")
         cells = [quote(cell, self._delimiter) for cell in added]
-        return content(glued(rows, *self._delimited(cells), "\n"))
+        return content(glued(rows, *self._delimited(cells), self._end))
 
     def _delimited(self, cells: list[Any]) -> list[Any]:
         return [part for cell in cells for part in (self._delimiter, cell)]
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file; one without rows still has its header."""
+        self._begin(None)
         self._file.close()
 
 

@@ -24,10 +24,7 @@ def visible_text(html: str | bytes) -> str:
     """
     parse, decode, extract = _tools()
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
-    body = parse(page).body
-    if body is None:
-        return ""
-    text: str = extract(body, preserve_formatting=True, list_bullets=False, links=False)
+    text: str = extract(parse(page), preserve_formatting=True, list_bullets=False, links=False)
     return _UNFIT.sub("\ufffd", text).strip()
 
 
