@@ -1,4 +1,4 @@
-"""How the suite runs: the same examples each time, or others and more of them with NEARDUP_EXAMPLES=5000.
+"""How the suite runs: the same examples each time; NEARDUP_EXAMPLES=5000 tries more of them.
 
 With NUMBA_DISABLE_JIT=1 the kernels are plain Python, where integers of fixed width warn when they wrap.
 """
@@ -10,12 +10,10 @@ import os
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = os.environ.get("NEARDUP_EXAMPLES")
-
 settings.register_profile(
     "neardup",
-    max_examples=int(EXAMPLES or 100),
-    derandomize=EXAMPLES is None,
+    max_examples=int(os.environ.get("NEARDUP_EXAMPLES", "100")),
+    derandomize=True,
     database=None,
     deadline=None,  # the first call of a kernel compiles it
     suppress_health_check=[HealthCheck.too_slow],

@@ -58,8 +58,8 @@ class Texts:
         _, offset_buffer, data_buffer = array.buffers()
         if offset_buffer is None or len(array) == 0:
             return Texts(np.zeros(len(array) + 1, np.int64), np.zeros(0, np.uint8))
-        offsets = np.frombuffer(offset_buffer, np.int64 if large else np.int32)
-        offsets = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+        stored = np.frombuffer(offset_buffer, np.int64 if large else np.int32)
+        offsets: Offsets = stored[array.offset : array.offset + len(array) + 1].astype(np.int64)
         if array.null_count and np.diff(offsets)[array.is_null().to_numpy(zero_copy_only=False)].any():
             return Texts.from_arrow(
                 array.fill_null(pa.scalar("", array.type))
@@ -154,17 +154,24 @@ class Pairs:
 
     def take(self, which: NDArray[np.bool_] | Numbers) -> Pairs:
         """Some of the pairs, by mask or by number."""
-        columns = (self.left, self.right, self.shared, self.left_size, self.right_size)
-        return Pairs(*(column[which] for column in columns))
+        return Pairs(
+            self.left[which],
+            self.right[which],
+            self.shared[which],
+            self.left_size[which],
+            self.right_size[which],
+        )
 
     @staticmethod
     def concatenate(parts: list[Pairs]) -> Pairs:
         """All pairs of several groups."""
-        names = ("left", "right", "shared", "left_size", "right_size")
-        types = (np.int64, np.int64, np.float64, np.float64, np.float64)
+        if not parts:
+            nothing, no_score = np.zeros(0, np.int64), np.zeros(0, np.float64)
+            return Pairs(nothing, nothing, no_score, no_score, no_score)
         return Pairs(
-            *(
-                np.concatenate([getattr(part, name) for part in parts]) if parts else np.zeros(0, kind)
-                for name, kind in zip(names, types, strict=True)
-            )
+            np.concatenate([part.left for part in parts]),
+            np.concatenate([part.right for part in parts]),
+            np.concatenate([part.shared for part in parts]),
+            np.concatenate([part.left_size for part in parts]),
+            np.concatenate([part.right_size for part in parts]),
         )

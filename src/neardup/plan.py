@@ -48,8 +48,8 @@ class Weight(Protocol):
 class Signature(Protocol):
     """Features to a fixed number of slots."""
 
-    estimates: str  # the similarity that the share of equal slots estimates
-
+    @property
+    def estimates(self) -> str: ...  # the similarity that the share of equal slots estimates
     @property
     def slots(self) -> int: ...
     def __call__(self, features: Features) -> Signatures: ...
@@ -70,9 +70,10 @@ class Candidates(Protocol):
 class Check(Protocol):
     """Candidates to evidence. A plan's threshold decides on the similarity that it measures."""
 
-    level: Literal["features", "signatures", "none"]
-
+    @property
+    def level(self) -> Literal["features", "signatures", "none"]: ...
     def measure(self, values: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> Pairs: ...
+    def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]: ...
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ class Jaccard:
 
     level: Literal["features"] = "features"
 
-    def measure(self, features: Features, left: Numbers, right: Numbers) -> Pairs:
+    def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair of documents of a batch."""
-        sets = make_distinct(features)
+        sets = make_distinct(values)
         shared = np.zeros(len(left), np.int64)
         kernels.sets.intersect(sets.hashes, sets.offsets, left, right, shared)
         sizes = sets.sizes.astype(np.float64)
@@ -47,9 +47,9 @@ class Agreement:
 
     level: Literal["signatures"] = "signatures"
 
-    def measure(self, signatures: Signatures, left: Numbers, right: Numbers) -> Pairs:
+    def measure(self, values: Signatures, left: Numbers, right: Numbers) -> Pairs:
         """Evidence as if documents had as many features as there are slots in the union."""
-        slots = signatures.slots
+        slots = values.slots
         equal = np.zeros(len(left))
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))

@@ -1,0 +1,57 @@
+"""Buckets give all their pairs, or, when they are hot, those of a few members chosen by rank alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from neardup.kernels import buckets
+
+NODES = 40
+# Members of a bucket are different documents; a document may be in several buckets.
+bucket_lists = st.lists(st.lists(st.integers(0, NODES - 1), min_size=2, max_size=15, unique=True), max_size=6)
+ranks = st.permutations(range(NODES))
+limits, pivot_counts = st.integers(1, 16), st.integers(1, 20)
+
+
+def kernel_pairs(
+    found: list[list[int]], rank: list[int], limit: int, pivots: int
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The pairs of all buckets, and how many each was said to have."""
+    members = np.array([member for bucket in found for member in bucket], np.int64)
+    starts = np.cumsum([0, *map(len, found)])
+    counts = buckets.count_pairs(starts, limit, pivots)
+    left, right = np.full((2, counts.sum()), -1)
+    total = buckets.fill_pairs(members, starts, np.array(rank, np.uint64), (limit, pivots), (left, right))
+    assert total == counts.sum()
+    return list(zip(left.tolist(), right.tolist(), strict=True)), counts.tolist()
+
+
+@given(bucket_lists, ranks, limits, pivot_counts)
+def test_pairs_are_those_of_the_twin_each_once(
+    found: list[list[int]], rank: list[int], limit: int, pivots: int
+) -> None:
+    expected = [naive.fill_pairs(bucket, rank, limit, pivots) for bucket in found]
+    pairs, counts = kernel_pairs(found, rank, limit, pivots)
+    assert sorted(pairs) == sorted(pair for bucket in expected for pair in bucket)
+    assert counts == [len(bucket) for bucket in expected]
+
+
+@given(bucket_lists, ranks, limits, pivot_counts, st.randoms(use_true_random=False))
+def test_the_order_in_which_members_come_makes_no_difference(
+    found: list[list[int]], rank: list[int], limit: int, pivots: int, random: Random
+) -> None:
+    shuffled = [random.sample(bucket, len(bucket)) for bucket in found]
+    pairs, _ = kernel_pairs(found, rank, limit, pivots)
+    again, _ = kernel_pairs(shuffled, rank, limit, pivots)
+    assert sorted(pairs) == sorted(again)
+
+
+@given(st.integers(2, 2000), st.integers(1, 5))
+def test_a_hot_bucket_is_linear_work_and_stays_connected(size: int, pivots: int) -> None:
+    counts = buckets.count_pairs(np.array([0, size]), 1, pivots)
+    assert size - 1 <= counts[0] <= pivots * size

@@ -1,0 +1,69 @@
+"""Digests tell texts apart: equal only for equal bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inputs import batches, offset_types, pack, pack_texts
+
+import naive
+from neardup.kernels import digest
+
+byte_strings = st.binary(max_size=70)
+seeds = st.integers(0, 2**63 - 1)
+
+
+def kernel_digests(
+    documents: list[bytes], seed: int = 0, offset_type: type = np.int64
+) -> list[tuple[int, int]]:
+    data, offsets = pack(documents, np.uint8, offset_type)
+    found = np.empty((len(documents), 2), np.uint64)
+    digest.digest(data, offsets, seed, found)
+    return [tuple(row) for row in found.tolist()]
+
+
+@given(st.lists(byte_strings, max_size=5), seeds, offset_types)
+def test_digests_are_those_of_the_twin(documents: list[bytes], seed: int, offset_type: type) -> None:
+    documents = [b"", *documents, b""]
+    expected = [naive.digest(document, seed) for document in documents]
+    assert kernel_digests(documents, seed, offset_type) == expected
+
+
+@given(st.sets(byte_strings, min_size=2, max_size=20))
+def test_different_texts_have_different_digests_in_both_halves(documents: set[bytes]) -> None:
+    found = kernel_digests(sorted(documents))
+    assert len({a for a, _ in found}) == len({b for _, b in found}) == len(documents)
+
+
+@pytest.mark.parametrize("size", [*range(18), 63, 64, 65])
+def test_zeros_are_told_apart_by_their_number_and_every_byte_counts(size: int) -> None:
+    changed = [bytes(place) + b"\1" + bytes(size - place - 1) for place in range(size)]
+    assert len({*kernel_digests([bytes(size), bytes(size + 1), *changed])}) == size + 2
+
+
+def left_behind(bit: int) -> int:
+    """What flipping a bit of a word does to the first state, at the least: itself, and itself shifted."""
+    return 1 << bit | 1 << bit >> 31
+
+
+@pytest.mark.parametrize("bit", range(60, 64))
+@pytest.mark.parametrize("size", [16, 24, 31])
+def test_no_difference_in_one_word_is_undone_by_another_in_the_next(bit: int, size: int) -> None:
+    """A high bit hardly spreads in a product, so what it leaves in one state is easy to take back."""
+    texts = np.random.default_rng(bit).integers(0, 256, (50, size), dtype=np.uint8)
+    words = texts[:, :16].copy().view(np.uint64)
+    words[:, 0] ^= np.uint64(1 << bit)
+    words[:, 1] ^= np.uint64(left_behind(bit))
+    changed = np.concatenate([words.view(np.uint8), texts[:, 16:]], axis=1)
+    before, after = (kernel_digests([text.tobytes() for text in version]) for version in (texts, changed))
+    assert not any(a == b for a, b in zip(before, after, strict=True))
+
+
+@given(batches)
+def test_characters_are_counted_not_bytes(documents: list[str]) -> None:
+    data, offsets = pack_texts(documents)
+    found = np.empty(len(documents), np.int64)
+    digest.count_characters(data, offsets, found)
+    assert found.tolist() == [naive.count_characters(document.encode()) for document in documents]
