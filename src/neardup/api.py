@@ -13,7 +13,7 @@ from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
-from neardup.engines.tables import annotations, cluster_table, pair_table
+from neardup.engines.tables import annotation_table, cluster_table, pair_table
 from neardup.engines.workers import default_threads
 from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
@@ -85,7 +85,7 @@ class Result:
     @property
     def annotations(self) -> pa.Table:
         """keep, cluster, duplicate_of, similarity and containment of every document, in input order."""
-        return annotations(self._run)
+        return annotation_table(self._run)
 
     @property
     def kept(self) -> Any:

@@ -70,7 +70,9 @@ class Between:
     def admits(self, value: Any) -> bool:
         """Whether a number lies inside."""
         inside = self.low <= value <= self.high
-        return bool(inside and not (self.above and value == self.low) and not (self.below and value == self.high))
+        return bool(
+            inside and not (self.above and value == self.low) and not (self.below and value == self.high)
+        )
 
     def describe(self, kind: type) -> str:
         """The constraint in words."""
@@ -80,7 +82,6 @@ class Between:
         start = f"above {self.low:g}" if self.above else f"from {self.low:g}"
         end = f"below {self.high:g}" if self.below else f"up to {self.high:g}"
         return f"{noun} {start} {'and ' if self.above or self.below else ''}{end}"
-
 
 
 Share = Annotated[float, Between(0, 1, above=True)]

@@ -13,7 +13,7 @@ from neardup.columns import Hashes, Numbers
 UNLIMITED = np.iinfo(np.int64).max
 
 
-@dataclass
+@dataclass(frozen=True)
 class BucketCounts:
     """What was met while pairing buckets."""
 
@@ -21,6 +21,15 @@ class BucketCounts:
     largest: int = 0
     hot: int = 0  # buckets above the limit
     skipped: int = 0  # pairs of hot buckets that were not compared there
+
+    def __add__(self, other: BucketCounts) -> BucketCounts:
+        """The counts of both."""
+        return BucketCounts(
+            self.buckets + other.buckets,
+            max(self.largest, other.largest),
+            self.hot + other.hot,
+            self.skipped + other.skipped,
+        )
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,8 @@ def find_buckets(keys: Hashes, owners: Numbers) -> Buckets:
 
 
 def bucket_pairs(
-    buckets: Buckets, ranks: Hashes, limit: int, pivots: int, counts: BucketCounts
-) -> tuple[Numbers, Numbers]:
+    buckets: Buckets, ranks: Hashes, limit: int, pivots: int
+) -> tuple[Numbers, Numbers, BucketCounts]:
     """The pairs of each bucket, every one of a bucket of up to `limit` documents.
 
     A larger bucket is linear work: all its members meet the `pivots` members whose ranks are smallest.
@@ -62,11 +71,9 @@ def bucket_pairs(
     left, right = np.empty(total, np.int64), np.empty(total, np.int64)
     kernels.buckets.fill_pairs(buckets.members, buckets.starts, ranks, (limit, pivots), (left, right))
     hot = sizes > limit
-    counts.buckets += len(sizes)
-    counts.largest = max(counts.largest, int(sizes.max(initial=0)))
-    counts.hot += int(hot.sum())
-    counts.skipped += int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
-    return left, right
+    skipped = int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
+    counts = BucketCounts(len(sizes), int(sizes.max(initial=0)), int(hot.sum()), skipped)
+    return left, right, counts
 
 
 def count_all(buckets: Buckets) -> int:

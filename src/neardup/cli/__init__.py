@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -60,6 +61,9 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; what a user can mend is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # where a terminal cannot show a character, it shows a ?
+            stream.reconfigure(errors="replace")
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
     except click.exceptions.Exit as stop:

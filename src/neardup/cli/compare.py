@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from neardup.verify.passages import Comparison, Side
 
 Names = tuple[str, str]
-SINGULAR = {"words": "word", "characters": "character"}
 
 
 @click.command()
@@ -28,9 +27,20 @@ SINGULAR = {"words": "word", "characters": "character"}
     "--in", "corpus", multiple=True, metavar="INPUT",
     help="A and B are ids of documents in this file or folder.",
 )  # fmt: skip
-@click.option("--text-column", metavar="NAME", help="The column with the text.  [default: detected]")
-@click.option("--id-column", metavar="NAME", help="The column with the id.  [default: detected]")
-@click.option("--format", metavar="NAME", help="The format of the input, where its suffix does not tell.")
+@click.option(
+    "--text-column",
+    metavar="NAME",
+    help="The column to compare.  [default: text, content, contents, body or html]",
+)
+@click.option(
+    "--id-column",
+    metavar="NAME",
+    help="The column of ids.  [default: id, doc_id, url or path; else file and number]",
+)
+@click.option("--format", metavar="FORMAT", help="The format of the input, where its name does not tell.")
+@click.option(
+    "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
+)
 @method_options
 @click.option("--full", is_flag=True, help="Show every passage, and all of it.")
 @click.option(
@@ -39,7 +49,7 @@ SINGULAR = {"words": "word", "characters": "character"}
 )  # fmt: skip
 @click.option(
     "--width", type=click.IntRange(40), metavar="N",
-    help="How many columns to print.  [default: as the terminal]",
+    help="How many columns to print; as wide as the terminal unless given.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 def command(left: str, right: str, as_json: bool, **values: Any) -> None:
@@ -55,7 +65,7 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
       neardup compare 1042 2311 --in news.jsonl
     """
     plan = take_plan(values)
-    where = Where(*(values.pop(name) for name in ("corpus", "text_column", "id_column", "format")))
+    where = Where(*(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")))
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"
@@ -69,9 +79,11 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
 
 
 def _compare(plan: Plan, names: Names, texts: tuple[str, str]) -> Comparison:
+    from neardup.cli.show import TerminalProgress
     from neardup.verify.passages import shared_passages
 
-    comparison = shared_passages(plan, *texts)
+    with TerminalProgress():  # says so if kernels have to be compiled
+        comparison = shared_passages(plan, *texts)
     for name, side in zip(names, (comparison.left, comparison.right), strict=True):
         if not side.features:
             raise InputError(f"{spoken(name)} has no words: there is nothing to compare")
@@ -110,22 +122,18 @@ def _print(
     """The verdict, the counts, and the passages side by side."""
     from rich.console import Console
 
-    from neardup.cli.side_by_side import LEGEND, Show, passage_table
+    from neardup.cli.side_by_side import Show, passage_table
 
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     style = "bold green" if comparison.near_duplicates else "bold"
     console.print(_verdict(plan, comparison), style=style)
     for line in _remarks(plan, comparison):
         console.print(line)
-    console.print()
-    console.print(_counts(plan, names, comparison))
-    console.print()
-    table, hidden = passage_table(comparison, names, Show(context, full))
-    console.print(table)
-    if hidden:
-        console.print(f"… {hidden:,} more rows: --full shows them all")
-    console.print()
-    console.print(LEGEND, style="dim")
+    letters = (f"A  {spoken(names[0])}", f"B  {spoken(names[1])}")
+    table, legend = passage_table(comparison, letters, Show(context, full))
+    for part in ("", _counts(plan, comparison), "", table, ""):
+        console.print(part)
+    console.print(legend, style="dim")
 
 
 def _verdict(plan: Plan, comparison: Comparison) -> str:
@@ -150,6 +158,7 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
     """What else is worth a line."""
     from neardup.signatures.estimate import wilson_interval
 
+    left, right = comparison.left, comparison.right
     lines = []
     if comparison.estimate is not None and plan.view.signature is not None:
         slots = plan.view.signature.slots
@@ -157,36 +166,39 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
         lines.append(
             f"{slots} slots say {low:.3f} to {high:.3f} (95 %); exactly: {comparison.similarity:.3f}."
         )
-    if comparison.left.text != comparison.right.text and comparison.similarity == 1:
+    union = left.features + right.features - comparison.shared
+    both = f"{comparison.shared:,} of {union:,} {_feature_name(plan)} are in both"
+    lines.append(f"{both}; containment {comparison.containment:.3f}.")
+    if left.text != right.text and comparison.similarity == 1:
         lines.append("They differ in nothing that is compared: only in case, punctuation, space or repeats.")
     if not comparison.near_duplicates and comparison.containment >= plan.threshold:
-        part, whole = ("A", "B") if comparison.left.features <= comparison.right.features else ("B", "A")
-        lines.append(f"But {comparison.containment:.1%} of {part} is contained in {whole}.")
+        part, whole = "AB" if left.features <= right.features else "BA"
+        lines.append(f"But {comparison.containment:.1%} of {part} is in {whole}.")
     return lines
 
 
-def _counts(plan: Plan, names: Names, comparison: Comparison) -> Table:
-    """Sizes, shared features and containment of both documents."""
+def _counts(plan: Plan, comparison: Comparison) -> Table:
+    """Sizes and containment of both documents."""
     from rich.table import Table
 
-    from neardup.cli.side_by_side import plain
-
-    unit = getattr(plan.text, "tokens", "tokens")
-    word = SINGULAR.get(unit, "token")
-    width = getattr(plan.view.features, "width", None)
-    union = comparison.left.features + comparison.right.features - comparison.shared
+    sides = (comparison.left, comparison.right)
+    tokens = [sum(passage.tokens for passage in side.passages) for side in sides]
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
     table.add_column("")
-    for letter, name in zip("AB", names, strict=True):
-        table.add_column(plain(f"{letter}  {spoken(name)}"), overflow="fold")
-    sides = (comparison.left, comparison.right)
-    table.add_row(f"{word}s", *(f"{sum(p.tokens for p in side.passages):,}" for side in sides))
-    table.add_row(
-        f"distinct runs of {width} {word}s" if width else "distinct features",
-        *(f"{s.features:,}" for s in sides),
-    )
-    table.add_row(
-        "found in the other", *(f"{comparison.shared:,} ({side.containment:.1%})" for side in sides)
-    )
-    table.add_row("similarity", f"{comparison.similarity:.3f}", f"{comparison.shared:,} of {union:,} in both")
+    for letter in "AB":
+        table.add_column(letter, justify="right")
+    table.add_row(f"{_token_name(plan)}s", *(f"{count:,}" for count in tokens))
+    table.add_row(_feature_name(plan), *(f"{side.features:,}" for side in sides))
+    table.add_row("containment in the other", *(f"{side.containment:.3f}" for side in sides))
     return table
+
+
+def _feature_name(plan: Plan) -> str:
+    width = getattr(plan.view.features, "width", None)
+    if width == 1:
+        return f"distinct {_token_name(plan)}s"
+    return f"distinct runs of {width} {_token_name(plan)}s" if width else "distinct features"
+
+
+def _token_name(plan: Plan) -> str:
+    return {"words": "word", "characters": "character"}.get(getattr(plan.text, "tokens", ""), "token")

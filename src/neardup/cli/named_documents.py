@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -29,6 +30,7 @@ class Where:
     text_column: str | None = None
     id_column: str | None = None
     format: str | None = None
+    html: bool | None = None  # None: a column called html is
 
 
 def are_same(names: Names, where: Where) -> bool:
@@ -82,7 +84,7 @@ def _standard_input() -> str:
     """All that comes in, as text; a page is recognised by its beginning."""
     from neardup.documents.textfiles import decoded
 
-    text, _ = decoded(click.get_binary_stream("stdin").read())
+    text, _ = decoded(sys.stdin.buffer.read())
     if text.lstrip()[:20].lower().startswith(HTML_BEGINNINGS):
         from neardup.text.html import visible_text
 
@@ -115,10 +117,11 @@ def _documents(
     text, identity = choose_columns(
         source.names(), text=where.text_column, id=where.id_column, source=source.name
     )
+    html = where.html if where.html is not None else text.lower() == "html"
     for batch in source.read([name for name in (text, identity) if name], problems):
         ids = list(map(str, document_ids(batch, identity).to_pylist()))
         rows = [row for row, one in enumerate(ids) if wanted is None or one in wanted]
         if rows:
             few = Batch(batch.source, batch.numbers[rows], batch.columns.take(rows), None, batch.format)
-            texts = document_texts(few, text, problems, html=text.lower() == "html")
+            texts = document_texts(few, text, problems, html=html)
             yield from zip((ids[row] for row in rows), texts.to_pylist(), strict=True)

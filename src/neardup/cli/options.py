@@ -63,7 +63,8 @@ def take_plan(values: dict[str, Any]) -> Plan:
     options: dict[str, Any] = {}
     if preset is not None:
         options = dict(known_presets(preset))
-        name = name or options.pop("method", None)
+        meant = options.pop("method", None)
+        name = name or meant
     chosen = get_method(name or "minhash")
     for key, text in given.items():
         if text is None:

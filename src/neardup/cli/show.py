@@ -84,8 +84,9 @@ _listener: Any = None
 def _on_compilation(tell: Any) -> None:
     """Has Numba call `tell` each time that it compiles something it did not find in its cache."""
     global _listener
-    from numba.core import event
+    from importlib import import_module
 
+    event: Any = import_module("numba.core.event")
     if _listener is not None:
         with suppress(ValueError, KeyError):
             event.unregister("numba:compile", _listener)

@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["Row", "Show", "align", "passage_table", "plain", "printable"]
 
 SAME, DIFFERENT, MOVED = "=", "≠", "↕"
-LEGEND = (
-    f"{SAME} in both    {DIFFERENT} only here    {MOVED}n in both, but at another place: see {MOVED}n there"
-)
+LEGEND = f"{SAME} in both    {DIFFERENT} only here"
+LEGEND_MOVED = f"    {MOVED}1 in both, but elsewhere: see {MOVED}1 opposite"
 MOST_ROWS = 200  # without --full
 LONG_DIFFERENCE = 60  # words at each end of a differing passage, which is what the reader came for
 CHARACTERS_A_WORD = 12  # where white space does not separate words, passages are cut by characters
 
-# C0 controls have pictures of their own; C1 controls and direction marks, which reorder the rest of a line, none.
+# C0 controls have pictures; C1 controls and direction marks, which reorder the rest of a line, have none.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
 _PICTURES |= dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 
@@ -48,25 +47,32 @@ class Show:
     full: bool = False
 
 
-def passage_table(comparison: Comparison, names: tuple[str, str], show: Show) -> tuple[Table, int]:
-    """All passages in two columns, and how many rows were left out."""
+def passage_table(comparison: Comparison, names: tuple[str, str], show: Show) -> tuple[Table, str]:
+    """All passages in two columns, and what a reader needs to know about them."""
     from rich.table import Table
 
     table = Table(box=None, expand=True, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     for name in names:
-        table.add_column("", no_wrap=True, vertical="top")
-        table.add_column(plain(name), ratio=1, overflow="fold", vertical="top")
+        table.add_column("", no_wrap=True)
+        table.add_column(plain(name), ratio=1, overflow="fold")
     rows = align(comparison.left.passages, comparison.right.passages)
     shown = rows if show.full else rows[:MOST_ROWS]
+    moved: dict[int, int] = {}  # numbers from 1 for the passages that stand alone
     for row in shown:
         beside = row.left is not None and row.right is not None
-        cells = [*_cells(comparison.left, row.left, beside, "red", show)]
-        cells += _cells(comparison.right, row.right, beside, "green", show)
-        table.add_row(*cells)
-    return table, len(rows) - len(shown)
+        for passage in row:
+            if passage is not None and passage.shared and not beside:
+                moved.setdefault(passage.number, len(moved) + 1)
+        marks = {} if beside else moved
+        left = _cells(comparison.left, row.left, marks, "red", show)
+        table.add_row(*left, *_cells(comparison.right, row.right, marks, "green", show))
+    hidden = f"… {len(rows) - len(shown):,} more rows: --full shows all\n" if len(shown) < len(rows) else ""
+    return table, hidden + LEGEND + LEGEND_MOVED * bool(moved)
 
 
-def _cells(side: Side, passage: Passage | None, beside: bool, colour: str, show: Show) -> Iterator[Text]:
+def _cells(
+    side: Side, passage: Passage | None, moved: dict[int, int], colour: str, show: Show
+) -> Iterator[Text]:
     """The mark of a passage and its text."""
     from rich.text import Text
 
@@ -78,8 +84,9 @@ def _cells(side: Side, passage: Passage | None, beside: bool, colour: str, show:
         yield Text(DIFFERENT, f"bold {colour}")
         yield Text(text if show.full else shorten(text, LONG_DIFFERENCE), colour)
     else:
-        yield Text(SAME, "dim") if beside else Text(f"{MOVED}{passage.number}", "cyan")
-        yield Text(text if show.full else shorten(text, show.context), "dim" if beside else "cyan")
+        number = moved.get(passage.number)
+        yield Text(f"{MOVED}{number}", "cyan") if number else Text(SAME, "dim")
+        yield Text(text if show.full else shorten(text, show.context), "cyan" if number else "dim")
 
 
 def align(left: list[Passage], right: list[Passage]) -> list[Row]:

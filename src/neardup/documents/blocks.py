@@ -39,7 +39,7 @@ class Bytes:
     def open(self) -> pa.NativeFile:
         """A stream of the decompressed bytes."""
         try:
-            return pa.input_stream(self.path, compression=self.compression)  # type: ignore[arg-type]
+            return pa.input_stream(self.path, compression=self.compression)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 

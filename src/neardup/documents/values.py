@@ -163,13 +163,13 @@ def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     """The column in a type to compute with: strings for all that is text, bytes or nested."""
     stored: Any = array.type
     if isinstance(stored, pa.BaseExtensionType):
-        return plain(array.storage, report)  # type: ignore[attr-defined]
+        return plain(array.storage, report)
     if pa.types.is_run_end_encoded(stored):
         import pyarrow.compute as pc
 
         return plain(pc.call_function("run_end_decode", [array]), report)
     if pa.types.is_dictionary(stored):
-        return plain(array.dictionary_decode(), report)  # type: ignore[attr-defined]
+        return plain(array.dictionary_decode(), report)
     if pa.types.is_nested(stored):
         values = [None if value is None else json.dumps(value, default=str) for value in array.to_pylist()]
         return pa.array(values, pa.string())

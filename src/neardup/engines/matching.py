@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
     floor = min(plan.threshold, plan.candidates.reach(plan.recall))
     matches = Matches(content, Pairs.concatenate([]), floor)
     found = []
-    for left, right in _candidates(plan, corpus, matches, progress):
+    for left, right in _candidates(plan, corpus, matches, progress, threads):
         matches.candidates += len(left)
         with progress.stage("verify", len(left)):
             measured = measure(plan, corpus, left, right, progress, threads)
@@ -49,23 +50,28 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
 
 
 def _candidates(
-    plan: Plan, corpus: Corpus, matches: Matches, progress: Progress
+    plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
     """Blocks of candidate pairs, none twice."""
     owners = np.flatnonzero(corpus.present & (matches.content == np.arange(len(corpus))))
     if plan.pairs == "all":
         yield from _all_candidates(plan, corpus, owners, matches, progress)
         return
-    codes = np.zeros(0, np.int64)
+    n, codes = len(corpus), np.zeros(0, np.int64)
+
+    def pair(table: int) -> tuple[Numbers, BucketCounts]:
+        buckets = find_buckets(corpus.keys[table][owners], owners)
+        left, right, counts = bucket_pairs(buckets, corpus.ranks, plan.bucket, plan.pivots)
+        return left * n + right, counts
+
     with progress.stage("candidates", plan.candidates.tables):
-        for table in range(plan.candidates.tables):
-            buckets = find_buckets(corpus.keys[table][owners], owners)
-            left, right = bucket_pairs(buckets, corpus.ranks, plan.bucket, plan.pivots, matches.counts)
-            codes = np.union1d(codes, left * len(corpus) + right)
+        for found, counts in ordered_map(pair, range(plan.candidates.tables), threads):
+            codes = np.union1d(codes, found)
+            matches.counts += counts
             progress.advance(1)
     for start in range(0, len(codes), BLOCK_PAIRS):
         block = codes[start : start + BLOCK_PAIRS]
-        yield block // len(corpus), block % len(corpus)
+        yield block // n, block % n
 
 
 def _all_candidates(
@@ -83,7 +89,8 @@ def _all_candidates(
     waiting: list[tuple[Numbers, Numbers]] = []
     for table in range(tables):
         for part in split(find_buckets(corpus.keys[table][owners], owners), BLOCK_PAIRS):
-            left, right = bucket_pairs(part, corpus.ranks, UNLIMITED, 0, matches.counts)
+            left, right, counts = bucket_pairs(part, corpus.ranks, UNLIMITED, 0)
+            matches.counts += counts
             fresh = np.ones(len(left), np.bool_)
             for earlier in range(table):
                 keys = corpus.keys[earlier]
@@ -114,7 +121,7 @@ def measure(
     code = tile[left] * (int(tile.max()) + 1) + tile[right]
     starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
     parts = []
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in pairwise(starts.tolist()):
         part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], threads)
         parts.append(part)
         progress.advance(len(part))
@@ -172,7 +179,12 @@ def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> F
     def work(some: Numbers) -> Features:
         return make_distinct(plan.view.look(plan.text(corpus.spool.read(some))))
 
-    parts = list(ordered_map(work, portions, threads))
     offsets = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(np.concatenate([part.sizes for part in parts]), out=offsets[1:])
-    return Features(offsets, np.concatenate([part.hashes for part in parts]), distinct=True)
+    hashes = np.empty(int(corpus.features[numbers].sum()), np.uint64)  # distinct ones are at most as many
+    done = 0
+    for part in ordered_map(work, portions, threads):
+        stop = done + len(part)
+        offsets[done + 1 : stop + 1] = part.offsets[1:] + offsets[done]
+        hashes[offsets[done] : offsets[stop]] = part.hashes
+        done = stop
+    return Features(offsets, hashes[: offsets[-1]], distinct=True)

@@ -183,16 +183,32 @@ def read_corpus(
         names = ", ".join(source.name for source in sources[:3])
         hint = f" ({problems.first[0]})" if problems.first else ""
         raise InputError(f"There are no documents in {names}{hint}.")
-    ids = joined_ids(reader.ids)
     with progress.stage("check ids"):
-        ids, ranks = rank_ids(ids, columns.duplicate_ids)
+        ids, ranks = rank_ids(joined_ids(reader.ids), columns.duplicate_ids)
+    present = np.concatenate([part.present for part in parts])
     return Corpus(
-        sources, columns, spool, ids, ranks,
-        *_join(parts),
+        sources=sources,
+        columns=columns,
+        spool=spool,
+        ids=ids,
+        ranks=ranks,
+        keys=np.concatenate([part.keys for part in parts], axis=1),
+        present=present,
+        digests=np.concatenate([part.digests for part in parts]),
+        lengths=np.concatenate([part.lengths for part in parts]),
+        tokens=np.concatenate([part.tokens for part in parts]),
+        features=np.concatenate([part.features for part in parts]),
+        signatures=_joined_slots(parts, present),
         values=_joined_values(reader.values) if reader.values else None,
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
-    )  # fmt: skip
+    )
+
+
+def _joined_slots(parts: list[Signed], present: NDArray[np.bool_]) -> Signatures | None:
+    """The signatures of all chunks, where the plan asks to keep them."""
+    slots = [part.slots for part in parts if part.slots is not None]
+    return Signatures(np.concatenate(slots), present) if slots else None
 
 
 def _same(array: pa.Array, batch: Batch, column: str) -> bool:
@@ -201,23 +217,6 @@ def _same(array: pa.Array, batch: Batch, column: str) -> bool:
     mine, theirs = array.buffers()[-1], stored.buffers()[-1]
     same = mine is None or (theirs is not None and mine.address == theirs.address)
     return stored.null_count == 0 and same and array.type == stored.type and array.offset == stored.offset
-
-
-def _join(parts: list[Signed]) -> tuple[Any, ...]:
-    """The columns of all chunks, in the order of Corpus."""
-    present = np.concatenate([part.present for part in parts])
-    slots = None
-    if parts[0].slots is not None:
-        slots = Signatures(np.concatenate([part.slots for part in parts if part.slots is not None]), present)
-    return (
-        np.concatenate([part.keys for part in parts], axis=1),
-        present,
-        np.concatenate([part.digests for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-        np.concatenate([part.tokens for part in parts]),
-        np.concatenate([part.features for part in parts]),
-        slots,
-    )
 
 
 def _joined_values(parts: list[pa.Array]) -> pa.Array:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Spool:
         """Write a batch behind the others."""
         first, last = texts.offsets[0], texts.offsets[-1]
         self._parts.append(texts.offsets[1:] - first + self.size)
-        view = memoryview(texts.data)[first:last]
+        view: Any = memoryview(texts.data[first:last].data)
         try:
             while len(view):
                 view = view[self._file.write(view) :]

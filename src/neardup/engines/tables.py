@@ -121,7 +121,7 @@ def cluster_table(run: Run) -> pa.Table:
     return table.replace_schema_metadata(_metadata(run))
 
 
-def annotations(run: Run) -> pa.Table:
+def annotation_table(run: Run) -> pa.Table:
     """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment."""
     decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
     row = np.full(n, -1, np.int64)

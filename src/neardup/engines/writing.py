@@ -16,7 +16,7 @@ import neardup
 from neardup.documents import Batch, Layout, OutputFolder, Problems, Writer, output_layout
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
-from neardup.engines.tables import annotations, cluster_table, pair_tables, pairs_schema
+from neardup.engines.tables import annotation_table, cluster_table, pair_tables, pairs_schema
 from neardup.engines.workers import prefetched
 from neardup.errors import InputError
 
@@ -32,6 +32,7 @@ def write_run(
     force: bool = False,
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
+    run.corpus.last_features = None  # their memory is of more use now
     with OutputFolder(folder, force=force) as output:
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
@@ -68,7 +69,7 @@ def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | N
     layout = output_layout(run.corpus.sources, format)
     names = ["annotated"] if mode == "annotate" else ["kept", "removed"]
     names = [f"{name}.{layout.extension}" for name in names]
-    extra = annotations(run) if mode == "annotate" else None
+    extra = annotation_table(run) if mode == "annotate" else None
     writers = [layout.open(output.file(name), extra.schema if extra is not None else None) for name in names]
     try:
         done = 0
@@ -103,7 +104,11 @@ def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
 
 def _can_skip_texts(source: Any, column: str) -> bool:
     """Whether the texts can come from the spool: decompressing them a second time is most of reading."""
-    kinds = [field.type for field in source.schema() if field.name == column] if hasattr(source, "read_rest") else []
+    kinds = (
+        [field.type for field in source.schema() if field.name == column]
+        if hasattr(source, "read_rest")
+        else []
+    )
     return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
 
 

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["html_column_to_text", "visible_text"]
 
 _UNFIT = re.compile("[\0\ud800-\udfff]")  # what cannot pass through a parser that takes UTF-8 in C strings
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")  # [^<>]: linear even where no tag is closed
+_MARKUP = re.compile(r"<!--|-->|<[/!?a-zA-Z][^<>]*>")
+_INLINE = frozenset(
+    "a abbr b bdi bdo cite code em font i kbd mark q s samp small span strong sub sup tt u var".split()
+)
+_HIDDEN = frozenset("head script style template noscript".split())
+# Elements that need no end tag: counted as open they would make a long list look deep.
+_UNCLOSED = frozenset(
+    "area base br col dd dt embed hr img input li link meta option p source td th tr wbr".split()
+)
+_MANY_TAGS = 20_000
+_MUCH_WORK = 50_000_000  # steps of about 5 ns
 
 
 def visible_text(html: str | bytes) -> str:
@@ -24,6 +36,8 @@ def visible_text(html: str | bytes) -> str:
     """
     parse, decode, extract = _tools()
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
+    if page.count("<") > _MANY_TAGS and _work(page) > _MUCH_WORK:
+        return _flat_text(page)
     text: str = extract(parse(page), preserve_formatting=True, list_bullets=False, links=False)
     return _UNFIT.sub("\ufffd", text).strip()
 
@@ -52,3 +66,40 @@ def _tools() -> tuple[Callable[[str], Any], Callable[[bytes], str], Callable[...
         return text
 
     return HTMLTree.parse, decode, extract_plain_text
+
+
+def _work(page: str) -> int:
+    """The steps of the standard's tree building, which looks through all open elements at each tag.
+
+    100,000 nested elements, a file of 500 kB, would take it 48 s.
+    """
+    depth = steps = 0
+    for closing, name in _TAG.findall(page):
+        if name.lower() not in _UNCLOSED:
+            depth = max(0, depth - 1) if closing else depth + 1
+        steps += depth
+    return steps
+
+
+def _flat_text(page: str) -> str:
+    """The text between the tags, in one pass: for pages that are too deep to build a tree of."""
+    from html import unescape
+
+    parts, at, hidden = [], 0, ""
+    for match in _MARKUP.finditer(page):
+        markup = match.group().lower()
+        if not hidden:
+            parts.append(page[at : match.start()])
+        at = match.end()
+        name = markup.strip("</>!? \n\t").partition(" ")[0]
+        if hidden:
+            hidden = "" if markup == "-->" == hidden or markup.startswith(f"</{hidden}") else hidden
+        elif markup == "<!--":
+            hidden = "-->"
+        elif name in _HIDDEN and not markup.startswith("</"):
+            hidden = name
+        elif name not in _INLINE:
+            parts.append("\n")
+    parts.append("" if hidden else page[at:])
+    lines = (" ".join(line.split()) for line in unescape("".join(parts)).splitlines())
+    return _UNFIT.sub("\ufffd", "\n".join(line for line in lines if line))

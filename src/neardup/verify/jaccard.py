@@ -54,7 +54,7 @@ class Agreement:
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))
             equal[part] = (slots[left[part]] == slots[right[part]]).sum(axis=1)
-        equal[~(signatures.present[left] & signatures.present[right])] = 0  # nothing agrees with nothing
+        equal[~(values.present[left] & values.present[right])] = 0  # nothing agrees with nothing
         half = (slots.shape[1] + equal) / 2
         return Pairs(left, right, equal, half, half)
 

@@ -1,0 +1,210 @@
+"""neardup tune: what a threshold and its bands find, and what they cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
+from neardup.candidates.groups import Groups
+from neardup.cli.options import method_options, take_plan
+from neardup.errors import OutputError, ParameterError
+from neardup.registry import presets
+from neardup.signatures.estimate import standard_error, wilson_interval
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from neardup.plan import Plan
+
+BY_HAND = ("num_perm", "bands", "rows")
+SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+
+@click.command()
+@method_options
+@click.option(
+    "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
+    help="How many documents to work out memory and time for.",
+)  # fmt: skip
+@click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file.")
+@click.option("--force", is_flag=True, help="Overwrite the plot if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
+def command(documents: int, plot: str | None, force: bool, as_json: bool, **values: Any) -> None:
+    """Show which bands a threshold and a recall lead to, what they find and what they cost.
+
+    Takes the options of `neardup dedup` and reads no documents. Bands, rows and num-perm that are given by
+    hand win; the recall that they yield is shown, with a warning if it is less than --recall.
+
+    \b
+    Examples:
+      neardup tune --threshold 0.8
+      neardup tune --preset fineweb --documents 50000000
+      neardup tune --bands 20 --rows 5 --plot curve.svg
+    """
+    fixed = _fixed(values)
+    plan = take_plan(values)
+    shape = _shape(plan)
+    given = {name: int(value) for name, value in fixed.items()}  # take_plan has refused what is no number
+    work = cost(shape, documents)
+    if plot is not None:
+        _save(Path(plot), shape, plan.threshold, force)
+    if as_json:
+        click.echo(json.dumps(_as_dict(plan, shape, given, work), indent=2))
+    else:
+        _print(plan, shape, given, work)
+    if plot is not None:
+        click.echo(f"The curve is in {plot}.", err=as_json)
+
+
+def _fixed(values: dict[str, Any]) -> dict[str, Any]:
+    """What the user or a preset says about bands, rows and num_perm."""
+    preset = presets(values["preset"]) if values["preset"] else {}
+    both = {name: preset.get(name) if values[name] is None else values[name] for name in BY_HAND}
+    return {name: value for name, value in both.items() if value is not None}
+
+
+def _shape(plan: Plan) -> Bands:
+    """The bands of a plan that has them."""
+    found = plan.candidates
+    if not isinstance(found, Groups) or found.agree != 1:
+        raise ParameterError("method", "neardup tune", "one that finds candidates by bands", plan.method)
+    return Bands(found.groups, found.width)
+
+
+def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
+    from neardup.cli.curve_plot import save_plot
+
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already: --force overwrites it")
+    save_plot(path, shape, threshold)
+
+
+def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
+    """Why these bands."""
+    wanted = f"a recall of {plan.recall:g} at {plan.threshold:g}"
+    hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
+    unused = given.get("num_perm", shape.slots) - shape.slots
+    rest = f" ({unused} of {given['num_perm']} unused)" if unused > 0 else ""
+    if not given:
+        return f"the least expected work with {wanted}"
+    if len(given) > 1:
+        return f"from {hand}, as given{rest}"
+    if shape.probability(plan.threshold) < plan.recall:
+        return f"from {hand}, as given, nothing reaches {wanted}; this finds most{rest}"
+    return f"{hand} as given, cut for {wanted}{rest}"
+
+
+def _similarities(threshold: float) -> list[float]:
+    """Similarities from low to high, the threshold among them."""
+    return sorted({*SIMILARITIES, threshold})
+
+
+def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dict[str, Any]:
+    """Everything that is shown, as plain values."""
+    found = shape.probability(plan.threshold)
+    rows = expected_recall_table(shape, _similarities(plan.threshold))
+    low, high = wilson_interval(round(plan.threshold * shape.slots), shape.slots)
+    return {
+        "threshold": plan.threshold,
+        "bands": shape.bands,
+        "rows": shape.rows,
+        "slots": shape.slots,
+        "given": given,
+        "reason": _reason(shape, given, plan),
+        "recall_wanted": plan.recall,
+        "recall": found,
+        "enough": found >= plan.recall,
+        "midpoint": shape.midpoint,
+        "recall_at": [{"similarity": s, "recall": p} for s, p in rows],
+        "standard_error": standard_error(plan.threshold, shape.slots),
+        "interval": [low, high],
+        "cost": {**asdict(work), "seconds": work.seconds},
+        "plan": plan.to_dict(),
+    }
+
+
+def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
+    """The choice, the table, the cost and the curve."""
+    from rich.console import Console
+
+    from neardup.cli.curve_plot import terminal_plot
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    found = shape.probability(plan.threshold)
+    console.print(f"{shape.bands} bands × {shape.rows} rows = {shape.slots} min-hashes", style="bold")
+    console.print(f"Why: {_reason(shape, given, plan)}.")
+    console.print(
+        f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
+    )
+    if found < plan.recall:
+        warning = f"Warning: this is less than the recall of {plan.recall:g} that is wanted"
+        console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
+    console.print()
+    console.print(_recall_table(shape, plan.threshold))
+    console.print(
+        f"Standard error and interval (Wilson's): of an estimate from {shape.slots} slots.", style="dim"
+    )
+    for part in ("", _cost_table(work), ""):
+        console.print(part)
+    console.print(terminal_plot(shape, plan.threshold))
+
+
+def _recall_table(shape: Bands, threshold: float) -> Table:
+    """What is found at several similarities, and how far an estimate would be off there."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
+    for heading in ("similarity", "found", "missed", "standard error", "95 % interval"):
+        table.add_column(heading, justify="right")
+    for similarity, found in expected_recall_table(shape, _similarities(threshold)):
+        low, high = wilson_interval(round(similarity * shape.slots), shape.slots)
+        here = similarity == threshold
+        cells = (
+            f"{'▸ ' * here}{similarity:g}",
+            f"{found:.2%}",
+            "none" if similarity == 1 else _missed(found),
+            f"{standard_error(similarity, shape.slots):.3f}",
+            f"{low:.3f} - {high:.3f}",
+        )
+        table.add_row(*cells, style="bold" if here else None)
+    return table
+
+
+def _missed(found: float) -> str:
+    """The pairs that are lost, as a share or as one in so many."""
+    if found < 0.99:
+        return f"{1 - found:.2%}"
+    return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "under 1 in a million"
+
+
+def _cost_table(work: Cost) -> Table:
+    """Memory and time, with what they are spent on."""
+    from rich.filesize import decimal
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, show_header=False)
+    table.add_column(justify="left")
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row("documents", f"{work.documents:,}", f"of {SHINGLES} n-grams each, on one core")
+    table.add_row("keys", decimal(work.key_bytes), "for all bands at once")
+    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as estimates need")
+    table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to compare, in an average corpus")
+    table.add_row("signing", _duration(work.signing), "")
+    table.add_row("sorting keys", _duration(work.sorting), "")
+    table.add_row("verifying", _duration(work.verifying), "")
+    table.add_row("work in all", _duration(work.seconds), "without reading and writing", style="bold")
+    return table
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
