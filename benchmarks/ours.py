@@ -46,21 +46,19 @@ def pairs_command(path: Path, folder: Path, threads: int, tokens: str) -> list[s
 
 
 def dedup(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]:
-    """Parquet in; kept and removed documents, pairs and clusters out."""
+    """Parquet in; kept and removed documents, pairs and clusters out. Says what took how long."""
     import neardup
 
-    neardup.dedup(path, threads=threads, tokens=tokens).write(folder, force=True)
-    return {}
+    report = neardup.dedup(path, threads=threads, tokens=tokens).write(folder, force=True)
+    return {"stages": report.get("seconds", {})}
 
 
 def pairs(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]:
-    """Parquet in; pairs and clusters out."""
+    """Parquet in; all pairs and the clusters out. Says what took how long."""
     import neardup
 
-    result = neardup.dedup(path, threads=threads, tokens=tokens)
-    pq.write_table(result.pairs, folder / "pairs.parquet")
-    pq.write_table(result.clusters, folder / "clusters.parquet")
-    return {}
+    result = neardup.dedup(path, threads=threads, tokens=tokens, pairs="all")
+    return {"stages": result.write(folder, mode="none", force=True).get("seconds", {})}
 
 
 def signatures(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]:
@@ -118,13 +116,16 @@ JOBS: dict[str, Callable[[Path, Path, int, str], dict[str, Any]]] = {
 
 
 def warm_up(job: str, path: Path, folder: Path, threads: int, tokens: str) -> None:
-    """Run the job on the first 300 documents, so that what is compiled, cached or imported is loaded."""
+    """Run the job on 300 documents and near-duplicates of them, so that all that is loaded lazily is loaded."""
     few = folder / "few.parquet"
     with pq.ParquetFile(path) as file:
-        pq.write_table(pa.Table.from_batches([next(file.iter_batches(batch_size=300))]), few)
+        texts = next(file.iter_batches(batch_size=300, columns=["text"])).column(0).to_pylist()
+    texts += texts[:10] + [text + " And so it ends." for text in texts]
+    pq.write_table(pa.table({"id": range(len(texts)), "text": texts}), few)
     (folder / "warm").mkdir()
     JOBS[job](few, folder / "warm", threads, tokens)
     shutil.rmtree(folder / "warm")
+    few.unlink()
 
 
 def main() -> None:

@@ -105,7 +105,9 @@ def main() -> None:
         index=index.reshape(-1).astype(np.uint16),
         version=unicodedata.unidata_version,
     )
-    print(f"{target.name}: Unicode {unicodedata.unidata_version}, {len(pages)} pages, {target.stat().st_size} bytes")
+    print(
+        f"{target.name}: Unicode {unicodedata.unidata_version}, {len(pages)} pages, {target.stat().st_size} bytes"
+    )
 
 
 if __name__ == "__main__":

@@ -112,3 +112,11 @@ def test_a_column_of_pages():
 
     column = pa.array(["<p>a</p>", None], pa.large_string())
     assert html_column_to_text(column).equals(pa.array(["a", None], pa.large_string()))
+
+
+@pytest.mark.parametrize("tags", ["<div>", "<ul><li>", "<b></p>", "<div><!-- x --><script>y</script>"])
+def test_a_page_that_would_take_minutes_to_parse(tags):
+    assert visible_text("<p>first &amp; <b>bold</b></p>" + tags * 100_000 + "last").split("\n") == [
+        "first & bold",
+        "last",
+    ]

@@ -17,17 +17,33 @@ Command = Callable[..., Any]
 
 def input_options(command: Command) -> Command:
     """Adds what every command that reads a corpus takes."""
+    detected = "[default: text, content, contents, body or html]"
+    numbered = "[default: id, doc_id, url or path; else file and number]"
     options = [
-        click.option("--text-column", metavar="NAME", help="The column to compare.  [default: text, content, contents, body or html]"),
-        click.option("--id-column", metavar="NAME", help="The column of ids.  [default: id, doc_id, url or path; else file and number]"),
-        click.option("--html/--no-html", default=None, help="The text column is HTML: compare what a reader sees.  [default: if it is called html]"),
+        click.option("--text-column", metavar="NAME", help=f"The column to compare.  {detected}"),
+        click.option("--id-column", metavar="NAME", help=f"The column of ids.  {numbered}"),
+        click.option(
+            "--html/--no-html",
+            default=None,
+            help="The text column is HTML: compare what a reader sees.  [default: if it is called html]",
+        ),
         click.option("--format", metavar="FORMAT", help="The format of INPUT, where its name does not tell."),
-        click.option("--duplicate-ids", type=click.Choice(["error", "rename"]), default="error", show_default=True, help="What to do when an id occurs twice."),
+        click.option(
+            "--duplicate-ids",
+            type=click.Choice(["error", "rename"]),
+            default="error",
+            show_default=True,
+            help="What to do when an id occurs twice.",
+        ),
         click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
-        click.option("--work-dir", metavar="DIR", help="Where to keep texts while running, about as large as they are.  [default: the system's temporary folder]"),
+        click.option(
+            "--work-dir",
+            metavar="DIR",
+            help="Where texts are kept while running, as large as they are.  [default: the temporary folder]",
+        ),
         click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
         click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary."),
-    ]  # fmt: skip
+    ]
     for option in reversed(options):
         command = option(command)
     return command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -91,7 +91,7 @@ def _moment(value: Any) -> float:
             except (ValueError, TypeError, IndexError):
                 continue
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if hasattr(value, "toordinal"):
         return float((value.toordinal() - 719163) * 86400)
     return _number(value)

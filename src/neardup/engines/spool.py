@@ -22,7 +22,7 @@ class Spool:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)
-        self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)
+        self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)  # noqa: SIM115
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
         self._offsets: Numbers | None = None
         self.size = 0

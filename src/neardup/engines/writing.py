@@ -151,7 +151,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "removed": removed,
         "without_tokens": int((run.corpus.tokens == 0).sum()),
         "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
-        "clusters": int(len(np.unique(decisions.cluster))),
+        "clusters": len(np.unique(decisions.cluster)),
         "largest_clusters": largest_clusters(run),
         "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
         "recall_at_threshold": round(plan.candidates.probability(plan.threshold), 6),
