@@ -17,13 +17,13 @@ __all__ = ["html_column_to_text", "visible_text"]
 _UNFIT = re.compile("[\0\ud800-\udfff]")  # what cannot pass through a parser that takes UTF-8 in C strings
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")  # [^<>]: linear even where no tag is closed
 _MARKUP = re.compile(r"<!--|-->|<[/!?a-zA-Z][^<>]*>")
-_INLINE = frozenset(
-    "a abbr b bdi bdo cite code em font i kbd mark q s samp small span strong sub sup tt u var".split()
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|cite|code|em|font|i|kbd|mark|q|s|samp|small|span|strong|sub|sup|tt|u|var"
 )
-_HIDDEN = frozenset("head script style template noscript".split())
+_HIDDEN = re.compile("head|script|style|template|noscript")
 # Elements that need no end tag: counted as open they would make a long list look deep.
-_UNCLOSED = frozenset(
-    "area base br col dd dt embed hr img input li link meta option p source td th tr wbr".split()
+_UNCLOSED = re.compile(
+    "area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|source|td|th|tr|wbr", re.IGNORECASE
 )
 _MANY_TAGS = 20_000
 _MUCH_WORK = 50_000_000  # steps of about 5 ns
@@ -75,7 +75,7 @@ def _work(page: str) -> int:
     """
     depth = steps = 0
     for closing, name in _TAG.findall(page):
-        if name.lower() not in _UNCLOSED:
+        if not _UNCLOSED.fullmatch(name):
             depth = max(0, depth - 1) if closing else depth + 1
         steps += depth
     return steps
@@ -96,9 +96,9 @@ def _flat_text(page: str) -> str:
             hidden = "" if markup == "-->" == hidden or markup.startswith(f"</{hidden}") else hidden
         elif markup == "<!--":
             hidden = "-->"
-        elif name in _HIDDEN and not markup.startswith("</"):
+        elif _HIDDEN.fullmatch(name) and not markup.startswith("</"):
             hidden = name
-        elif name not in _INLINE:
+        elif not _INLINE.fullmatch(name):
             parts.append("\n")
     parts.append("" if hidden else page[at:])
     lines = (" ".join(line.split()) for line in unescape("".join(parts)).splitlines())
