@@ -74,18 +74,53 @@ def distinct(hashes, offsets, out):
     return ends
 
 
+@inline
+def first_from(hashes, start, stop, value):
+    """The first place in start … stop of a hash that is not below the value."""
+    while start < stop:
+        middle = (start + stop) >> 1
+        if hashes[middle] < value:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@jit
+def count_shared(hashes, i, i_end, j, j_end):
+    """How many hashes two sorted runs have in common; no branch, for which side is smaller is a coin toss."""
+    count = 0
+    while (i < i_end) & (j < j_end):
+        x, y = hashes[i], hashes[j]
+        count += x == y
+        i += U64(x <= y)
+        j += U64(y <= x)
+    return count
+
+
 @jit
 def intersect(hashes, offsets, left, right, shared):
-    """Fills shared[p] with the number of hashes that documents left[p] and right[p] have in common."""
+    """Fills shared[p] with the number of hashes that documents left[p] and right[p] have in common.
+
+    A merge waits for its last load at every step. Hashes are spread evenly, so each pair is cut at the
+    middle of their range and the two halves are merged in one loop, one step of each while the other waits.
+    """
     for p in range(len(left)):
-        a, b = (
-            hashes[offsets[left[p]] : offsets[left[p] + 1]],
-            hashes[offsets[right[p]] : offsets[right[p] + 1]],
-        )
-        i, j, count = 0, 0, 0
-        while i < len(a) and j < len(b):  # no branch inside: which side is smaller cannot be predicted
-            x, y = a[i], b[j]
+        a, a_end = offsets[left[p]], offsets[left[p] + 1]
+        b, b_end = offsets[right[p]], offsets[right[p] + 1]
+        a_cut = first_from(hashes, a, a_end, U64(1 << 63))
+        b_cut = first_from(hashes, b, b_end, U64(1 << 63))
+        i, i_end, j, j_end = U64(a), U64(a_cut), U64(b), U64(b_cut)
+        k, k_end, m, m_end = U64(a_cut), U64(a_end), U64(b_cut), U64(b_end)
+        count = 0
+        while (i < i_end) & (j < j_end) & (k < k_end) & (m < m_end):
+            x, y, z, w = hashes[i], hashes[j], hashes[k], hashes[m]
             count += x == y
-            i += x <= y
-            j += y <= x
+            count += z == w
+            i += U64(x <= y)
+            j += U64(y <= x)
+            k += U64(z <= w)
+            m += U64(w <= z)
+        count += count_shared(hashes, i, i_end, j, j_end)
+        count += count_shared(hashes, k, k_end, m, m_end)
         shared[p] = count

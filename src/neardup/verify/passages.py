@@ -173,7 +173,7 @@ def _number(sides: list[Numbers], cuts: list[_Cuts], kinds: int) -> list[Numbers
         own = np.flatnonzero(cuts[d].shared)
         runs = sides[d][cuts[d].starts[own]]
         place = _first_places(sides[1 - d], kinds)[runs]
-        partner = np.searchsorted(cuts[1 - d].starts, place, "left") - 1
+        partner = np.searchsorted(cuts[1 - d].starts, place, "right") - 1
         edges[d].append(own + base[d])
         edges[1 - d].append(partner + base[1 - d])
     roots = kernels.graph.components(base[1] + len(cuts[1].starts), *map(np.concatenate, edges))
