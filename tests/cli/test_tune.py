@@ -1,0 +1,157 @@
+"""neardup tune, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from neardup.candidates.curve import Bands, choose_bands, cost
+from neardup.cli import group, main
+from neardup.registry import get_method, presets
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(group, ["tune", *arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def tuned(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*arguments, "--json").stdout)
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line on standard error of a run that ends with exit code 2."""
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", *arguments])
+    printed = capsys.readouterr()
+    assert stop.value.code == 2
+    assert not printed.out
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_the_default_is_explained() -> None:
+    printed, shape = run().output, choose_bands(0.7)
+    found = f"{shape.probability(0.7):.2%}"
+    assert printed.startswith(f"{shape.bands} bands × {shape.rows} rows = {shape.slots} min-hashes\n")
+    assert "Why: the least expected work with a recall of 0.99 at 0.7." in printed
+    assert f"Found: {found} of the pairs at 0.7, half of those at {shape.midpoint:.3f}." in printed
+    assert "Warning" not in printed
+    assert f"▸ 0.7    {found}" in printed
+    assert f"{8 * shape.bands}.0 MB" in printed  # 8 bytes for each band of a million documents
+    assert "▲ threshold" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.9}, {"num_perm": 64}, {"rows": 3, "recall": 0.9}])
+def test_it_shows_what_a_run_would_take(options: dict[str, Any]) -> None:
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    found, plan = tuned(*words), get_method("minhash").plan(**options)
+    assert found["plan"] == plan.to_dict()
+    assert (found["bands"], found["rows"]) == (plan.candidates.groups, plan.candidates.width)  # type: ignore[attr-defined]
+
+
+def test_the_size_of_the_corpus_changes_the_cost_and_not_the_choice() -> None:
+    small, large = tuned("--documents", "1000"), tuned("--documents", "100000000")
+    assert (small["bands"], small["rows"]) == (large["bands"], large["rows"])
+    assert large["cost"]["key_bytes"] == large["bands"] * 8 * 10**8
+    assert large["cost"]["seconds"] == cost(Bands(large["bands"], large["rows"]), 10**8).seconds
+
+
+def test_what_is_given_by_hand_wins_and_is_warned_about() -> None:
+    printed = run("--bands", "5", "--rows", "10").output
+    assert printed.startswith("5 bands × 10 rows = 50 min-hashes\nWhy: from bands 5 and rows 10, as given.\n")
+    assert "Found: 13.35% of the pairs at 0.7" in printed
+    assert "Warning: this is less than the recall of 0.99" in printed
+    found = tuned("--bands", "5", "--rows", "10")
+    assert found["enough"] is False
+    assert found["recall"] == pytest.approx(1 - (1 - 0.7**10) ** 5)
+    assert "Warning" not in run("--bands", "5", "--rows", "10", "--recall", "0.1").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--num-perm", "100", "--rows", "7"], "from num-perm 100 and rows 7, as given (2 of 100 unused)"),
+        (["--num-perm", "128"], "num-perm 128 as given, cut for a recall of 0.99 at 0.7"),
+        (
+            ["--rows", "300", "--threshold", "0.9"],
+            "from rows 300, as given, nothing reaches a recall of 0.99",
+        ),
+        (["--num-hashes", "128"], "num-perm 128 as given"),
+        (["--preset", "fineweb"], "from bands 14 and rows 8, as given"),
+        (["--preset", "datasketch", "--rows", "8"], "from num-perm 128 and rows 8, as given"),
+    ],
+)
+def test_reasons(arguments: list[str], reason: str) -> None:
+    assert f"Why: {reason}" in run(*arguments).output
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_can_be_tuned(name: str) -> None:
+    assert tuned("--preset", name)["threshold"] == presets(name)["threshold"]
+    assert tuned("--preset", name, "--method", "minhash", "--threshold", "0.5")["threshold"] == 0.5
+
+
+def test_json_has_the_table_the_interval_and_the_cost() -> None:
+    found = tuned("--threshold", "0.85")
+    shape = choose_bands(0.85)
+    table = {row["similarity"]: row["recall"] for row in found["recall_at"]}
+    assert list(table) == sorted(table)
+    assert table[0.85] == found["recall"] == shape.probability(0.85) >= 0.99
+    assert found["midpoint"] == shape.midpoint
+    assert found["interval"][0] < 0.85 < found["interval"][1]
+    assert found["standard_error"] == pytest.approx((0.85 * 0.15 / shape.slots) ** 0.5)
+    assert found["cost"]["documents"] == 1_000_000
+
+
+def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert run("--plot", "curve.svg").output.endswith("The curve is in curve.svg.\n")
+    assert Path("curve.svg").read_text().startswith("<?xml")
+    assert "curve.svg exists already: --force overwrites it" in refused(capsys, "--plot", "curve.svg")
+    run("--plot", "curve.svg", "--force")
+    run("--plot", "curve.png", "--json")
+    assert Path("curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--threshold", "1.5"], "The 'threshold' parameter of minhash must be a number above 0"),
+        (["--threshold", "0.001"], "The 'threshold' parameter of choose_bands must be at least 0.009"),
+        (["--num-perm", "10", "--bands", "20"], "The 'num_perm' parameter of choose_bands must be at least"),
+        (["--bands", "many"], "The 'bands' parameter of minhash must be a whole number"),
+        (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
+        (["--documents", "0"], "Invalid value for '--documents'"),
+        (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
+        (["corpus.jsonl"], "unexpected extra argument"),
+    ],
+)
+def test_bad_options_are_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert sentence in refused(capsys, *arguments)
+
+
+def test_it_starts_without_numba() -> None:
+    code = "import sys; from neardup.cli import group; group.main(['tune'], standalone_mode=False)"
+    check = f"{code}; assert not {{'numba', 'matplotlib', 'pandas'}} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " bands × " in done.stdout
+    assert "\x1b" not in done.stdout

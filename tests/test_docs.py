@@ -1,0 +1,118 @@
+"""The documentation says what the code does: generated pages, help texts, and examples that run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from neardup.cli import COMMANDS, group
+from neardup.registry import methods
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```python run\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+REMEDY = "run `make docs` and commit what it writes"
+
+
+def load_generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def get_command(name: str) -> click.Command:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    return command
+
+
+def examples(command: click.Command) -> list[list[str]]:
+    """The command lines in the help of a command."""
+    lines = (command.help or "").partition("Example")[2].splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.strip().startswith("neardup ")]
+
+
+@pytest.mark.parametrize("name", ["cli.md", "methods.md"])
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    generator = load_generator()
+    path = ROOT / "docs" / "reference" / name
+    assert path.exists(), REMEDY
+    stored = path.read_text(encoding="utf-8")
+    made_with = re.search(r"with click ([\d.]+):", stored)
+    if made_with and made_with[1] != generator.click_version():
+        pytest.skip(f"the page was made with click {made_with[1]}, which lays out help in its own way")
+    assert stored == generator.pages()[name], REMEDY
+
+
+def test_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = load_generator()
+    before = generator.pages()
+    monkeypatch.setenv("COLUMNS", "43")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert generator.pages() == before
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_examples_that_can_be_typed(name: str) -> None:
+    command = get_command(name)
+    found = [words[2:] for words in examples(command) if words[1] == name]
+    assert found, f"the help of {name} shows no example"
+    for arguments in found:
+        command.make_context(name, arguments)  # raises where an option is unknown or a value unfit
+
+
+def test_examples_of_the_group_can_be_typed() -> None:
+    found = examples(group)
+    assert found
+    for _, name, *arguments in found:
+        get_command(name).make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    for parameter in get_command(name).params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{parameter.opts[0]} of {name} has no help"
+            assert parameter.help.rstrip().endswith((".", "]")), f"{parameter.opts[0]} of {name}: no sentence"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_have_a_line_of_their_own(name: str) -> None:
+    summary = (get_command(name).help or "").splitlines()[0]
+    assert summary.endswith(".")
+    assert COMMANDS[name].endswith(".")
+
+
+@pytest.mark.parametrize("name", methods())
+def test_every_parameter_of_a_method_is_documented(name: str) -> None:
+    method = methods()[name]
+    assert method.summary
+    assert method.description
+    for parameter in method.parameters.values():
+        assert parameter.help, f"{name} says nothing about {parameter.name}"
+
+
+def runnable() -> list[object]:
+    """The pages with examples that run, and these; blocks of one page go on from each other."""
+    found = []
+    for page in PAGES:
+        blocks = FENCE.findall(page.read_text(encoding="utf-8"))
+        if blocks:
+            found.append(pytest.param("\n".join(blocks), id=str(page.relative_to(ROOT))))
+    return found
+
+
+@pytest.mark.parametrize("code", runnable())
+def test_examples_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "example", "exec"), {"__name__": "example"})
