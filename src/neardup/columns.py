@@ -33,6 +33,13 @@ class Texts:
     offsets: Offsets
     data: Bytes
 
+    def __post_init__(self) -> None:
+        """Texts are never written; and one kind of memory needs one compiled version of a kernel, not two."""
+        if self.data.flags.writeable:
+            view = self.data.view()
+            view.flags.writeable = False
+            object.__setattr__(self, "data", view)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

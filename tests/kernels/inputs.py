@@ -127,7 +127,7 @@ def pack(rows: Sequence[Sequence[int]], kind: type, offset_type: type = np.int64
     flat = [*before, *(value for row in rows for value in row), *after]
     offsets = np.cumsum([len(before), *map(len, rows)], dtype=offset_type)
     values = np.array(flat, kind)
-    values.flags.writeable = offsets.flags.writeable = False
+    values.flags.writeable = False
     return values, offsets
 
 
