@@ -103,7 +103,12 @@ def test_what_is_not_parquet_is_an_input_error(tmp_path, data):
 
 def test_a_damaged_row_group_is_reported_and_the_next_goes_on(tmp_path):
     texts = [f"document number {n} " * 5 for n in range(300)]
-    path = written(tmp_path / "a.parquet", {"text": texts}, row_group_size=100, use_dictionary=False)
+    path = written(
+        tmp_path / "a.parquet",
+        {"text": texts, "id": list(range(300))},
+        row_group_size=100,
+        use_dictionary=False,
+    )
     group = pq.ParquetFile(path).metadata.row_group(1).column(0)
     data = bytearray(path.read_bytes())
     at = group.data_page_offset + group.total_compressed_size // 2
@@ -116,6 +121,18 @@ def test_a_damaged_row_group_is_reported_and_the_next_goes_on(tmp_path):
     ]
     assert problems.counts == {"damaged parquet": 1}
     assert problems.first[0].record == 101
+    source = open_inputs([path])[0]
+    for columns in (["text"], [], ["id"]):  # what the first reading could not read stays out of the others
+        assert sum(len(batch) for batch in source.read(columns, Problems())) == 200
+    assert [batch.columns.schema.names for batch in source.read_rest("text", Problems())] == [["id"]] * 2
+
+
+def test_the_rest_of_a_table_comes_in_the_same_batches(tmp_path):
+    table = pa.table({"a": pa.array(["x", "y"]).dictionary_encode(), "text": ["t", "u"], "n": [1, None]})
+    source = open_inputs([written(tmp_path / "a.parquet", table, row_group_size=1)])[0]
+    rest = pa.Table.from_batches([batch.columns for batch in source.read_rest("text", Problems())])
+    assert rest.equals(table.drop_columns(["text"]))
+    assert [batch.numbers.tolist() for batch in source.read_rest("text", Problems())] == [[1], [2]]
 
 
 def test_an_empty_table_has_names_and_no_batches(tmp_path):

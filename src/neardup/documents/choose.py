@@ -72,14 +72,23 @@ def document_texts(batch: Batch, column: str, problems: Problems, *, html: bool 
 
         for row in pc.indices_nonzero(array.is_null()).to_pylist():
             problems.add(batch.source, "no text", record=int(batch.numbers[row]), action="taken as empty")
-        array = array.fill_null("") if is_string(array.type) else array.cast(pa.string()).fill_null("")
-    if not is_string(array.type):
-        array = array.cast(pa.string())
+        array = _strings(array).fill_null("")
+    array = _strings(array)
     if html:
         from neardup.text.html import html_column_to_text
 
         array = html_column_to_text(array)
     return array
+
+
+def _strings(array: pa.Array[Any]) -> pa.Array[Any]:
+    """The values as they are printed."""
+    if is_string(array.type):
+        return array
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException:  # Arrow prints most types, not all
+        return pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
 
 
 def is_string(found: pa.DataType) -> bool:
@@ -94,7 +103,7 @@ def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
     array = plain(batch.columns.column(column), lambda row, reason, action: None)
     if pa.types.is_integer(array.type) and not array.null_count:
         return array if pa.types.is_uint64(array.type) else array.cast(pa.int64())
-    array = array.cast(pa.string())
+    array = _strings(array).cast(pa.string())
     if array.null_count:
         import pyarrow.compute as pc
 

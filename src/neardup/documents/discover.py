@@ -10,7 +10,7 @@ from pathlib import Path
 from neardup.documents.blocks import COMPRESSIONS, Bytes, suffix_compression
 from neardup.errors import InputError
 
-__all__ = ["FORMATS", "Found", "expanded", "format_of", "is_maildir", "sniffed"]
+__all__ = ["FORMATS", "Found", "expanded", "format_of", "is_maildir", "is_stream", "sniffed"]
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -133,7 +133,7 @@ def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], i
             kind = format if kind in (None, format) or (format, kind) == ("lines", "text") else None
         elif kind == "jsonl":
             kind = _by_suffix(path)
-        if kind is None:
+        if kind is None or is_stream(path):
             aside += 1
         else:
             found.append(_found(path, prefix + relative, kind))
@@ -149,7 +149,7 @@ def files_below(folder: str) -> list[tuple[str, str]]:
     Hidden names are passed over. Links are followed, but no folder is entered twice, so loops end.
     """
     found, seen = [], set()
-    for here, folders, files in os.walk(folder, followlinks=True):
+    for here, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         status = Path(here).stat()
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
@@ -161,6 +161,16 @@ def files_below(folder: str) -> list[tuple[str, str]]:
         found += [str(Path(here, name)) for name in files + maildirs if not name.startswith(".")]
     relative = ((path, Path(os.path.relpath(path, folder)).as_posix()) for path in found)
     return sorted(relative, key=lambda pair: pair[1])
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"the folder {error.filename} cannot be read: {error.strerror}")
+
+
+def is_stream(path: str) -> bool:
+    """Whether the path is a pipe or a device, which can be read only once, and may never end."""
+    place = Path(path)
+    return place.exists() and not place.is_file() and not place.is_dir()
 
 
 def is_maildir(path: Path) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from neardup.documents.blocks import one_line
-from neardup.documents.discover import FORMATS, Found, expanded, sniffed
+from neardup.documents.discover import FORMATS, Found, expanded, is_stream, sniffed
 from neardup.documents.source import Source
 from neardup.errors import InputError, ParameterError
 
@@ -50,7 +51,10 @@ def open_inputs(inputs: Sequence[Any], *, format: str | None = None) -> Inputs:
 
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
     if given == "-":
-        return [_spooled(format)]
+        return [_spooled(sys.stdin.buffer, "stdin", format)]
+    if is_stream(given):
+        with Path(given).open("rb") as stream:
+            return [_spooled(stream, given, format)]
     files, aside = expanded(given, format, alone=alone)
     if aside:
         notes.append(f"{given}: {_files_in_words(aside)} of other kinds left aside")
@@ -61,20 +65,19 @@ def _files_in_words(count: int, kind: str = "") -> str:
     return f"{count} {kind}file" if count == 1 else f"{count} {kind}files"
 
 
-def _spooled(format: str | None) -> Found:
-    """Standard input as a temporary file, because it is read more than once; it goes when neardup ends."""
+def _spooled(stream: IO[bytes], name: str, format: str | None) -> Found:
+    """A stream as a temporary file, because it is read more than once; the file goes when neardup ends."""
     import atexit
     import shutil
-    import sys
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="neardup-stdin-", delete=False) as file:
         atexit.register(Path(file.name).unlink, missing_ok=True)
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(stream, file, 1 << 20)
     if not Path(file.name).stat().st_size:
-        raise InputError("standard input is empty")
+        raise InputError(f"{'standard input' if name == 'stdin' else name} is empty")
     kind, codec = sniffed(file.name)
-    return Found(file.name, "stdin", format or kind, codec)
+    return Found(file.name, name, format or kind, codec)
 
 
 def _refuse_twice(found: Iterable[Found | Source]) -> None:

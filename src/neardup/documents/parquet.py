@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,9 @@ class ParquetSource:
     path: str
     size: int | None = None
     format: str = "parquet"
+    # Row groups in which reading failed, and the good rows before: the same rows must come again when only
+    # columns that are not damaged are read.
+    _damaged: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
     def _open(self) -> pq.ParquetFile:
         try:
@@ -80,7 +83,7 @@ class ParquetSource:
                 yield batch
             else:
                 chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
-                yield Batch(self.name, batch.numbers, chosen)
+                yield Batch(self.name, batch.numbers, chosen, None, self.format)
 
     def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
         """All columns but one, as stored, in the same batches: for a caller that has that one already."""
@@ -102,8 +105,9 @@ class ParquetSource:
         problems: Problems,
     ) -> Iterator[Batch]:
         rows, done = file.metadata.row_group(group).num_rows, 0
+        good = self._damaged.get(group, rows)
         if columns is not None and not columns:
-            yield from self._bare(start, rows, batch_rows(file.metadata, group))
+            yield from self._bare(start, good, batch_rows(file.metadata, group))
             return
         batches = file.iter_batches(
             batch_rows(file.metadata, group),
@@ -113,10 +117,13 @@ class ParquetSource:
         )
         try:
             for batch in batches:
-                numbers = np.arange(start + done + 1, start + done + batch.num_rows + 1, dtype=np.int64)
-                done += batch.num_rows
-                yield Batch(self.name, numbers, batch)
+                part = batch.slice(0, good - done)
+                if part.num_rows:
+                    numbers = np.arange(start + done + 1, start + done + part.num_rows + 1, dtype=np.int64)
+                    yield Batch(self.name, numbers, part, None, self.format)
+                done += part.num_rows
         except (OSError, pa.ArrowException) as error:
+            self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
             problems.add(self.name, reason, record=start + done + 1, action=action)

@@ -171,13 +171,20 @@ def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     if pa.types.is_dictionary(stored):
         return plain(array.dictionary_decode(), report)
     if pa.types.is_nested(stored):
-        values = [None if value is None else json.dumps(value, default=str) for value in array.to_pylist()]
+        values = [None if value is None else _json(value) for value in array.to_pylist()]
         return pa.array(values, pa.string())
+    if pa.types.is_fixed_size_binary(stored):  # no text, but a key: bytes replaced would make keys equal
+        keys = [None if value is None else value.hex() for value in array.to_pylist()]
+        return pa.array(keys, pa.string())
     if pa.types.is_string_view(stored):
         return array.cast(_string_type(array))
     if _binary(stored):
         return _decoded(array, report)
     return checked(array, report) if _textual(stored) else array
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _string_type(array: pa.Array[Any]) -> Any:
@@ -198,7 +205,7 @@ def _decoded(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     large = pa.types.is_large_binary(array.type) or array.nbytes > _BIG
     wanted: Any = pa.large_string() if large else pa.string()
     try:
-        if pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary_view(array.type):
+        if pa.types.is_binary_view(array.type):
             array = array.cast(pa.large_binary() if large else pa.binary())
         decoded: pa.Array[Any] = array.cast(wanted)
         return decoded

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.documents.delimited import DELIMITERS
 from neardup.documents.source import Batch
-from neardup.documents.write_jsonl import content, glued, joined, output_stream
+from neardup.documents.write_lines import content, glued, joined, output_stream
 from neardup.documents.writers import cast, fitted, taken
 from neardup.errors import OutputError
 

