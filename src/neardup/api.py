@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -217,7 +216,7 @@ def _is_path(item: Any) -> bool:
         and len(item) < 1024
         and "\n" not in item
         and "\0" not in item
-        and Path(item).exists()
+        and os.path.exists(item)  # noqa: PTH110 - Path.exists raises on long names
     )
 
 

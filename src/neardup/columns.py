@@ -151,13 +151,13 @@ class Pairs:
     def similarity(self) -> NDArray[np.float64]:
         """Jaccard: the shared part of the union."""
         union = self.left_size + self.right_size - self.shared
-        return np.divide(self.shared, union, out=np.zeros(len(self)), where=union > 0)
+        return np.divide(self.shared, union, out=np.zeros(len(self)), where=union != 0)
 
     @property
     def containment(self) -> NDArray[np.float64]:
         """The shared part of the smaller one: 1 where one document holds all of the other."""
         smaller = np.minimum(self.left_size, self.right_size)
-        return np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller > 0)
+        return np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller != 0)
 
     def take(self, which: NDArray[np.bool_] | Numbers) -> Pairs:
         """Some of the pairs, by mask or by number."""

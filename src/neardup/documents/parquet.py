@@ -21,6 +21,8 @@ __all__ = ["ParquetSource"]
 # A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
 # whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
 _BUFFER = 1 << 20
+PROBE = 64  # rows
+SMALL = 64  # bytes a value
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,10 @@ class ParquetSource:
         rows, done = file.metadata.row_group(group).num_rows, 0
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
-            yield from self._bare(start, good, batch_rows(file.metadata, group))
+            yield from self._bare(start, good, batch_rows(file, group))
             return
         batches = file.iter_batches(
-            batch_rows(file.metadata, group),
+            batch_rows(file, group),
             row_groups=[group],
             columns=None if columns is None else list(dict.fromkeys(columns)),
             use_threads=False,
@@ -144,8 +146,29 @@ class ParquetSource:
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def batch_rows(metadata: pq.FileMetaData, group: int) -> int:
+def batch_rows(file: pq.ParquetFile, group: int) -> int:
     """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
-    info = metadata.row_group(group)
-    each = max(1, info.total_byte_size // max(1, info.num_rows))
+    info = file.metadata.row_group(group)
+    each = max(1, info.total_byte_size // max(1, info.num_rows) + repeated_bytes(file, group))
     return max(1, min(BATCH_ROWS, BATCH_BYTES // each))
+
+
+def repeated_bytes(file: pq.ParquetFile, group: int) -> int:
+    """The bytes of a row in columns that are stored as a small dictionary: a long text that is repeated
+    takes next to nothing in the file, and all of its length in memory. The first rows tell.
+    """
+    info = file.metadata.row_group(group)
+    columns = [info.column(place) for place in range(info.num_columns)]
+    small = [column.path_in_schema for column in columns if _small_dictionary(column)]
+    if not small:
+        return 0
+    try:
+        first = next(file.iter_batches(PROBE, row_groups=[group], columns=small, use_threads=False), None)
+    except (OSError, pa.ArrowException):
+        return 0
+    return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
+
+
+def _small_dictionary(column: pq.ColumnChunkMetaData) -> bool:
+    coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
+    return coded and column.total_uncompressed_size < SMALL * max(1, column.num_values)

@@ -93,7 +93,10 @@ def _codec(sources: Sequence[Source], format: str) -> str | None:
     """The compression that all sources of the format share; parquet has one in any case."""
     codecs = {source.compression for source in sources if source.format == format}
     codec = codecs.pop() if len(codecs) == 1 else None
-    return codec or "zstd" if format == "parquet" else codec
+    if format != "parquet":
+        return codec
+    # Level 1 of zstd is as fast as snappy on text and a third smaller (see write_parquet).
+    return "zstd" if codec in (None, "snappy") else codec
 
 
 def _with_codec(format: str, codec: str | None) -> tuple[str, str, str | None]:

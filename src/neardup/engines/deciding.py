@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from neardup.clusters.graph import bridges, components, leaders, weakest_links
 from neardup.clusters.keep import Candidates, worth
 from neardup.columns import Numbers, Pairs
-from neardup.engines.matching import Matches, measure
+from neardup.engines.matching import Matches
+from neardup.engines.measuring import measure
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
 from neardup.plan import Plan

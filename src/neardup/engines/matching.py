@@ -1,25 +1,32 @@
-"""Candidates from keys, and their verification on features made again for the documents concerned."""
+"""Which contents are near-duplicates: candidates from keys, verified in blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from neardup import kernels
-from neardup.candidates.buckets import UNLIMITED, BucketCounts, bucket_pairs, count_all, find_buckets, split
+from neardup.candidates.buckets import (
+    UNLIMITED,
+    BucketCounts,
+    Buckets,
+    bucket_pairs,
+    count_all,
+    find_buckets,
+    split,
+)
 from neardup.candidates.copies import collapse
-from neardup.columns import Features, Numbers, Pairs
+from neardup.clusters.graph import components
+from neardup.columns import Numbers, Pairs
+from neardup.engines.measuring import measure
 from neardup.engines.progress import Progress
-from neardup.engines.reading import CHUNK, Corpus
+from neardup.engines.reading import Corpus
 from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
-from neardup.verify.jaccard import make_distinct
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
-TILE_BYTES = 96 << 20  # features held for one side of a comparison
 
 
 @dataclass
@@ -30,161 +37,139 @@ class Matches:
     pairs: Pairs  # verified, between contents, at least `floor` similar
     floor: float
     counts: BucketCounts = field(default_factory=BucketCounts)
-    candidates: int = 0
+    candidates: int = 0  # pairs that were measured
+    joined: int = 0  # … and that were not: their documents were in one cluster already (counted per bucket)
 
 
-def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
-    """All verified pairs of contents that are at least as similar as the plan's evidence reaches down."""
-    with progress.stage("copies"):
-        content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
-    floor = min(plan.threshold, plan.candidates.reach(plan.recall))
-    matches = Matches(content, Pairs.concatenate([]), floor)
-    found = []
-    for left, right in _candidates(plan, corpus, matches, progress, threads):
-        matches.candidates += len(left)
-        with progress.stage("verify", len(left)):
-            measured = measure(plan, corpus, left, right, progress, threads)
-        found.append(measured.take(plan.check.passes(measured, floor)))
-    matches.pairs = Pairs.concatenate(found)
-    return matches
+class Matcher:
+    """Finds candidates and verifies them."""
+
+    def __init__(self, plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> None:
+        self.plan, self.corpus, self.progress, self.threads = plan, corpus, progress, threads
+        with progress.stage("copies"):
+            content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
+        floor = min(plan.threshold, plan.candidates.reach(plan.recall))
+        self.matches = Matches(content, Pairs.concatenate([]), floor)
+        self.owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
+
+    def run(self) -> Matches:
+        """All verified pairs of contents that are at least as similar as the evidence reaches down."""
+        self.matches.pairs = self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
+        return self.matches
+
+    def _verify(self, left: Numbers, right: Numbers) -> Pairs:
+        """The pairs that reach the floor."""
+        self.matches.candidates += len(left)
+        with self.progress.stage("verify", len(left)):
+            measured = measure(self.plan, self.corpus, left, right, self.progress, self.threads)
+        return measured.take(self.plan.check.passes(measured, self.matches.floor))
+
+    def _buckets(self, table: int) -> Buckets:
+        return find_buckets(self.corpus.keys[table][self.owners], self.owners)
+
+    # pairs="clusters" ---------------------------------------------------------------------------
+
+    def _what_clusters_need(self) -> Pairs:
+        """Two rounds, each linear in the size of a bucket.
+
+        First every member of a bucket meets the member of the smallest rank. Then the other pairs of the bucket
+        (with a few more members only, if it is large) whose documents did not end up in one cluster: skipping
+        a pair inside a cluster cannot change the clusters.
+        """
+        plan = self.plan
+        first = self._pairs_of_tables(1, 1, None)
+        stars = self._verify_codes(first)
+        passed = stars.take(plan.check.passes(stars, plan.threshold))
+        labels = components(len(self.corpus), passed.left, passed.right)
+        rest = self._pairs_of_tables(plan.bucket, plan.pivots, labels)
+        return Pairs.concatenate([stars, self._verify_codes(np.setdiff1d(rest, first, assume_unique=True))])
+
+    def _pairs_of_tables(self, limit: int, pivots: int, labels: Numbers | None) -> Numbers:
+        """The pairs of all buckets as sorted codes, each once; none whose documents have the same label."""
+
+        def pair(table: int) -> tuple[Numbers, BucketCounts, int]:
+            left, right, counts = bucket_pairs(self._buckets(table), self.corpus.ranks, limit, pivots)
+            codes = left * len(self.corpus) + right
+            if labels is None:
+                return codes, BucketCounts(), 0
+            apart = labels[left] != labels[right]
+            return codes[apart], counts, len(codes) - int(apart.sum())
+
+        tables, found = self.plan.candidates.tables, _Codes()
+        with self.progress.stage("candidates", tables):
+            for codes, counts, joined in ordered_map(pair, range(tables), self.threads):
+                found.add(codes)
+                self.matches.counts += counts
+                self.matches.joined += joined
+                self.progress.advance(1)
+        return found.all()
+
+    def _verify_codes(self, codes: Numbers) -> Pairs:
+        n, parts = len(self.corpus), []
+        for start in range(0, len(codes), BLOCK_PAIRS):
+            block = codes[start : start + BLOCK_PAIRS]
+            parts.append(self._verify(block // n, block % n))
+        return Pairs.concatenate(parts)
+
+    # pairs="all" --------------------------------------------------------------------------------
+
+    def _every_pair(self) -> Pairs:
+        """Every pair of every bucket."""
+        tables = self.plan.candidates.tables
+        with self.progress.stage("count candidates", tables):
+            total = sum(count_all(self._buckets(table)) for table in range(tables))
+        if total > 10 * len(self.corpus):
+            size = f"{total:,} candidates of {len(self.corpus):,} documents"
+            self.progress.note(f"pairs=all compares up to {size}")
+        return Pairs.concatenate([self._verify(left, right) for left, right in self._blocks()])
+
+    def _blocks(self) -> Iterator[tuple[Numbers, Numbers]]:
+        """Table by table; a pair that met in an earlier table is left out, so none need be remembered."""
+        waiting: list[tuple[Numbers, Numbers]] = []
+        for table in range(self.plan.candidates.tables):
+            for part in split(self._buckets(table), BLOCK_PAIRS):
+                left, right, counts = bucket_pairs(part, self.corpus.ranks, UNLIMITED, 0)
+                self.matches.counts += counts
+                fresh = self._first_met(table, left, right)
+                waiting.append((left[fresh], right[fresh]))
+                if sum(len(pair[0]) for pair in waiting) >= BLOCK_PAIRS:
+                    yield _joined(waiting)
+                    waiting = []
+        if waiting:
+            yield _joined(waiting)
+
+    def _first_met(self, table: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+        """Which pairs have no equal key in an earlier table."""
+        fresh = np.ones(len(left), np.bool_)
+        for earlier in range(table):
+            keys = self.corpus.keys[earlier]
+            fresh &= keys[left] != keys[right]
+        return fresh
 
 
-def _candidates(
-    plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int
-) -> Iterator[tuple[Numbers, Numbers]]:
-    """Blocks of candidate pairs, none twice."""
-    owners = np.flatnonzero(corpus.present & (matches.content == np.arange(len(corpus))))
-    if plan.pairs == "all":
-        yield from _all_candidates(plan, corpus, owners, matches, progress)
-        return
-    n, codes = len(corpus), np.zeros(0, np.int64)
+class _Codes:
+    """A set of integers that grows; it is sorted now and then, so that repeats do not fill the memory."""
 
-    def pair(table: int) -> tuple[Numbers, BucketCounts]:
-        buckets = find_buckets(corpus.keys[table][owners], owners)
-        left, right, counts = bucket_pairs(buckets, corpus.ranks, plan.bucket, plan.pivots)
-        return left * n + right, counts
+    def __init__(self) -> None:
+        self._parts: list[Numbers] = []
+        self._size, self._limit = 0, BLOCK_PAIRS
 
-    with progress.stage("candidates", plan.candidates.tables):
-        for found, counts in ordered_map(pair, range(plan.candidates.tables), threads):
-            codes = np.union1d(codes, found)
-            matches.counts += counts
-            progress.advance(1)
-    for start in range(0, len(codes), BLOCK_PAIRS):
-        block = codes[start : start + BLOCK_PAIRS]
-        yield block // n, block % n
+    def add(self, codes: Numbers) -> None:
+        self._parts.append(codes)
+        self._size += len(codes)
+        if self._size > self._limit:
+            self._parts = [self.all()]
+            self._size = len(self._parts[0])
+            self._limit = max(BLOCK_PAIRS, 2 * self._size)
 
-
-def _all_candidates(
-    plan: Plan, corpus: Corpus, owners: Numbers, matches: Matches, progress: Progress
-) -> Iterator[tuple[Numbers, Numbers]]:
-    """Every pair of every bucket, table by table: a pair that met in an earlier table is left out here.
-
-    Nothing but one block is held, so that a quadratic answer does not need quadratic memory.
-    """
-    tables = plan.candidates.tables
-    with progress.stage("count candidates", tables):
-        total = sum(count_all(find_buckets(corpus.keys[t][owners], owners)) for t in range(tables))
-    if total > 10 * len(corpus):
-        progress.note(f"pairs=all compares up to {total:,} candidates of {len(corpus):,} documents")
-    waiting: list[tuple[Numbers, Numbers]] = []
-    for table in range(tables):
-        for part in split(find_buckets(corpus.keys[table][owners], owners), BLOCK_PAIRS):
-            left, right, counts = bucket_pairs(part, corpus.ranks, UNLIMITED, 0)
-            matches.counts += counts
-            fresh = np.ones(len(left), np.bool_)
-            for earlier in range(table):
-                keys = corpus.keys[earlier]
-                fresh &= keys[left] != keys[right]
-            waiting.append((left[fresh], right[fresh]))
-            if sum(len(pair[0]) for pair in waiting) >= BLOCK_PAIRS:
-                yield _joined(waiting)
-                waiting = []
-    if waiting:
-        yield _joined(waiting)
+    def all(self) -> Numbers:
+        return np.unique(np.concatenate(self._parts)) if self._parts else np.zeros(0, np.int64)
 
 
 def _joined(parts: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def measure(
-    plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, progress: Progress, threads: int
-) -> Pairs:
-    """The evidence of each pair, exact or estimated as the plan says."""
-    if len(left) == 0:
-        return Pairs.concatenate([])
-    if plan.check.level != "features":
-        return plan.check.measure(corpus.signatures, left, right)
-    tile = _tiles(corpus, left, right)
-    order = np.lexsort((tile[right], tile[left]))
-    left, right = left[order], right[order]
-    code = tile[left] * (int(tile.max()) + 1) + tile[right]
-    starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
-    parts = []
-    for start, stop in pairwise(starts.tolist()):
-        part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], threads)
-        parts.append(part)
-        progress.advance(len(part))
-    return Pairs.concatenate(parts)
-
-
-def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
-    """For each document the tile that it is compared in.
-
-    Documents that are compared with each other stand together, so that nearly all pairs lie inside one tile
-    and each document's features are made once; a tile holds a bounded number of features.
-    """
-    concerned = np.unique(np.concatenate([left, right]))
-    number = np.full(len(corpus), -1, np.int64)
-    number[concerned] = np.arange(len(concerned))
-    labels = kernels.graph.components(len(concerned), number[left], number[right])
-    order = np.argsort(labels, kind="stable")
-    size = np.cumsum(corpus.features[concerned[order]] * 8)
-    tile = np.zeros(len(corpus), np.int64)
-    tile[concerned[order]] = size // TILE_BYTES
-    return tile
-
-
-def _measure_tile(plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, threads: int) -> Pairs:
-    numbers, features = _remembered(plan, corpus, np.unique(np.concatenate([left, right])), threads)
-    local_left, local_right = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
-    step = max(1 << 12, -(-len(left) // (4 * threads)))
-    portions = [slice(start, start + step) for start in range(0, len(left), step)]
-    measured = ordered_map(
-        lambda part: plan.check.measure(features, local_left[part], local_right[part]), portions, threads
-    )
-    joined = Pairs.concatenate(list(measured))
-    return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
-
-
-def _remembered(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> tuple[Numbers, Features]:
-    """Features of the documents, and perhaps of more: those of the last tile serve as long as they suffice.
-
-    Clusters are verified after their candidates, on documents that were just looked at.
-    """
-    last = corpus.last_features
-    if last is not None and np.isin(numbers, last[0], assume_unique=True).all():
-        return last
-    corpus.last_features = None  # two tiles at a time would be twice the memory
-    corpus.last_features = numbers, features_of(plan, corpus, numbers, threads)
-    return corpus.last_features
-
-
-def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
-    """The distinct features of some documents, made again from their texts."""
-    sizes = corpus.spool.offsets[numbers + 1] - corpus.spool.offsets[numbers]
-    chunk = np.cumsum(sizes) // CHUNK
-    portions = np.split(numbers, np.flatnonzero(np.diff(chunk)) + 1)
-
-    def work(some: Numbers) -> Features:
-        return make_distinct(plan.view.look(plan.text(corpus.spool.read(some))))
-
-    offsets = np.zeros(len(numbers) + 1, np.int64)
-    hashes = np.empty(int(corpus.features[numbers].sum()), np.uint64)  # distinct ones are at most as many
-    done = 0
-    for part in ordered_map(work, portions, threads):
-        stop = done + len(part)
-        offsets[done + 1 : stop + 1] = part.offsets[1:] + offsets[done]
-        hashes[offsets[done] : offsets[stop]] = part.hashes
-        done = stop
-    return Features(offsets, hashes[: offsets[-1]], distinct=True)
+def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
+    """Copies, candidates and verified pairs of a corpus."""
+    return Matcher(plan, corpus, progress, threads).run()
