@@ -27,7 +27,8 @@ def speed_goals(records: list[Record]) -> list[Goal]:
     twice = warm[0]["wall"] / warm[1]["wall"] if warm[0] and warm[1] else None
     figures = [
         ("kept documents written, times the fastest peer", "≥ 5", against_peer(records, "dedup")),
-        ("only pairs and clusters written, times the fastest peer", "≥ 10", against_peer(records, "pairs")),
+        ("pairs and clusters written, times the fastest peer", "≥ 10", against_peer(records, "clusters")),
+        ("every pair and clusters written, times the fastest peer", "≥ 10", against_peer(records, "pairs")),
         ("signatures from text in memory, MB/s", "≥ 200", signing["mb_per_s"] if signing else None),
         ("two threads, times one thread", "≥ 1.7", twice),
         ("peak memory, MB", "≤ 500", warm[0]["rss_mb"] if warm[0] else None),

@@ -2,9 +2,10 @@
 
     python benchmarks/ours.py JOB FILE --threads 1 --tokens words --output DIR
 
-Jobs: `dedup` (kept documents, pairs and clusters written), `pairs` (pairs and clusters written, no
-documents), `signatures` (from text in memory, nothing written). Each is run once on a few documents, so that
-kernels are loaded, and then on the file. Prints one line `REPORT {...}`, as the peers' worker does.
+Jobs: `dedup` (kept documents, pairs and clusters written), `clusters` (the same without the documents),
+`pairs` (every pair found, not only those that the clusters need), `signatures` (from text in memory, nothing
+written). Each is run once on a few documents, so that kernels are loaded, and then on the file. Prints one
+line `REPORT {...}`, as the peers' worker does.
 """
 
 from __future__ import annotations
@@ -53,8 +54,16 @@ def dedup(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]
     return {"stages": report.get("seconds", {})}
 
 
+def clusters(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]:
+    """Parquet in; pairs and clusters out, no documents."""
+    import neardup
+
+    result = neardup.dedup(path, threads=threads, tokens=tokens)
+    return {"stages": result.write(folder, mode="none", force=True).get("seconds", {})}
+
+
 def pairs(path: Path, folder: Path, threads: int, tokens: str) -> dict[str, Any]:
-    """Parquet in; all pairs and the clusters out. Says what took how long."""
+    """Parquet in; every pair and the clusters out, no documents."""
     import neardup
 
     result = neardup.dedup(path, threads=threads, tokens=tokens, pairs="all")
@@ -110,13 +119,14 @@ def found(folder: Path, documents: int) -> dict[str, np.ndarray]:
 
 JOBS: dict[str, Callable[[Path, Path, int, str], dict[str, Any]]] = {
     "dedup": dedup,
+    "clusters": clusters,
     "pairs": pairs,
     "signatures": signatures,
 }
 
 
 def warm_up(job: str, path: Path, folder: Path, threads: int, tokens: str) -> None:
-    """Run the job on 300 documents and near-duplicates of them, so that all that is loaded lazily is loaded."""
+    """Run the job on 300 documents and near-duplicates of them, so that whatever loads late is loaded."""
     few = folder / "few.parquet"
     with pq.ParquetFile(path) as file:
         texts = next(file.iter_batches(batch_size=300, columns=["text"])).column(0).to_pylist()

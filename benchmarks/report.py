@@ -96,7 +96,9 @@ def commands_page(results: list[Record]) -> str:
             if row.get("peer") and "versions" in row:
                 versions = ", ".join(f"{name} {version}" for name, version in row["versions"].items())
                 told.setdefault(f"- {row['name']}: {row['says']}; {row['settings']}; {versions}")
-    return "\n\n".join(["## Commands and settings", "```\n" + "\n".join(seen) + "\n```", "\n".join(told)])
+    return "\n\n".join(
+        ["## Commands and settings", "In this folder:", "```\n" + "\n".join(seen) + "\n```", "\n".join(told)]
+    )
 
 
 INTRODUCTION = """# Results
