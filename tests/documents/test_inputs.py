@@ -160,6 +160,19 @@ def test_standard_input_is_read_twice_and_compressed(monkeypatch):
         assert sum(len(batch) for batch in source.read(["text"], Problems())) == 3
 
 
+def test_a_pipe_is_read_like_standard_input(tmp_path):
+    import threading
+
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=[LINE])
+    writer.start()
+    (source,) = open_inputs([tmp_path / "pipe"])
+    writer.join()
+    assert (source.name, source.format) == (str(tmp_path / "pipe"), "jsonl")
+    put(tmp_path / "a.jsonl", LINE)
+    assert [name for name, _ in formats([tmp_path])] == ["a.jsonl"]
+
+
 def test_empty_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"")))
     with pytest.raises(InputError, match="standard input is empty"):

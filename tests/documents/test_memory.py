@@ -17,12 +17,13 @@ COLUMNS = {"id": [1, 2, 3], "text": ["a", "b", None]}
     [
         pa.table(COLUMNS),
         pa.record_batch(COLUMNS),
+        pa.table({"id": [1, 2, 3], "text": pa.array(["a", "b", None], pa.string_view())}),
         pd.DataFrame(COLUMNS).astype({"text": object}),
         pd.DataFrame(COLUMNS),
         pl.DataFrame(COLUMNS),
         pl.DataFrame(COLUMNS).lazy(),
     ],
-    ids=["table", "batch", "pandas objects", "pandas", "polars", "lazy"],
+    ids=["table", "batch", "views", "pandas objects", "pandas", "polars", "lazy"],
 )
 def test_tables_and_frames(data):
     (batch,), problems = batches(data, ["id", "text"])

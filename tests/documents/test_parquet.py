@@ -32,7 +32,6 @@ def test_rows_and_numbers_over_row_groups(tmp_path):
     [
         pa.array(["a", None, "é"]),
         pa.array(["a", None, "é"], pa.large_string()),
-        pa.array(["a", None, "é"], pa.string_view()),
         pa.array(["a", None, "é"]).dictionary_encode(),
         pa.array([b"a", None, "é".encode()]),
         pa.array([b"a", None, "é".encode()], pa.large_binary()),
@@ -84,6 +83,19 @@ def test_batches_are_bounded_and_do_not_depend_on_the_columns(tmp_path):
         assert [len(batch) for batch in batches(path, columns)[0]] == [len(batch) for batch in found]
     short = written(tmp_path / "b.parquet", {"text": ["x"] * 20_000})
     assert max(len(batch) for batch in batches(short, ["text"])[0]) == BATCH_ROWS
+
+
+def test_a_repeated_text_is_measured_as_it_is_in_memory(tmp_path):
+    path = written(tmp_path / "a.parquet", {"text": ["x" * 100_000] * 2000})
+    assert path.stat().st_size < 100_000
+    assert max(batch.columns.nbytes for batch in batches(path, ["text"])[0]) < 1.5 * BATCH_BYTES
+
+
+def test_keys_of_fixed_size_stay_different(tmp_path):
+    keys = pa.array([b"\xff\xfe", b"\xfe\xff", None], pa.binary(2))
+    found, problems = rows(written(tmp_path / "a.parquet", {"id": keys}), ["id"])
+    assert [row["id"] for row in found] == ["fffe", "feff", None]
+    assert not problems.total
 
 
 def test_duplicate_and_missing_columns(tmp_path):

@@ -45,7 +45,7 @@ def corpus(tmp_path):
         {"id": 2, "text": "\u2028 é \U0001f600", "n": None, "tags": []},
         {"id": 3, "text": "=SUM(A1)", "n": -2.0, "tags": ["y", "z"]},
     ]
-    pq.write_table(pa.Table.from_pylist(records), tmp_path / "a.parquet", compression="snappy")
+    pq.write_table(pa.Table.from_pylist(records), tmp_path / "a.parquet", compression="gzip")
     put(tmp_path / "a.jsonl", "".join(json.dumps(record) + "\n" for record in records))
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "text", "n"], *([r["id"], r["text"], r["n"]] for r in records)])
@@ -63,7 +63,7 @@ def test_parquet_keeps_schema_and_codec(corpus):
     path = copied([folder / "a.parquet"], folder)
     file = pq.ParquetFile(path)
     assert file.schema_arrow.equals(pq.read_schema(folder / "a.parquet"))
-    assert file.metadata.row_group(0).column(1).compression == "SNAPPY"
+    assert file.metadata.row_group(0).column(1).compression == "GZIP"
     assert rows(path)[0] == records
 
 
@@ -149,7 +149,7 @@ def test_csv_files_of_different_headers_are_not_copied_blindly(tmp_path):
 @pytest.mark.parametrize(
     ("names", "wanted", "result"),
     [
-        (["a.parquet"], None, ("parquet", "parquet", "snappy")),
+        (["a.parquet"], None, ("parquet", "parquet", "zstd")),
         (["a.jsonl"], None, ("jsonl", "jsonl", None)),
         (["a.jsonl.gz"], None, ("jsonl", "jsonl.gz", "gzip")),
         (["a.jsonl", "a.jsonl.gz"], None, ("jsonl", "jsonl", None)),
@@ -202,6 +202,20 @@ def test_an_output_without_rows_still_has_its_columns(corpus):
     ]
     assert copied([folder / "a.csv"], folder, rows=[]).read_text() == "id,text,n\n"
     assert copied([folder / "a.jsonl"], folder, rows=[]).read_text() == ""
+
+
+def test_types_that_parquet_does_not_have_become_text(tmp_path):
+    data = pa.table(
+        {
+            "text": pa.array(["a", None], pa.string_view()),
+            "empty": pa.array([{}, None], pa.struct([])),
+            "runs": pa.RunEndEncodedArray.from_arrays([2], ["x"]),
+        }
+    )
+    assert rows(copied([data], tmp_path))[0] == [
+        {"text": "a", "empty": "{}", "runs": "x"},
+        {"text": None, "empty": None, "runs": "x"},
+    ]
 
 
 def test_row_groups_are_bounded(tmp_path, monkeypatch):

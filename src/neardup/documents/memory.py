@@ -28,7 +28,7 @@ class MemorySource:
     @property
     def size(self) -> int | None:
         """The bytes of the table."""
-        return self.table.nbytes
+        return self.table.get_total_buffer_size()
 
     @property
     def rows(self) -> int | None:
@@ -47,7 +47,7 @@ class MemorySource:
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of rows, without copying."""
-        each = max(1, self.table.nbytes // max(1, self.table.num_rows))
+        each = max(1, self.table.get_total_buffer_size() // max(1, self.table.num_rows))
         most = max(1, min(BATCH_ROWS, BATCH_BYTES // each))
         start = 1
         for batch in self.table.to_batches(max_chunksize=most):

@@ -188,7 +188,7 @@ def _json(value: Any) -> str:
 
 
 def _string_type(array: pa.Array[Any]) -> Any:
-    return pa.large_string() if array.nbytes > _BIG else pa.string()
+    return pa.large_string() if array.get_total_buffer_size() > _BIG else pa.string()
 
 
 def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:

@@ -62,7 +62,7 @@ class ParquetWriter:
 
     def _opened(self, found: pa.Schema | None) -> pa.Schema:
         if self._file is None:
-            self._schema_out = full_schema(self._schema(found), self._extra)
+            self._schema_out = storable(full_schema(self._schema(found), self._extra))
             self._file = self._open(self._schema_out)
         return self._schema_out
 
@@ -99,6 +99,22 @@ class ParquetWriter:
         self._flush()
         if self._file is not None:
             self._file.close()
+
+
+def storable(schema: pa.Schema) -> pa.Schema:
+    """The schema with strings for the types that parquet does not have."""
+    if _accepted(schema):
+        return schema
+    fields = [each if _accepted(pa.schema([each])) else each.with_type(pa.string()) for each in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _accepted(schema: pa.Schema) -> bool:
+    try:
+        pq.ParquetWriter(pa.BufferOutputStream(), schema).close()
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _long(found: Any) -> bool:

@@ -7,6 +7,7 @@ Arrow columns in the schema that all sources fit into.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,10 +203,15 @@ def cast(array: pa.Array[Any], wanted: pa.DataType) -> pa.Array[Any]:
     if array.type == wanted:
         return array
     try:
-        done: pa.Array[Any] = array.cast(wanted)
-        return done
+        return array.cast(wanted)
     except pa.ArrowException:
-        from neardup.documents.write_jsonl import json_text
-
-        texts = [None if value is None else json_text(value) for value in array.to_pylist()]
+        texts = [None if value is None else _printed(value) for value in array.to_pylist()]
         return pa.array(texts, pa.string()).cast(wanted)
+
+
+def _printed(value: Any) -> str:
+    """The value as JSON, without quotes where that is a string."""
+    from neardup.documents.write_jsonl import json_text
+
+    text = json_text(value)
+    return json.loads(text) if text.startswith('"') else text
