@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +21,13 @@ from inputs import (
     offset_types,
     pack_texts,
     texts,
+    unpack,
 )
 
 import naive
+from neardup.columns import Texts
 from neardup.kernels import tokens
+from neardup.text.words import Words
 
 MODES = ["words", "whitespace", "characters"]
 modes = st.sampled_from(MODES)
@@ -42,6 +46,16 @@ def segment(monkeypatch: pytest.MonkeyPatch) -> int:
 def test_tokens_are_those_of_the_twin(documents: list[str], mode: str, offset_type: type) -> None:
     expected = [naive.tokenize(document, mode) for document in documents]
     assert kernel_tokens(documents, mode, offset_type) == expected
+
+
+@given(batches, modes, st.sampled_from([pa.string(), pa.large_string()]))
+def test_words_are_the_tokens_of_the_text_in_nfc(documents: list[str], mode: str, kind: pa.DataType) -> None:
+    array = pa.array(["before", *documents, None], kind)[1:]
+    found = Words(mode)(Texts.from_arrow(array))
+    expected = [naive.tokenize(unicodedata.normalize("NFC", document), mode) for document in [*documents, ""]]
+    assert unpack(found.hashes, found.offsets) == [[token.hash for token in row] for row in expected]
+    assert unpack(found.positions, found.offsets) == [[token.position for token in row] for row in expected]
+    assert unpack(found.marks, found.offsets) == [[token.marks for token in row] for row in expected]
 
 
 @given(batches, modes)

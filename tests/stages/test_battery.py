@@ -288,5 +288,7 @@ def test_the_plan_finds_pairs_at_its_threshold_as_often_as_it_promises(method: M
     assert plan.candidates.probability(plan.threshold) >= plan.recall
 
 
-# Whole runs: exact copies always pair, texts without a token never do; order, threads and batch size do not
-# matter. To come, through neardup.dedup and neardup.pairs.
+# Whole runs
+#
+# Here belongs what every method owes its users through neardup.dedup and neardup.pairs: exact copies always
+# pair, texts without a token never do; order, threads and batch size do not matter.
