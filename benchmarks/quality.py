@@ -72,7 +72,7 @@ def judge(found: dict[str, np.ndarray], true: np.ndarray, documents: int) -> dic
             scores["closure"] = score(mine, theirs)
     if "flags" in found:
         scores["document"] = score(np.flatnonzero(found["flags"]), np.unique(true))
-    return {name: {key: round(value, 4) for key, value in asdict(s).items()} for name, s in scores.items()}
+    return {name: {key: round(value, 6) for key, value in asdict(s).items()} for name, s in scores.items()}
 
 
 def load(path: Path) -> dict[str, np.ndarray]:
