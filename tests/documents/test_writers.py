@@ -23,7 +23,7 @@ EXTRA = pa.schema([("keep", pa.bool_()), ("cluster", pa.string()), ("similarity"
 def copied(inputs, folder, wanted=None, rows=None, extra=None):
     """The inputs written as the engine does it: the rows whose place is in `rows`, with `extra` values."""
     sources = open_inputs(inputs)
-    layout = output_layout(sources, wanted, extra and EXTRA)
+    layout = output_layout(sources, wanted)
     path = folder / f"out.{layout.extension}"
     writer = layout.open(path, extra and EXTRA)
     done = 0

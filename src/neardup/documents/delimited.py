@@ -122,10 +122,11 @@ def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[s
     if block.cells is not None:
         return list(block.cells[first:last])
     spans = zip(block.starts[first:last].tolist(), block.ends[first:last].tolist(), strict=True)
-    return [_cells(block.data[start:end], delimiter) for start, end in spans]
+    return [record_cells(block.data[start:end], delimiter) for start, end in spans]
 
 
-def _cells(record: bytes, delimiter: str) -> list[str] | None:
+def record_cells(record: bytes, delimiter: str) -> list[str] | None:
+    """The cells of one record, or None where it is none; bytes that are not UTF-8 as lone surrogates."""
     csv.field_size_limit(2 * LONGEST)
     try:
         return next(csv.reader([record.decode("utf-8", "surrogateescape")], delimiter=delimiter))

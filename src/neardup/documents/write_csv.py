@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.documents.delimited import DELIMITERS
+from neardup.documents.delimited import DELIMITERS, columns_of, record_cells
 from neardup.documents.source import Batch
+from neardup.documents.values import plain
 from neardup.documents.write_lines import content, glued, joined, output_stream
 from neardup.documents.writers import cast, fitted, taken
-from neardup.errors import OutputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,15 +57,19 @@ class CsvWriter:
         if batch.raw is not None and batch.format == self._format and self._own == self._columns:
             self._file.write(self._appended(taken(batch.raw, rows), added))
             return
-        if batch.raw is not None and not batch.columns.num_columns and self._own:
-            raise OutputError(
-                f"columns {', '.join(self._added)} replace others: read the columns, not raw rows"
-            )
         schema = pa.schema([(name, pa.string()) for name in self._own])
-        own = fitted(taken(batch.columns, rows), None, schema)
+        own = fitted(self._table(batch, rows), None, schema)
         converted = batch.format != self._format
         cells = [self._cells(column) if converted else column for column in own.columns]
         self._file.write(self._lines([*cells, *added]))
+
+    def _table(self, batch: Batch, rows: NDArray[np.int64] | None) -> pa.RecordBatch:
+        """The columns of a batch, taken from its records where it has nothing else."""
+        if batch.raw is None or batch.columns.num_columns:
+            return taken(batch.columns, rows)
+        cells = [record_cells(record, self._delimiter) or [] for record in taken(batch.raw, rows).to_pylist()]
+        arrays = columns_of(cells, range(len(self._columns)))
+        return pa.RecordBatch.from_arrays([plain(array, _silent) for array in arrays], names=self._columns)
 
     def _begin(self, raw: Any) -> None:
         """Write the header, with the line end that the records have."""
@@ -98,6 +102,10 @@ class CsvWriter:
         """Finish the file; one without rows still has its header."""
         self._begin(None)
         self._file.close()
+
+
+def _silent(row: int, reason: str, action: str) -> None:
+    """Reports nothing: what is wrong with a record was said when it was first read."""
 
 
 def quote(cells: Any, delimiter: str, *, always: bool = False) -> Any:

@@ -117,13 +117,8 @@ def unified_schema(sources: Sequence[Source]) -> pa.Schema:
     return pa.schema(list(types.items()))
 
 
-def output_layout(
-    sources: Sequence[Source], wanted: str | None = None, extra: pa.Schema | None = None
-) -> Layout:
-    """The layout of outputs for these sources, to which the columns `extra` may be added.
-
-    jsonl that is converted is scanned for its columns.
-    """
+def output_layout(sources: Sequence[Source], wanted: str | None = None) -> Layout:
+    """The layout of outputs for these sources; jsonl that is converted is scanned for its columns."""
     format, extension, compression = output_format(sources, wanted)
     same = all(source.format == format for source in sources)
     if same and format == "jsonl":
@@ -131,8 +126,7 @@ def output_layout(
     schema = unified_schema(sources)
     names = sources[0].names()
     alike = same and format in ("csv", "tsv") and all(source.names() == names for source in sources)
-    replaced = extra is not None and bool(set(extra.names) & set(names))
-    return Layout(format, extension, compression, schema, alike and not replaced)
+    return Layout(format, extension, compression, schema, alike)
 
 
 def open_writer(
