@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -26,7 +26,7 @@ LAST = 0xC2B2AE3D27D4EB4F
 class Token(NamedTuple):
     hash: int
     position: int  # of its first byte
-    marks: int  # 1: begins with a capital, 2: begins with a digit
+    marks: int
 
 
 # Scripts written without spaces between words, by the names of their characters.
@@ -76,6 +76,13 @@ def fold(char: str) -> str:
     return next(candidate for candidate in candidates if len(candidate) == 1)
 
 
+@cache
+def marks(char: str) -> int:
+    """What a token that begins with this character is marked with: 1 a capital, 2 a digit."""
+    category = unicodedata.category(char)
+    return 1 if category in ("Lu", "Lt") else 2 if category == "Nd" else 0
+
+
 def tokenize(text: str, tokens: Literal["words", "whitespace", "characters"] = "words") -> list[Token]:
     """The tokens of a text in NFC."""
     found: list[tuple[list[str], int, int]] = []  # folded characters, position, marks
@@ -91,13 +98,13 @@ def tokenize(text: str, tokens: Literal["words", "whitespace", "characters"] = "
         elif role != "ignored" and joins:
             found[-1][0].append(fold(char))
         elif role != "ignored":  # a mark that stands on nothing begins a word
-            category = unicodedata.category(char)
-            found.append(([fold(char)], position, (category in ("Lu", "Lt")) | (category == "Nd") << 1))
+            found.append(([fold(char)], position, marks(char)))
             inside = "single" if role == "single" else "word"
         position += len(char.encode())
     return [Token(hash_token("".join(folded).encode()), *rest) for folded, *rest in found]
 
 
+@lru_cache(1 << 16)
 def hash_token(folded: bytes) -> int:
     """Eight bytes at a time, the last one to eight shifted to the top of a word."""
     last = (len(folded) - 1) // 8 * 8
