@@ -5,7 +5,7 @@ import gzip
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reading import batches, numbers, put, rows
 
@@ -144,6 +144,10 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_what_the_standard_library_writes_is_read(tmp_path_factory, records, quoting, end):
+    # Older Pythons do not quote a cell for its returns: then the file itself is ambiguous.
+    assume(
+        quoting == csv.QUOTE_ALL or end == "\r\n" or not any("\r" in "".join(record) for record in records)
+    )
     out = io.StringIO()
     csv.writer(out, quoting=quoting, lineterminator=end).writerows([("id", "text", "x"), *records])
     path = put(tmp_path_factory.mktemp("any") / "a.csv", out.getvalue())
