@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from neardup.columns import Numbers
 from neardup.engines.local import Run
 
-ROWS = 1 << 18  # rows of a table that is streamed
+ROWS = 1 << 20  # rows of a table that is streamed
 
 
 def pairs_schema(run: Run) -> pa.Schema:
@@ -55,27 +55,44 @@ def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
         left = np.concatenate([edges.left, content[copies]])
         right = np.concatenate([edges.right, copies])
         edge = np.concatenate([np.arange(len(edges)), np.full(len(copies), -1)])
-        for start in range(0, len(left), ROWS * 16):
-            part = slice(start, start + ROWS * 16)
+        for start in range(0, len(left), ROWS):
+            part = slice(start, start + ROWS)
             yield left[part], right[part], edge[part]
         return
     yield from _expanded(content, edges.left, edges.right)
 
 
 def _expanded(content: Numbers, left: Numbers, right: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Every document of one content with every document of the other, then the copies among themselves."""
     order = np.argsort(content, kind="stable")
     starts = np.searchsorted(content[order], np.arange(len(content) + 1))
     sizes = np.diff(starts)
-    for edge, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        mine, theirs = order[starts[a] : starts[a + 1]], order[starts[b] : starts[b + 1]]
-        for k in range(0, len(mine), max(1, ROWS // len(theirs))):
-            some = mine[k : k + max(1, ROWS // len(theirs))]
-            rows = len(some) * len(theirs)
-            yield np.repeat(some, len(theirs)), np.tile(theirs, len(some)), np.full(rows, edge)
-    for group in np.flatnonzero(sizes > 1).tolist():
-        mine = order[starts[group] : starts[group + 1]]
-        for k in range(len(mine) - 1):
-            yield np.full(len(mine) - k - 1, mine[k]), mine[k + 1 :], np.full(len(mine) - k - 1, -1)
+    for edge, k in _rows(sizes[left] * sizes[right]):
+        a, b = left[edge], right[edge]
+        yield order[starts[a] + k // sizes[b]], order[starts[b] + k % sizes[b]], edge
+    groups = np.flatnonzero(sizes > 1)
+    for group, k in _rows(sizes[groups] * (sizes[groups] - 1) // 2):
+        i, j = _unranked(k)
+        first = starts[groups[group]]
+        yield order[first + i], order[first + j], np.full(len(k), -1)
+
+
+def _rows(counts: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+    """For groups of so many rows, block by block: the group of each row and its number there."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, ROWS):
+        rows = np.arange(start, min(start + ROWS, total))
+        group = np.searchsorted(ends, rows, "right")
+        yield group, rows - (ends[group] - counts[group])
+
+
+def _unranked(k: Numbers) -> tuple[Numbers, Numbers]:
+    """The k-th pair (i, j), i < j, in the order (0, 1), (0, 2), (1, 2), (0, 3) …"""
+    j = ((1 + np.sqrt(1 + 8 * k.astype(np.float64))) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > k  # the root may round to either side
+    j += (j + 1) * j // 2 <= k
+    return k - j * (j - 1) // 2, j
 
 
 def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
