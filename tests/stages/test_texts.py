@@ -108,3 +108,14 @@ def test_strings_and_bytes_give_the_same_texts() -> None:
         Texts.from_strings([s.encode() for s in strings])
     )
     assert len(Texts.from_strings([])) == 0
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_texts_go_back_to_arrow_over_the_same_bytes(kind: pa.DataType) -> None:
+    texts = Texts.from_arrow(pa.array(["before", *STRINGS], kind)[1:])
+    array = texts.to_arrow(kind)
+    array.validate(full=True)
+    assert array.type == kind
+    assert array.to_pylist() == [string or "" for string in STRINGS]
+    assert array.buffers()[2].address == texts.data.ctypes.data
+    assert texts.slice(3, 5).to_arrow(kind).to_pylist() == STRINGS[3:5]
