@@ -1,7 +1,7 @@
 """What must hold for every method that is registered, whatever its stages are.
 
-A method added under methods/ is tested by being there. The first part is about plans, the second about the
-stages up to the keys, the third is for whole runs.
+A method added under methods/ is tested by being there: here its plans, its options and its stages up to the keys,
+in engine/test_battery.py whole runs.
 """
 
 from __future__ import annotations
@@ -286,9 +286,3 @@ def test_every_table_has_a_key_for_every_document(method: Method) -> None:
 def test_the_plan_finds_pairs_at_its_threshold_as_often_as_it_promises(method: Method) -> None:
     plan = method.plan()
     assert plan.candidates.probability(plan.threshold) >= plan.recall
-
-
-# Whole runs
-#
-# Here belongs what every method owes its users through neardup.dedup and neardup.pairs: exact copies always
-# pair, texts without a token never do; order, threads and batch size do not matter.
