@@ -11,7 +11,8 @@ help:  ## list the targets
 $(BIN)/.core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("neardup needs Python 3.11 or newer; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@echo "Installing neardup and what it needs into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 $(BIN)/.test: $(BIN)/.core
@@ -24,8 +25,11 @@ $(BIN)/.lint: $(BIN)/.test
 
 demo: $(BIN)/.core  ## find the near-duplicates among the bundled examples
 	@rm -rf demo-output
-	$(BIN)/neardup dedup examples/articles.jsonl -o demo-output
-	@echo && $(BIN)/neardup compare examples/harbour.txt examples/harbour-syndicated.txt
+	@echo '$$ neardup dedup examples/articles.jsonl -o demo-output'
+	@$(BIN)/neardup dedup examples/articles.jsonl -o demo-output
+	@echo && echo '$$ neardup compare examples/harbour.txt examples/harbour-syndicated.txt'
+	@$(BIN)/neardup compare examples/harbour.txt examples/harbour-syndicated.txt
+	@echo && echo 'The record of the run is demo-output/report.json; docs/tutorial.md goes on from here.'
 
 test: $(BIN)/.test  ## the suite, without what is marked slow
 	$(BIN)/python -m pytest -m 'not slow'
