@@ -141,9 +141,8 @@ def shingle(tokens: Sequence[int], factors: Sequence[int]) -> list[int]:
 
 
 def finish(h: int) -> int:
-    """Every bit mixed into every other."""
-    for _ in range(2):
-        h = (h ^ h >> 32) * STIR & MASK
+    """The low half mixed into the high half, and back."""
+    h = (h ^ h >> 32) * STIR & MASK
     return h ^ h >> 32
 
 

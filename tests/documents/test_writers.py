@@ -149,7 +149,7 @@ def test_csv_files_of_different_headers_are_not_copied_blindly(tmp_path):
 @pytest.mark.parametrize(
     ("names", "wanted", "result"),
     [
-        (["a.parquet"], None, ("parquet", "parquet", "zstd")),
+        (["a.parquet"], None, ("parquet", "parquet", "zstd-fast")),
         (["a.jsonl"], None, ("jsonl", "jsonl", None)),
         (["a.jsonl.gz"], None, ("jsonl", "jsonl.gz", "gzip")),
         (["a.jsonl", "a.jsonl.gz"], None, ("jsonl", "jsonl", None)),

@@ -50,3 +50,19 @@ def bridges(n: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
     """Which pairs hold their cluster together alone."""
     found: NDArray[np.bool_] = kernels.graph.bridges(*neighbours(n, left, right))
     return found
+
+
+def complete_groups(members: Numbers, labels: Numbers, most: int, n: int) -> Numbers:
+    """All pairs a < b inside groups of 2 … `most` members, as codes a · n + b."""
+    order = np.lexsort((members, labels))
+    members, labels = members[order], labels[order]
+    begins = np.flatnonzero(np.diff(labels, prepend=-1))
+    sizes = np.diff(np.append(begins, len(labels)))
+    found = [np.zeros(0, np.int64)]
+    for size in range(2, most + 1):
+        rows = begins[sizes == size]
+        if len(rows):
+            group = members[rows[:, None] + np.arange(size)]
+            i, j = np.triu_indices(size, 1)
+            found.append((group[:, i] * n + group[:, j]).ravel())
+    return np.concatenate(found)

@@ -21,12 +21,15 @@ __all__ = ["ParquetWriter"]
 GROUP_BYTES = 32 << 20
 GROUP_ROWS = 1 << 20
 
-# 275 MB of text in one column, one core, CPU seconds and size of the file:
-#   zstd 1   1.07 s 129 MB     lz4     0.88 s 194 MB     as pyarrow does it, zstd with dictionary
-#   zstd 3   1.81 s 111 MB     snappy  1.10 s 185 MB     and statistics        1.08 s 130 MB
-#   zstd -5  0.74 s 210 MB     none    0.15 s 276 MB
-# All but 0.15 s is the codec, and no other one is both faster than zstd 1 and as small.
-LEVELS = {"zstd": 1}
+# 275 MB of text in one column, one core, CPU seconds and size of the file; all but 0.15 s is the codec:
+#   zstd 1   1.07 s 129 MB     lz4      0.88 s 194 MB
+#   zstd -3  0.78 s 205 MB     snappy   1.10 s 185 MB
+#   zstd -5  0.74 s 210 MB     none     0.15 s 276 MB
+CODECS: dict[str, tuple[str, int | None]] = {
+    "zstd": ("zstd", 1),
+    "zstd-fast": ("zstd", -3),
+    "uncompressed": ("none", None),
+}
 
 
 class ParquetWriter:
@@ -53,10 +56,12 @@ class ParquetWriter:
         if rows is not None and not len(rows):
             return
         schema = self._opened(batch.columns.schema)
-        part = fitted(taken(batch.columns, rows), extra, schema)
-        self._waiting.append(part)
-        self._bytes += part.nbytes
-        self._rows += part.num_rows
+        for part in runs(batch.columns, rows) if extra is None else [taken(batch.columns, rows)]:
+            self._waiting.append(fitted(part, extra, schema))
+            self._rows += part.num_rows
+        self._bytes += (
+            batch.columns.nbytes if rows is None else batch.columns.nbytes * len(rows) // len(batch)
+        )
         if self._bytes >= GROUP_BYTES or self._rows >= GROUP_ROWS:
             self._flush()
 
@@ -76,12 +81,13 @@ class ParquetWriter:
         # Statistics of a text column would hold whole documents; ids and numbers have them.
         short: Any = [field.name for field in schema if not _long(field.type)]
         coded: Any = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-        codec: Any = "none" if self._codec == "uncompressed" else self._codec
+        codec, level = CODECS.get(self._codec, (self._codec, None))
+        compression: Any = codec
         return pq.ParquetWriter(
             self._path,
             schema,
-            compression=codec,
-            compression_level=LEVELS.get(self._codec),
+            compression=compression,
+            compression_level=level,
             use_dictionary=coded,
             write_statistics=short,
             data_page_size=1 << 20,
@@ -115,6 +121,20 @@ def _accepted(schema: pa.Schema) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def runs(columns: pa.RecordBatch, rows: NDArray[np.int64] | None) -> list[pa.RecordBatch]:
+    """The rows as slices of the batch, which copy nothing; copied where they are scattered."""
+    if rows is None:
+        return [columns]
+    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+    if len(breaks) > len(rows) // 4:
+        return [taken(columns, rows)]
+    starts, stops = (
+        rows[np.concatenate([[0], breaks])],
+        rows[np.concatenate([breaks - 1, [len(rows) - 1]])] + 1,
+    )
+    return [columns.slice(a, b - a) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _long(found: Any) -> bool:

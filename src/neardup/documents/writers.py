@@ -96,8 +96,8 @@ def _codec(sources: Sequence[Source], format: str) -> str | None:
     codec = codecs.pop() if len(codecs) == 1 else None
     if format != "parquet":
         return codec
-    # Level 1 of zstd is as fast as snappy on text and a third smaller (see write_parquet).
-    return "zstd" if codec in (None, "snappy") else codec
+    # Who chose snappy chose speed: a fast level of zstd is as small and takes two thirds of the time.
+    return {None: "zstd", "snappy": "zstd-fast"}.get(codec, codec)
 
 
 def _with_codec(format: str, codec: str | None) -> tuple[str, str, str | None]:

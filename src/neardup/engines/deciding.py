@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.clusters.graph import bridges, components, leaders, weakest_links
+from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
 from neardup.clusters.keep import Candidates, worth
 from neardup.columns import Numbers, Pairs
 from neardup.engines.matching import Matches
-from neardup.engines.measuring import measure
+from neardup.engines.measuring import Measurer
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
 from neardup.plan import Plan
@@ -160,33 +160,18 @@ def _extra_evidence(
     removed = duplicate_of >= 0
     wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
-        wanted.append(_complete(plan, layout, content[members], n))
+        own = np.unique(layout.number * n + content[members])  # distinct contents, cluster by cluster
+        wanted.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
     codes = np.unique(np.concatenate(wanted))
     codes = codes[codes // n != codes % n]
     codes = np.setdiff1d(codes, _codes(matches.pairs.left, matches.pairs.right, n))
     with progress.stage("verify clusters", len(codes)):
-        return measure(plan, corpus, codes // n, codes % n, progress, threads)
+        return Measurer(plan, corpus, threads).measure(codes // n, codes % n)
 
 
 def _codes(left: Numbers, right: Numbers, n: int) -> Numbers:
     """One integer for each unordered pair."""
     return np.minimum(left, right) * n + np.maximum(left, right)
-
-
-def _complete(plan: Plan, layout: _Layout, contents: Numbers, n: int) -> Numbers:
-    """All pairs of contents inside clusters of up to plan.clustering.complete contents."""
-    own = np.unique(layout.number * n + contents)  # distinct contents, cluster by cluster
-    cluster, distinct = own // n, own % n
-    begins = np.flatnonzero(np.diff(cluster, prepend=-1))
-    sizes = np.diff(np.append(begins, len(cluster)))
-    found = []
-    for size in range(2, plan.clustering.complete + 1):
-        rows = begins[sizes == size]
-        if len(rows):
-            group = distinct[rows[:, None] + np.arange(size)]
-            i, j = np.triu_indices(size, 1)
-            found.append(_codes(group[:, i].ravel(), group[:, j].ravel(), n))
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def _look_up(

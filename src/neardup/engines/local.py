@@ -48,8 +48,7 @@ class Run:
                 f"{self.plan.recall:.0%} of the pairs; for {threshold:g} run again with threshold={threshold:g}."
             )
         plan = self.plan.with_(threshold=threshold)
-        evidence = self.decisions.evidence
-        matches = replace(self.matches, pairs=evidence.take(self.plan.check.passes(evidence, floor)))
+        matches = replace(self.matches, pairs=self.decisions.evidence)
         decisions = decide(plan, self.corpus, matches, self.progress, self.settings.threads)
         return Run(plan, self.settings, self.corpus, matches, decisions, self.progress)
 

@@ -2,52 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
-from neardup import kernels
+from neardup.clusters.graph import components
 from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.progress import Progress
 from neardup.engines.reading import CHUNK, Corpus
 from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
 from neardup.verify.jaccard import make_distinct
 
-TILE_BYTES = 96 << 20  # features held for one side of a comparison
+TILE_BYTES = 64 << 20  # features held at a time, or twice as many where one family is larger
 
 
-def measure(
-    plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, progress: Progress, threads: int
-) -> Pairs:
-    """The evidence of each pair, exact or estimated as the plan says."""
-    if len(left) == 0:
-        return Pairs.concatenate([])
-    if plan.check.level != "features":
-        return plan.check.measure(corpus.signatures, left, right)
-    tile = _tiles(corpus, left, right)
-    order = np.lexsort((tile[right], tile[left]))
-    left, right = left[order], right[order]
-    code = tile[left] * (int(tile.max()) + 1) + tile[right]
-    starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
-    parts = []
-    for start, stop in pairwise(starts.tolist()):
-        part = _measure_tile(plan, corpus, left[start:stop], right[start:stop], threads)
-        parts.append(part)
-        progress.advance(len(part))
-    return Pairs.concatenate(parts)
+class Measurer:
+    """Measures pairs of documents, exactly or by estimate as the plan says."""
+
+    def __init__(self, plan: Plan, corpus: Corpus, threads: int) -> None:
+        self.plan, self.corpus, self.threads = plan, corpus, threads
+
+    def measure(self, left: Numbers, right: Numbers) -> Pairs:
+        """The evidence of any pairs; features of a bounded number of documents are held at a time."""
+        if len(left) == 0:
+            return Pairs.concatenate([])
+        if self.plan.check.level != "features":
+            return self.plan.check.measure(self.corpus.signatures, left, right)
+        tile = _tiles(self.corpus, left, right)
+        order = np.lexsort((tile[right], tile[left]))
+        left, right = left[order], right[order]
+        code = tile[left] * (int(tile.max()) + 1) + tile[right]
+        starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
+        parts = []
+        for start, stop in pairwise(starts.tolist()):
+            some = np.unique(np.concatenate([left[start:stop], right[start:stop]]))
+            parts.append(self.holding(some)(left[start:stop], right[start:stop]))
+        return Pairs.concatenate(parts)
+
+    def holding(self, numbers: Numbers) -> Callable[[Numbers, Numbers], Pairs]:
+        """A measure for pairs among some documents (in ascending order), whose features it holds."""
+        features = features_of(self.plan, self.corpus, numbers, self.threads)
+
+        def measure(left: Numbers, right: Numbers) -> Pairs:
+            a, b = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
+            step = max(1 << 12, -(-len(left) // (4 * self.threads)))
+            portions = [slice(start, start + step) for start in range(0, len(left), step)]
+            parts = ordered_map(
+                lambda part: self.plan.check.measure(features, a[part], b[part]), portions, self.threads
+            )
+            joined = Pairs.concatenate(list(parts))
+            return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
+
+        return measure
 
 
 def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
-    """For each document the tile that it is compared in.
-
-    Documents that are compared with each other stand together, so that nearly all pairs lie inside one tile
-    and each document's features are made once; a tile holds a bounded number of features.
-    """
-    concerned = np.unique(np.concatenate([left, right]))
-    number = np.full(len(corpus), -1, np.int64)
-    number[concerned] = np.arange(len(concerned))
-    labels = kernels.graph.components(len(concerned), number[left], number[right])
+    """For each document the tile that it is compared in, documents that are compared with each other together."""
+    concerned, labels = families(len(corpus), left, right)
     order = np.argsort(labels, kind="stable")
     size = np.cumsum(corpus.features[concerned[order]] * 8)
     tile = np.zeros(len(corpus), np.int64)
@@ -55,29 +67,12 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
     return tile
 
 
-def _measure_tile(plan: Plan, corpus: Corpus, left: Numbers, right: Numbers, threads: int) -> Pairs:
-    numbers, features = _remembered(plan, corpus, np.unique(np.concatenate([left, right])), threads)
-    local_left, local_right = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
-    step = max(1 << 12, -(-len(left) // (4 * threads)))
-    portions = [slice(start, start + step) for start in range(0, len(left), step)]
-    measured = ordered_map(
-        lambda part: plan.check.measure(features, local_left[part], local_right[part]), portions, threads
-    )
-    joined = Pairs.concatenate(list(measured))
-    return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
-
-
-def _remembered(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> tuple[Numbers, Features]:
-    """Features of the documents, and perhaps of more: those of the last tile serve as long as they suffice.
-
-    Clusters are verified after their candidates, on documents that were just looked at.
-    """
-    last = corpus.last_features
-    if last is not None and np.isin(numbers, last[0], assume_unique=True).all():
-        return last
-    corpus.last_features = None  # two tiles at a time would be twice the memory
-    corpus.last_features = numbers, features_of(plan, corpus, numbers, threads)
-    return corpus.last_features
+def families(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+    """The documents of some pairs, and a label for each: equal where pairs connect them."""
+    concerned = np.unique(np.concatenate([left, right]))
+    place = np.full(n, -1, np.int64)
+    place[concerned] = np.arange(len(concerned))
+    return concerned, components(len(concerned), place[left], place[right])
 
 
 def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:

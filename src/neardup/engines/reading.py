@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
+from neardup.columns import Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
     Problems,
@@ -73,7 +73,6 @@ class Corpus:
     values: pa.Array | None  # the column that the keep policy asks for
     text_column: str | None  # the column that the spool holds unchanged, if there is one
     problems: Problems = field(default_factory=Problems)
-    last_features: tuple[Numbers, Features] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)

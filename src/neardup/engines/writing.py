@@ -32,7 +32,6 @@ def write_run(
     force: bool = False,
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
-    run.corpus.last_features = None  # their memory is of more use now
     with OutputFolder(folder, force=force) as output:
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))

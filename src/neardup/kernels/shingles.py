@@ -11,8 +11,7 @@ U64 = np.uint64
 
 @inline
 def finish(h):
-    """A 64-bit integer with every bit mixed into every other."""
-    h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
+    """The sum with its low half mixed into its high half; token hashes are well mixed already."""
     h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
     return U64(h ^ h >> U64(32))
 
