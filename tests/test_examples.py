@@ -195,6 +195,23 @@ def test_links_between_the_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_constants_that_the_pages_quote_are_those_of_the_code() -> None:
+    from neardup.documents import BATCH_BYTES, BATCH_ROWS
+    from neardup.engines.matching import BLOCK_PAIRS
+    from neardup.engines.measuring import TILE_BYTES
+    from neardup.engines.reading import CHUNK
+
+    scaling = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    plan = neardup.make_plan()
+    tables, slots = plan.candidates.tables, plan.view.signature.slots
+    quoted = [f"{tables} by default", f"({slots})", f"8 b = {8 * tables}", f"4 k = {4 * slots}"]
+    quoted += [f"{BATCH_ROWS:,} rows or about {BATCH_BYTES >> 20} MB", f"chunks of about {CHUNK >> 20} MB"]
+    quoted += [f"{TILE_BYTES >> 20} MB a tile", f"{BLOCK_PAIRS >> 20} million a block"]
+    assert [text for text in quoted if text not in scaling] == []
+    output = (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
+    assert f"more than {plan.bucket}" in output and f"up to {plan.clustering.complete} different" in output
+
+
 # The pages: every ```console block is run, line by line, in a folder that has the examples in it.
 
 
