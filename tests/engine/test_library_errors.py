@@ -95,6 +95,14 @@ def test_what_is_given_by_hand_wins_over_a_preset():
     assert (plan.threshold, plan.candidates.groups, plan.candidates.width) == (0.9, 10, 8)
 
 
+@pytest.mark.xfail(
+    strict=True, reason="__init__.py: once loaded, the folder neardup.methods hides the function"
+)
+def test_the_public_names_stay_what_they_are():
+    assert list(neardup.methods()) == list(neardup.methods()) == list(methods())
+    assert {name for name in neardup.__all__ if not hasattr(neardup, name)} == set()
+
+
 def test_every_method_has_a_summary_and_help_for_every_parameter():
     for method in methods().values():
         assert method.summary

@@ -1,0 +1,148 @@
+"""`neardup pairs`: one parquet file of pairs."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import neardup
+import neardup.cli
+
+
+class Program:
+    """The whole command line as click's runner wants to see it."""
+
+    name = "neardup"
+
+    @staticmethod
+    def main(args, prog_name, **extra):
+        neardup.cli.main(list(args))
+
+
+def run(*arguments, stdin=None):
+    result = CliRunner().invoke(Program, [str(argument) for argument in arguments], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert result.stderr.startswith("neardup: ")
+    return result.stderr
+
+
+TEXTS = [
+    "one two three four five six",
+    "one two three four five seven",
+    "one two three four five six",
+    "eight nine",
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"d{k}", "text": text} for k, text in enumerate(TEXTS)]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def rows(path):
+    return [(row["left"], row["right"], row["reason"]) for row in pq.read_table(path).to_pylist()]
+
+
+def test_every_pair_that_there_is(here):
+    result = run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--ngram", "2", "--threshold", "0.6")
+    assert result.exit_code == 0
+    assert result.stdout == "3 pairs among 4 documents, written to pairs.parquet\n"
+    assert sorted(rows(here / "pairs.parquet")) == [
+        ("d0", "d1", "similar"), ("d0", "d2", "copy"), ("d1", "d2", "similar"),
+    ]  # fmt: skip
+    assert sorted(path.name for path in here.iterdir()) == ["corpus.jsonl", "pairs.parquet"]
+
+
+def test_the_file_is_what_the_library_gives(here):
+    run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--ngram", "2", "--threshold", "0.6")
+    stored = pq.read_table("pairs.parquet")
+    expected = neardup.pairs("corpus.jsonl", ngram=2, threshold=0.6)
+    assert stored.equals(expected) and stored.schema.equals(expected.schema, check_metadata=True)
+    assert stored.column_names == ["left", "right", "similarity", "containment", "reason", "bridge"]
+
+
+def test_what_clusters_need(here):
+    options = ["--ngram", "2", "--threshold", "0.6", "--pairs", "clusters", "--json"]
+    report = json.loads(run("pairs", "corpus.jsonl", "-o", "pairs.parquet", *options).stdout)
+    assert report["rows"] == 2 == len(rows(here / "pairs.parquet"))
+    assert report["plan"]["pairs"] == "clusters" and report["files"] == ["pairs.parquet"]
+
+
+def test_a_summary_for_machines_is_json_and_nothing_else(here):
+    result = run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--json")
+    report = json.loads(result.stdout)
+    assert report["documents"] == 4 and report["rows"] == 1
+
+
+def test_a_folder_that_is_not_there_yet_is_made(here):
+    assert run("pairs", "corpus.jsonl", "-o", "new/deep/pairs.parquet").exit_code == 0
+    assert (here / "new/deep/pairs.parquet").exists()
+
+
+def test_standard_input(here):
+    data = (here / "corpus.jsonl").read_bytes()
+    assert run("pairs", "-", "-o", "pairs.parquet", stdin=data).exit_code == 0
+    assert rows(here / "pairs.parquet") == [("d0", "d2", "copy")]
+
+
+def test_no_pair_is_a_file_without_rows(here):
+    (here / "alone.jsonl").write_text('{"id": "a", "text": "one"}\n')
+    assert run("pairs", "alone.jsonl", "-o", "pairs.parquet").exit_code == 0
+    assert rows(here / "pairs.parquet") == []
+
+
+def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(here, monkeypatch):
+    (here / "pairs.parquet").write_text("precious")
+    with monkeypatch.context() as patch:
+        patch.setattr("neardup.cli.run.run", lambda *arguments: pytest.fail("the run began"))
+        assert "pairs.parquet exists already" in refused("pairs", "corpus.jsonl", "-o", "pairs.parquet")
+    assert (here / "pairs.parquet").read_text() == "precious"
+    assert run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--force").exit_code == 0
+    assert rows(here / "pairs.parquet") == [("d0", "d2", "copy")]
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["missing.jsonl", "-o", "pairs.parquet"], "missing.jsonl does not exist"),
+        (["corpus.jsonl"], "Missing option '-o'"),
+        (["corpus.jsonl", "-o", "corpus.jsonl/pairs.parquet"], "cannot be made a folder"),
+        (["corpus.jsonl", "-o", "."], "is not a file name"),
+        (["corpus.jsonl", "-o", ".."], ".."),
+        (["corpus.jsonl", "-o", "pairs.parquet", "--keep", "first"], "No such option '--keep'"),
+        (["corpus.jsonl", "-o", "pairs.parquet", "--text-column", "body"], "no column 'body'"),
+        (["corpus.jsonl", "-o", "new/pairs.parquet", "--threshold", "2"], "The 'threshold' parameter"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_one_line(here, arguments, sentence):
+    assert sentence in refused("pairs", *arguments)
+    assert [path.name for path in here.iterdir()] == ["corpus.jsonl"]
+
+
+def test_an_output_that_is_a_folder(here):
+    (here / "folder").mkdir()
+    assert "folder is a folder" in refused("pairs", "corpus.jsonl", "-o", "folder")
+
+
+def test_a_failure_leaves_nothing_behind(here, monkeypatch):
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("neardup.engines.writing.write_pairs", fail)
+    result = run("pairs", "corpus.jsonl", "-o", "new/pairs.parquet")
+    assert result.exit_code == 130 and result.stderr.strip() == "neardup: stopped; nothing was written"
+    assert [path.name for path in here.iterdir()] == ["corpus.jsonl"]
