@@ -20,20 +20,20 @@ _PUBLIC = {
     "dedup": "neardup.api",
     "errors": "neardup.errors",
     "make_plan": "neardup.api",
-    "methods": "neardup.registry",
+    "list_methods": "neardup.registry",
     "pairs": "neardup.api",
 }
-__all__ = ["Plan", "Result", "compare", "dedup", "errors", "make_plan", "methods", "pairs"]
+__all__ = ["Plan", "Result", "compare", "dedup", "errors", "list_methods", "make_plan", "pairs"]
 
 
 def __getattr__(name: str) -> Any:
     """Public names load what they need when they are first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module 'neardup' has no attribute {name!r}")
-    if name == "methods":  # the folder of methods has the same name as the function that lists them
-        return import_module("neardup.registry").methods
     module = import_module(_PUBLIC[name])
-    return module if name == "errors" else getattr(module, name)
+    if name == "errors":
+        return module
+    return getattr(module, "methods" if name == "list_methods" else name)
 
 
 def __dir__() -> list[str]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from neardup.clusters.keep import parse_keep
-from neardup.documents import Inputs, Problems, open_inputs, unified_schema
+from neardup.documents import Inputs, Problems, fitted, open_inputs, unified_schema
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
-from neardup.engines.workers import default_threads
+from neardup.engines.workers import checked_threads
 from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
-from neardup.registry import get_method, presets
+from neardup.registry import ALIASES, get_method, presets
 
 if TYPE_CHECKING:
     from neardup.verify.passages import Comparison
@@ -40,7 +41,9 @@ def make_plan(
     known = dict(presets(preset)) if preset is not None else {}
     name = method or known.pop("method", "minhash")
     known.pop("method", None)
-    plan = get_method(name).plan(**{**known, **options})
+    given = {ALIASES.get(option, option) for option in options}
+    known = {option: value for option, value in known.items() if option not in given}
+    plan = get_method(name).plan(**known, **options)
     return complete_plan(plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
 
 
@@ -151,10 +154,10 @@ def dedup(
     html: bool | None = None,
     format: str | None = None,
     duplicate_ids: str = "error",
-    keep: str = "longest",
-    keep_count: int = 1,
-    pairs: Literal["clusters", "all"] = "clusters",
-    clusters: Literal["components", "leaders"] = "components",
+    keep: str | None = None,
+    keep_count: int | None = None,
+    pairs: Literal["clusters", "all"] | None = None,
+    clusters: Literal["components", "leaders"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
@@ -166,26 +169,26 @@ def dedup(
     `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
     iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
     """
+    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters}
+    options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
-        plan = make_plan(
-            method, preset=preset, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, **options
-        )
+        plan = make_plan(method, preset=preset, **options)
     elif method is not None or preset is not None or options:
         raise ParameterError(
             "plan", "dedup", "given alone, without method, preset or options", sorted(options)
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    if threads is not None and threads < 1:
-        raise ParameterError("threads", "dedup", "a whole number of at least 1", threads)
     inputs, given = _inputs(documents, format)
     columns = Columns(text_column, id_column, html, duplicate_ids)
-    settings = Settings(threads or default_threads(), strict, work_dir)
+    settings = Settings(checked_threads(threads), strict, work_dir)
     return Result(run_local(plan, inputs, columns, settings, progress), given)
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:
     """All near-duplicate pairs of a corpus; the options are those of `dedup`, with pairs="all" as default."""
+    if options.get("plan") is not None:
+        return dedup(documents, **{**options, "plan": options["plan"].with_(pairs="all")}).pairs
     return dedup(documents, **{"pairs": "all", **options}).pairs
 
 
@@ -200,24 +203,21 @@ def _inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
     if isinstance(documents, (str, os.PathLike)):
         return open_inputs([documents], format=format), None
-    if isinstance(documents, (list, tuple)) and documents and all(_is_path(item) for item in documents):
+    if isinstance(documents, (pa.Array, pa.ChunkedArray)):
+        documents = documents.to_pylist()
+    if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
         return open_inputs(list(documents), format=format), None
-    if not (isinstance(documents, (pa.Table, pa.RecordBatch)) or hasattr(documents, "columns")):
+    if isinstance(documents, (list, tuple, set, frozenset, Iterator)):
         documents = list(documents)
     return open_inputs([documents], format=format), documents
 
 
 def _is_path(item: Any) -> bool:
-    """Whether an item of a list names a file or folder; any other string is a document."""
+    """Whether the first item of a list names a file or folder; a list that begins otherwise holds documents."""
     if isinstance(item, os.PathLike):
         return True
-    return (
-        isinstance(item, str)
-        and len(item) < 1024
-        and "\n" not in item
-        and "\0" not in item
-        and os.path.exists(item)  # noqa: PTH110 - Path.exists raises on long names
-    )
+    short = isinstance(item, str) and len(item) < 1024 and "\n" not in item and "\0" not in item
+    return short and os.path.exists(item)  # noqa: PTH110 - Path.exists raises on long names
 
 
 def _is_frame(given: Any, package: str) -> bool:
@@ -230,6 +230,6 @@ def _read_again(run: Run, mask: Any) -> pa.Table:
     for source in run.corpus.sources:
         for batch in source.read(None, Problems()):
             chosen = pa.array(mask[done : done + len(batch)])
-            parts.append(pa.Table.from_batches([batch.columns.filter(chosen)]))
+            parts.append(fitted(batch.columns.filter(chosen), None, schema))
             done += len(batch)
-    return pa.concat_tables(parts, promote_options="permissive") if parts else schema.empty_table()
+    return pa.Table.from_batches(parts, schema)

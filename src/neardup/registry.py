@@ -86,7 +86,7 @@ class Between:
 
 Share = Annotated[float, Between(0, 1, above=True)]
 Chance = Annotated[float, Between(0, 1, above=True, below=True)]
-Count = Annotated[int, Between(1)]
+Count = Annotated[int, Between(1, 65536)]
 Natural = Annotated[int, Between(0, 2**63 - 1)]
 
 
@@ -147,6 +147,10 @@ class Method:
             if name not in self.parameters:
                 known = ", ".join(sorted(self.parameters))
                 raise ParameterError(given, self.name, f"one of its options ({known})", value)
+            if name in values:
+                raise ParameterError(
+                    given, self.name, f"left out where '{name}' is given by another name too", value
+                )
             values[name] = self.parameters[name].check(value, self.name)
         return self.build(**values)
 

@@ -182,9 +182,6 @@ def test_ctrl_c_while_standard_input_is_awaited(here):
 @pytest.mark.parametrize(
     "arguments", [["dedup", "corpus.jsonl", "-o", "clean"], ["dedup", "--help"], ["methods"]], ids=" ".join
 )
-@pytest.mark.xfail(
-    strict=True, reason="cli/__init__.py: click ends a broken pipe with exit code 1 before main sees it"
-)
 def test_a_reader_that_has_gone_is_no_failure(here, arguments):
     """`neardup … | head -1`: nobody is left to tell, and nothing failed."""
     reader, writer = os.pipe()
@@ -210,7 +207,6 @@ def test_a_reader_that_has_gone_does_not_cost_the_result(here):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-@pytest.mark.xfail(strict=True, reason="cli/__init__.py: an OSError of standard output is not caught")
 def test_standard_output_on_a_full_disk(here):
     with Path("/dev/full").open("wb") as full:
         code, _, err = run("dedup", "corpus.jsonl", "-o", "clean", stdout=full)
@@ -257,9 +253,6 @@ def test_no_space_for_the_work(here):
     assert names(here) == ["corpus.jsonl", "long.jsonl"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="documents/choose.py: a name that is no UTF-8 cannot become an Arrow string"
-)
 def test_a_file_whose_name_is_no_utf8(here):
     path = os.fsencode(here) + b"/caf\xe9.jsonl"
     with open(path, "w") as file:  # noqa: PTH123 (a name of bytes)

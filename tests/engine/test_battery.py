@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -132,6 +133,14 @@ def test_threads_do_not_matter(name, shape, threads, table, expected, monkeypatc
     set_constants(monkeypatch, CHUNK=1000)
     for _ in range(3):
         assert facts(neardup.dedup(table, method=name, threads=threads, **shape)) == expected(name, shape)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_runs_at_the_same_time_do_not_disturb_each_other(name, table, expected):
+    shape = SHAPES[0].values[0]
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(neardup.dedup, table, method=name, threads=2, **shape) for _ in range(8)]
+        assert all(facts(run.result()) == expected(name, shape) for run in runs)
 
 
 @pytest.mark.parametrize("name", METHODS)

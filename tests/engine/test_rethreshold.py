@@ -101,9 +101,6 @@ def twins(count, own=5):
     return [" ".join(text) for text in texts]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engines/matching.py: pairs inside a cluster are skipped, then missing above"
-)
 def test_upwards_by_default_where_a_large_cluster_falls_apart():
     """Pairs that one threshold can skip, because their documents are joined already, another one needs."""
     options = {"ngram": 1, "bands": 8, "rows": 3}
@@ -114,9 +111,6 @@ def test_upwards_by_default_where_a_large_cluster_falls_apart():
     assert rows(low.rethreshold(0.95).clusters) == rows(high.clusters)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engines/deciding.py: each rethreshold adds the same problem once more"
-)
 def test_problems_are_counted_once():
     import pyarrow as pa
 
@@ -127,9 +121,6 @@ def test_problems_are_counted_once():
     assert before == result.report["problems"]["total"] == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engines/local.py: nothing was measured, yet any threshold is answered"
-)
 def test_nothing_can_be_said_of_another_threshold_without_similarities():
     result = neardup.dedup(["a b c d e f", "a b c d e f g"], verify="none", bands=64, rows=1, threshold=0.3)
     with pytest.raises(EvidenceError):

@@ -291,9 +291,6 @@ def test_a_folder_that_cannot_be_made(tmp_path, table):
             neardup.dedup(table).write(folder)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engines/writing.py: an IndexError, before the number of documents is compared"
-)
 def test_input_that_changed_in_between_is_noticed(tmp_path, table):
     source = write_input(table, tmp_path, "jsonl")
     result = neardup.dedup(source)
@@ -304,7 +301,6 @@ def test_input_that_changed_in_between_is_noticed(tmp_path, table):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="engines/writing.py: only the number of documents is looked at")
 def test_input_that_changed_without_growing_is_noticed(tmp_path, table):
     source = write_input(table, tmp_path, "jsonl")
     result = neardup.dedup(source)

@@ -81,14 +81,29 @@ def count_all(buckets: Buckets) -> int:
     return int((buckets.sizes * (buckets.sizes - 1) // 2).sum())
 
 
-def split(buckets: Buckets, most: int) -> Iterator[Buckets]:
-    """The buckets in portions of about so many pairs; one bucket is never divided."""
+def all_pairs(buckets: Buckets, most: int) -> Iterator[tuple[Numbers, Numbers]]:
+    """Every pair of every bucket, `most` at a time: a bucket of any size needs no more memory."""
     sizes = buckets.sizes
-    ends = np.cumsum(sizes * (sizes - 1) // 2)
-    start = 0
-    while start < len(sizes):
-        done = ends[start - 1] if start else 0
-        stop = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
-        low, high = buckets.starts[start], buckets.starts[stop]
-        yield Buckets(buckets.members[low:high], buckets.starts[start : stop + 1] - low)
-        start = stop
+    for bucket, k in numbered_rows(sizes * (sizes - 1) // 2, most):
+        i, j = unranked_pairs(k)
+        first = buckets.starts[bucket]
+        a, b = buckets.members[first + i], buckets.members[first + j]
+        yield np.minimum(a, b), np.maximum(a, b)
+
+
+def numbered_rows(counts: Numbers, most: int) -> Iterator[tuple[Numbers, Numbers]]:
+    """For groups of so many rows, at most `most` rows at a time: the group of each row and its number there."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, most):
+        rows = np.arange(start, min(start + most, total))
+        group = np.searchsorted(ends, rows, "right")
+        yield group, rows - (ends[group] - counts[group])
+
+
+def unranked_pairs(k: Numbers) -> tuple[Numbers, Numbers]:
+    """The k-th pair (i, j), i < j, in the order (0, 1), (0, 2), (1, 2), (0, 3) …"""
+    j = ((1 + np.sqrt(1 + 8 * k.astype(np.float64))) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > k  # the root may round to either side
+    j += (j + 1) * j // 2 <= k
+    return k - j * (j - 1) // 2, j

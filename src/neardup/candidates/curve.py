@@ -58,6 +58,8 @@ FAMILIES = 1 / 3  # of the documents have such partners: they come in families, 
 # A sharper curve guards against corpora worse than the prior: it may cost this much more than the cheapest.
 SLACK = 1.10
 
+MOST_SLOTS = 65536  # a signature of 256 kB; whoever gives more has mistyped
+
 _EDGES: FloatArray = np.linspace(0.0, 1.0, 201)
 _MIDDLES: FloatArray = (_EDGES[:-1] + _EDGES[1:]) / 2
 
@@ -197,6 +199,10 @@ def choose_bands(
     _check_count("documents", documents, "choose_bands")
     _check_count("max_slots", max_slots, "choose_bands")
     if bands is not None and rows is not None:
+        if bands * rows > MOST_SLOTS:
+            raise ParameterError(
+                "bands", "choose_bands", f"at most {MOST_SLOTS // rows} with {rows} rows", bands
+            )
         return Bands(bands, rows)
     if num_perm is not None:
         return _split(threshold, recall, num_perm, bands, rows)

@@ -76,14 +76,17 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.api import complete_plan
     from neardup.cli.run import run_command
     from neardup.cli.show import Stopwatch, summary
-    from neardup.engines.writing import check_folder, write_run
+    from neardup.engines.writing import check_output, write_run
 
     watch = Stopwatch()
     names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "force")
     mode, format, keep, keep_count, clusters, pairs, force = (values.pop(name) for name in names)
     plan = complete_plan(take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
     as_json = values["as_json"]
-    check_folder(output, force)
-    with run_command(plan, inputs, values) as run:
+
+    def check(sources: Any) -> None:
+        check_output(sources, output, mode, format, force)
+
+    with run_command(plan, inputs, values, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force)
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

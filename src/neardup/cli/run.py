@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from neardup.cli.show import TerminalProgress
-from neardup.documents import open_inputs
+from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
 from neardup.engines.reading import Columns
-from neardup.engines.workers import default_threads
-from neardup.errors import ParameterError
+from neardup.engines.workers import checked_threads
 from neardup.plan import Plan
 
 
 @contextmanager
-def run_command(plan: Plan, inputs: Sequence[str], values: dict[str, Any]) -> Iterator[Run]:
-    """The finished run, while its texts are still on disk."""
-    threads = values["threads"] if values["threads"] is not None else default_threads()
-    if threads < 1:
-        raise ParameterError("threads", "neardup", "a whole number of at least 1", threads)
+def run_command(
+    plan: Plan, inputs: Sequence[str], values: dict[str, Any], check: Callable[[Inputs], None] | None = None
+) -> Iterator[Run]:
+    """The finished run, while its texts are still on disk; `check` sees the inputs before anything is read."""
+    threads = checked_threads(values["threads"])
     _limit_arrow(threads)
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
     settings = Settings(threads, values["strict"], values["work_dir"])
     sources = open_inputs(list(inputs), format=values["format"])
+    if check is not None:
+        check(sources)
     with TerminalProgress() as progress:
         for note in sources.notes:
             progress.note(note)

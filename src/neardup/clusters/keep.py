@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -62,36 +63,52 @@ def worth(keep: Keep, documents: Candidates) -> tuple[Numbers, int]:
     return places, unreadable
 
 
-def _by_column(keep: Keep, values: list[Any]) -> tuple[Any, int]:
+def _by_column(keep: Keep, values: list[Any]) -> tuple[Numbers, int]:
     """Sort keys, best first; a value that is missing or cannot be read comes last."""
     if keep.policy == "priority":
         places = {value: place for place, value in enumerate(keep.order)}
-        return np.array([places.get(str(value), len(places)) for value in values], np.int64), 0
+        return np.array([places.get(_word(value), len(places)) for value in values], np.int64), 0
     read = _moment if keep.policy in ("newest", "oldest") else _number
-    numbers = np.array([read(value) for value in values], np.float64)
+    numbers = [None if value is None else read(value) for value in values]
+    # Places instead of the numbers themselves: Python compares large integers, decimals and floats exactly.
+    distinct = sorted({number for number in numbers if number is not None})
+    place = {number: k for k, number in enumerate(distinct)}
     sign = -1 if keep.policy in ("newest", "highest") else 1
-    given = np.array([value is not None for value in values], np.bool_)
-    return np.where(np.isnan(numbers), np.inf, sign * numbers), int((np.isnan(numbers) & given).sum())
+    keys = [len(place) if number is None else sign * place[number] for number in numbers]
+    missing = sum(number is None for number in numbers) - sum(value is None for value in values)
+    return np.array(keys, np.int64), missing
 
 
-def _number(value: Any) -> float:
+def _word(value: Any) -> str:
+    """A value as it stands in a file: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(value: Any) -> Any:
+    """An exact number, or None."""
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        return value if not isinstance(value, Decimal) or value.is_finite() else None
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if number != number else number
 
 
-def _moment(value: Any) -> float:
+def _moment(value: Any) -> Any:
     """Seconds since 1970 of a date in any common form: ISO 8601, mail, Unix time, or a date object."""
     if isinstance(value, str):
         for read in (datetime.fromisoformat, parsedate_to_datetime):
             try:
                 value = read(value.strip())
                 break
-            except (ValueError, TypeError, IndexError):
+            except (ValueError, TypeError, IndexError, OverflowError):
                 continue
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if hasattr(value, "toordinal"):
-        return float((value.toordinal() - 719163) * 86400)
+    try:
+        if isinstance(value, datetime):
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        if hasattr(value, "toordinal"):
+            return float((value.toordinal() - 719163) * 86400)
+    except (OverflowError, ValueError):
+        return None
     return _number(value)

@@ -8,13 +8,14 @@
 Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables in memory.
 """
 
-from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids
+from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids, plain_column
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.output import OutputFolder
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source, stamp
 from neardup.documents.writers import (
     Layout,
     Writer,
+    fitted,
     open_writer,
     output_format,
     output_layout,
@@ -35,10 +36,13 @@ __all__ = [
     "choose_columns",
     "document_ids",
     "document_texts",
+    "fitted",
     "joined_ids",
     "open_inputs",
     "open_writer",
     "output_format",
     "output_layout",
+    "plain_column",
+    "stamp",
     "unified_schema",
 ]

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ID_NAMES", "TEXT_NAMES", "choose_columns", "document_ids", "document_texts", "joined_ids"]
+__all__ = [
+    "ID_NAMES",
+    "TEXT_NAMES",
+    "choose_columns",
+    "document_ids",
+    "document_texts",
+    "joined_ids",
+    "plain_column",
+]
 
 TEXT_NAMES = ("text", "content", "contents", "body", "html")
 ID_NAMES = ("id", "doc_id", "url", "path")
@@ -64,6 +72,11 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
+def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
+    """A column in a type to compute with; what cannot be decoded is replaced without a word."""
+    return plain(batch.columns.column(column), lambda row, reason, action: None)
+
+
 def document_texts(batch: Batch, column: str, problems: Problems, *, html: bool = False) -> pa.Array[Any]:
     """The texts of a batch as strings without nulls: a document without text is counted and kept as empty."""
     array = plain(batch.columns.column(column), row_report(problems.add, batch.source, batch.numbers))
@@ -100,7 +113,10 @@ def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
     """The ids of a batch: int64 or strings, `source:number` where there are none."""
     if column is None:
         return pa.array(_numbered(batch.source, batch.numbers), pa.string())
-    array = plain(batch.columns.column(column), lambda row, reason, action: None)
+    stored = batch.columns.column(column)
+    if pa.types.is_binary(stored.type) or pa.types.is_large_binary(stored.type):
+        stored = pa.array([_named(value) for value in stored.to_pylist()], pa.string())
+    array = plain(stored, lambda row, reason, action: None)
     if pa.types.is_integer(array.type) and not array.null_count:
         return array if pa.types.is_uint64(array.type) else array.cast(pa.int64())
     array = _strings(array).cast(pa.string())
@@ -109,6 +125,14 @@ def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
 
         array = pc.coalesce(array, pa.array(_numbered(batch.source, batch.numbers), pa.string()))
     return array
+
+
+def _named(value: bytes | None) -> str | None:
+    """Bytes as the text that they are, or in hexadecimal digits: replacements would make ids fall together."""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return "0x" + value.hex() if value is not None else None
 
 
 def _numbered(source: str, numbers: NDArray[np.int64]) -> list[str]:

@@ -73,6 +73,13 @@ def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[Found
 
 def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[list[Found], int]:
     path = Path(given)
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass  # said below, in better words
+    except (OSError, ValueError) as error:  # a name that is too long, or has a NUL in it
+        shown = given if len(given) <= 60 else given[:60] + "…"
+        raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if is_maildir(path):
         return [Found(given, given, "mail")], 0
     if path.is_dir():

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
-from neardup.documents.values import clean, plain, row_report
+from neardup.documents.values import clean, read_value, row_report
 from neardup.errors import InputError
 
 __all__ = ["MemorySource", "memory_source"]
@@ -66,7 +66,7 @@ class MemorySource:
         report = row_report(problems.add, self.name, numbers)
         places = [batch.schema.get_all_field_indices(name) for name in columns]
         missing = pa.nulls(batch.num_rows, pa.string())
-        arrays = [plain(batch.column(at[0]), report) if at else missing for at in places]
+        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in places]
         if not arrays:
             return empty_columns(batch.num_rows)
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
@@ -74,7 +74,7 @@ class MemorySource:
 
 def memory_source(data: Any, name: str) -> MemorySource:
     """A source over an Arrow table, a pandas or Polars frame, or an iterable of strings."""
-    return MemorySource(name, as_table(data))
+    return MemorySource(name, without_views(as_table(data)))
 
 
 def as_table(data: Any) -> pa.Table:
@@ -88,6 +88,8 @@ def as_table(data: Any) -> pa.Table:
         return from_pandas(data)
     if library == "polars":
         return from_polars(data)
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return pa.table({"text": data})
     if hasattr(data, "__arrow_c_stream__"):
         return as_streamed_table(data)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
@@ -98,12 +100,21 @@ def as_table(data: Any) -> pa.Table:
     )
 
 
+def without_views(table: pa.Table) -> pa.Table:
+    """The same table with plain strings and bytes: Arrow cannot take rows from views."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
+            plain_type = pa.large_string() if pa.types.is_string_view(field.type) else pa.large_binary()
+            table = table.set_column(place, field.with_type(plain_type), table.column(place).cast(plain_type))
+    return table
+
+
 def from_pandas(data: Any) -> pa.Table:
     """The columns of a frame, without its index; a series is a column of texts."""
     frame = data if hasattr(data, "columns") else data.to_frame("text")
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise InputError(f"the pandas frame cannot be read as a table: {error}") from None
 
 

@@ -31,8 +31,8 @@ class OutputFolder:
         self._mark = secrets.token_hex(4)
 
     def __enter__(self) -> OutputFolder:
-        missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
+            missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be made a folder: {reason(error)}") from None

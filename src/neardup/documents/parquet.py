@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from neardup.documents.blocks import one_line
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
-from neardup.documents.values import plain, row_report
+from neardup.documents.values import read_value, row_report
 from neardup.errors import InputError
 
 __all__ = ["ParquetSource"]
@@ -142,7 +142,7 @@ class ParquetSource:
         # By position: two columns may have one name, and then the first one counts.
         places = [batch.schema.get_all_field_indices(name) for name in columns]
         missing = pa.nulls(batch.num_rows, pa.string())
-        arrays = [plain(batch.column(at[0]), report) if at else missing for at in places]
+        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in places]
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 

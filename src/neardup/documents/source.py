@@ -7,7 +7,9 @@ A record that cannot be used does not stop a reader: it is added to `Problems`, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +21,17 @@ from neardup.errors import RecordError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Batch", "Problem", "Problems", "Source", "empty_columns", "sliced"]
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "Batch",
+    "Problem",
+    "Problems",
+    "Source",
+    "empty_columns",
+    "sliced",
+    "stamp",
+]
 
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 8192
@@ -152,3 +164,15 @@ def empty_columns(rows: int) -> pa.RecordBatch:
     """A batch of so many rows without any column."""
     struct: Any = pa.array([{}] * rows, pa.struct([]))
     return pa.RecordBatch.from_struct_array(struct)
+
+
+def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
+    """Name, size and time of change of the files behind a source: equal as long as nobody writes to them."""
+    own = getattr(source, "path", None)
+    paths = [own] if own is not None else [path for path, _ in getattr(source, "files", ())]
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            status = os.stat(path)  # noqa: PTH116 - a path may be a plain string
+            found.append((str(path), status.st_size, status.st_mtime_ns))
+    return tuple(found)

@@ -159,6 +159,13 @@ def _binary(stored: pa.DataType) -> bool:
     )
 
 
+def read_value(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
+    """The column in a type to compute with; bytes stay bytes until it is known what they are: text, or an id."""
+    stored: Any = array.type
+    variable = pa.types.is_binary(stored) or pa.types.is_large_binary(stored)
+    return array if variable else plain(array, report)
+
+
 def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     """The column in a type to compute with: strings for all that is text, bytes or nested."""
     stored: Any = array.type

@@ -62,9 +62,7 @@ def decide(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, thr
     extra = _extra_evidence(plan, corpus, matches, layout, members, duplicate_of, progress, threads)
     evidence = Pairs.concatenate([matches.pairs, extra])
     similarity, containment = _look_up(evidence, content, members, duplicate_of, n)
-    pairs = evidence.take(
-        plan.check.passes(evidence, plan.threshold) & (labels[evidence.left] == labels[evidence.right])
-    )
+    pairs = evidence.take(plan.check.passes(evidence, plan.threshold))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
     return Decisions(
@@ -157,6 +155,8 @@ def _extra_evidence(
     """Measures what the candidates left out: each removed document with what it duplicates, and all pairs
     of small clusters (so that their weakest link is exact)."""
     content, n = matches.content, len(corpus)
+    if plan.check.level == "none":  # nothing is measured, and nothing else passes
+        return Pairs.concatenate([])
     removed = duplicate_of >= 0
     wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
@@ -183,12 +183,14 @@ def _look_up(
     copy = has & (content[members] == content[others])
     similarity[copy] = containment[copy] = 1.0
     rest = np.flatnonzero(has & ~copy)
-    if len(rest):
+    if len(rest) and len(evidence):
         known = _codes(evidence.left, evidence.right, n)
         order = np.argsort(known)
         wanted = _codes(content[members[rest]], content[others[rest]], n)
-        at = order[np.searchsorted(known, wanted, sorter=order)]
-        similarity[rest], containment[rest] = evidence.similarity[at], evidence.containment[at]
+        at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+        found = known[at] == wanted  # all of them, unless nothing was measured
+        similarity[rest[found]] = evidence.similarity[at[found]]
+        containment[rest[found]] = evidence.containment[at[found]]
     return similarity, containment
 
 

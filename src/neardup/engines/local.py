@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.documents import Problems, Source
 from neardup.engines.deciding import Decisions, decide
-from neardup.engines.matching import Matches, find_matches
+from neardup.engines.matching import Matches, find_matches, find_more
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, Corpus, read_corpus
 from neardup.engines.spool import Spool
@@ -41,15 +41,20 @@ class Run:
 
     def rethreshold(self, threshold: float) -> Run:
         """The run that another threshold would have given, from the evidence that is stored."""
+        if self.plan.check.level == "none":
+            raise EvidenceError("Nothing was measured (verify=none): run again with the other threshold.")
         floor = self.matches.floor
         if threshold < floor:
             raise EvidenceError(
                 f"The stored evidence reaches down to a similarity of {floor:.3f}, where the bands still find "
                 f"{self.plan.recall:.0%} of the pairs; for {threshold:g} run again with threshold={threshold:g}."
             )
-        plan = self.plan.with_(threshold=threshold)
+        plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
         matches = replace(self.matches, pairs=self.decisions.evidence)
-        decisions = decide(plan, self.corpus, matches, self.progress, self.settings.threads)
+        if threshold > self.plan.threshold:
+            matches = find_more(plan, self.corpus, matches, self.progress, threads)
+        quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
+        decisions = decide(plan, quiet, matches, self.progress, threads)
         return Run(plan, self.settings, self.corpus, matches, decisions, self.progress)
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.candidates.buckets import (
-    UNLIMITED,
     BucketCounts,
     Buckets,
+    all_pairs,
     bucket_pairs,
     count_all,
     find_buckets,
-    split,
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Numbers, Pairs
+from neardup.columns import Hashes, Numbers, Pairs
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
@@ -27,6 +26,27 @@ from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of some contents, table by table."""
+
+    values: Hashes  # tables × documents, or tables × owners
+    owners: Numbers
+    whole: bool  # one column for each document of the corpus, not for each owner only
+
+    def place(self, documents: Numbers) -> Numbers:
+        """The columns of some of the owners."""
+        return documents if self.whole else np.searchsorted(self.owners, documents)
+
+    def of(self, table: int) -> Hashes:
+        """The owners' keys in a table."""
+        return self.values[table, self.place(self.owners)]
+
+    def only(self, documents: Numbers) -> Keys:
+        """The keys of some of the owners, and of nobody else."""
+        return Keys(self.values[:, self.place(documents)], documents, whole=False)
 
 
 @dataclass
@@ -38,6 +58,7 @@ class Matches:
     floor: float
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
+    large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
     joined: int = 0  # … and that were not, because their documents were in one cluster already
 
 
@@ -86,22 +107,19 @@ def _group(part: tuple[Numbers, Numbers], number: int) -> Numbers:
 
 
 class Matcher:
-    """Finds candidates and verifies them."""
+    """Finds candidates among some contents and verifies them."""
 
-    def __init__(self, plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> None:
-        self.plan, self.corpus, self.progress, self.threads = plan, corpus, progress, threads
+    def __init__(
+        self, plan: Plan, corpus: Corpus, matches: Matches, keys: Keys, progress: Progress, threads: int
+    ) -> None:
+        self.plan, self.corpus, self.matches, self.progress = plan, corpus, matches, progress
+        self.keys, self.threads = keys, threads
         self.measurer = Measurer(plan, corpus, threads)
         self.scratch = np.zeros(len(corpus), np.int64)
-        with progress.stage("copies"):
-            content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
-        floor = min(plan.threshold, plan.candidates.reach(plan.recall))
-        self.matches = Matches(content, Pairs.concatenate([]), floor)
-        self.owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
 
-    def run(self) -> Matches:
+    def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
-        self.matches.pairs = self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
-        return self.matches
+        return self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
 
     def _verify(self, left: Numbers, right: Numbers) -> Pairs:
         """The pairs that reach the floor."""
@@ -111,7 +129,7 @@ class Matcher:
         return measured.take(self.plan.check.passes(measured, self.matches.floor))
 
     def _buckets(self, table: int) -> Buckets:
-        return find_buckets(self.corpus.keys[table][self.owners], self.owners)
+        return find_buckets(self.keys.of(table), self.keys.owners)
 
     # pairs="clusters" ---------------------------------------------------------------------------
 
@@ -159,6 +177,8 @@ class Matcher:
         done = measure(family.first // n, family.first % n)
         labels = self._labels(family, done)
         apart = labels[family.rest // n] != labels[family.rest % n]
+        if plan.clustering.kind == "leaders":  # a leader must meet every candidate itself
+            apart[:] = True
         self.matches.joined += len(apart) - int(apart.sum())
         rest = family.rest[apart]
         done = Pairs.concatenate([done, measure(rest // n, rest % n)])
@@ -196,9 +216,10 @@ class Matcher:
         """Table by table; a pair that met in an earlier table is left out, so none need be remembered."""
         waiting: list[tuple[Numbers, Numbers]] = []
         for table in range(self.plan.candidates.tables):
-            for part in split(self._buckets(table), BLOCK_PAIRS):
-                left, right, counts = bucket_pairs(part, self.corpus.ranks, UNLIMITED, 0)
-                self.matches.counts += counts
+            buckets = self._buckets(table)
+            sizes = buckets.sizes
+            self.matches.counts += BucketCounts(len(sizes), int(sizes.max(initial=0)))
+            for left, right in all_pairs(buckets, BLOCK_PAIRS):
                 fresh = self._first_met(table, left, right)
                 waiting.append((left[fresh], right[fresh]))
                 if sum(len(pair[0]) for pair in waiting) >= BLOCK_PAIRS:
@@ -209,10 +230,10 @@ class Matcher:
 
     def _first_met(self, table: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
         """Which pairs have no equal key in an earlier table."""
+        a, b = self.keys.place(left), self.keys.place(right)
         fresh = np.ones(len(left), np.bool_)
         for earlier in range(table):
-            keys = self.corpus.keys[earlier]
-            fresh &= keys[left] != keys[right]
+            fresh &= self.keys.values[earlier, a] != self.keys.values[earlier, b]
         return fresh
 
 
@@ -240,5 +261,33 @@ def _joined(parts: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
 
 
 def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
-    """Copies, candidates and verified pairs of a corpus."""
-    return Matcher(plan, corpus, progress, threads).run()
+    """Copies, candidates and verified pairs of a corpus; of the keys, what `rethreshold` may need is kept."""
+    with progress.stage("copies"):
+        content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
+    floor = min(plan.threshold, plan.candidates.reach(plan.recall))
+    owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
+    keys = Keys(corpus.keys, owners, whole=True)
+    matches = Matches(content, Pairs.concatenate([]), floor)
+    matches.pairs = Matcher(plan, corpus, matches, keys, progress, threads).run()
+    matches.large = keys.only(_in_large_clusters(plan, matches.pairs, len(corpus)))
+    return matches
+
+
+def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Matches:
+    """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched again."""
+    if matches.large is None or len(matches.large.owners) == 0:
+        return matches
+    more = Matches(matches.content, Pairs.concatenate([]), matches.floor)
+    found = Matcher(plan, corpus, more, matches.large, progress, threads).run()
+    n = len(corpus)
+    new = ~np.isin(found.left * n + found.right, matches.pairs.left * n + matches.pairs.right)
+    return replace(matches, pairs=Pairs.concatenate([matches.pairs, found.take(new)]))
+
+
+def _in_large_clusters(plan: Plan, pairs: Pairs, n: int) -> Numbers:
+    """The contents of clusters of which not all pairs were measured."""
+    if plan.pairs == "all" or plan.check.level == "none":
+        return np.zeros(0, np.int64)
+    passed = pairs.take(plan.check.passes(pairs, plan.threshold))
+    labels = components(n, passed.left, passed.right)
+    return np.flatnonzero(np.bincount(labels, minlength=n)[labels] > plan.clustering.complete)

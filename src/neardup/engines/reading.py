@@ -20,6 +20,8 @@ from neardup.documents import (
     document_ids,
     document_texts,
     joined_ids,
+    plain_column,
+    stamp,
 )
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
@@ -73,6 +75,7 @@ class Corpus:
     values: pa.Array | None  # the column that the keep policy asks for
     text_column: str | None  # the column that the spool holds unchanged, if there is one
     problems: Problems = field(default_factory=Problems)
+    stamps: tuple[object, ...] = ()  # the state of the files when they were read
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -155,7 +158,7 @@ class Reader:
         texts = Texts.from_arrow(array)
         self.ids.append(self._ids(batch, identity))
         if self.plan.keep.column is not None:
-            self.values.append(batch.columns.column(self.plan.keep.column))
+            self.values.append(plain_column(batch, self.plan.keep.column))
         self.spool.append(texts)
         yield from cut(texts)
 
@@ -171,6 +174,7 @@ def read_corpus(
 ) -> Corpus:
     """The corpus after its one pass over the input."""
     reader = Reader(plan, columns, spool, problems)
+    stamps = tuple(stamp(source) for source in sources)
     parts: list[Signed] = []
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
@@ -201,6 +205,7 @@ def read_corpus(
         values=_joined_values(reader.values) if reader.values else None,
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
+        stamps=stamps,
     )
 
 

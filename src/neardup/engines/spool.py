@@ -20,9 +20,15 @@ class Spool:
     """A file of all texts, appended in order, and the offset of each (8 bytes of memory a document)."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        if folder is not None:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)  # noqa: SIM115
+        try:
+            if folder is not None:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            where = folder or tempfile.gettempdir()
+            raise OutputError(
+                f"{where} cannot be used as work folder: {error.strerror}; see --work-dir"
+            ) from None
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
         self._offsets: Numbers | None = None
         self.size = 0

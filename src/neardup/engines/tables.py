@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers
 from neardup.engines.local import Run
 
@@ -27,8 +28,19 @@ def pair_tables(run: Run) -> Iterator[pa.Table]:
     With pairs="clusters" a content is paired once, and each copy with the document that stands for its content.
     With pairs="all" every document of one content is paired with every document of the other.
     """
-    for left, right, edge in _document_pairs(run):
-        yield _pair_table(run, left, right, edge)
+    waiting: list[tuple[Numbers, Numbers, Numbers]] = []
+    for block in _document_pairs(run):
+        if waiting and sum(len(part[0]) for part in [*waiting, block]) > ROWS:
+            yield _pair_table(run, *_stacked(waiting))
+            waiting = []
+        waiting.append(block)
+    if waiting:
+        yield _pair_table(run, *_stacked(waiting))
+
+
+def _stacked(blocks: list[tuple[Numbers, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
+    left, right, edge = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    return left, right, edge
 
 
 def pair_table(run: Run) -> pa.Table:
@@ -67,32 +79,14 @@ def _expanded(content: Numbers, left: Numbers, right: Numbers) -> Iterator[tuple
     order = np.argsort(content, kind="stable")
     starts = np.searchsorted(content[order], np.arange(len(content) + 1))
     sizes = np.diff(starts)
-    for edge, k in _rows(sizes[left] * sizes[right]):
+    for edge, k in numbered_rows(sizes[left] * sizes[right], ROWS):
         a, b = left[edge], right[edge]
         yield order[starts[a] + k // sizes[b]], order[starts[b] + k % sizes[b]], edge
     groups = np.flatnonzero(sizes > 1)
-    for group, k in _rows(sizes[groups] * (sizes[groups] - 1) // 2):
-        i, j = _unranked(k)
+    for group, k in numbered_rows(sizes[groups] * (sizes[groups] - 1) // 2, ROWS):
+        i, j = unranked_pairs(k)
         first = starts[groups[group]]
         yield order[first + i], order[first + j], np.full(len(k), -1)
-
-
-def _rows(counts: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """For groups of so many rows, block by block: the group of each row and its number there."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    for start in range(0, total, ROWS):
-        rows = np.arange(start, min(start + ROWS, total))
-        group = np.searchsorted(ends, rows, "right")
-        yield group, rows - (ends[group] - counts[group])
-
-
-def _unranked(k: Numbers) -> tuple[Numbers, Numbers]:
-    """The k-th pair (i, j), i < j, in the order (0, 1), (0, 2), (1, 2), (0, 3) …"""
-    j = ((1 + np.sqrt(1 + 8 * k.astype(np.float64))) / 2).astype(np.int64)
-    j -= j * (j - 1) // 2 > k  # the root may round to either side
-    j += (j + 1) * j // 2 <= k
-    return k - j * (j - 1) // 2, j
 
 
 def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from neardup.errors import ParameterError
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+MOST_THREADS = 1024
 
 
 def default_threads() -> int:
@@ -17,6 +20,15 @@ def default_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def checked_threads(given: object) -> int:
+    """The number of threads to use: as given, or one for each processor."""
+    if given is None:
+        return default_threads()
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= MOST_THREADS:
+        raise ParameterError("threads", "neardup", f"a whole number from 1 to {MOST_THREADS}", given)
+    return given
 
 
 def ordered_map(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup
-from neardup.documents import Batch, Layout, OutputFolder, Problems, Writer, output_layout
+from neardup.documents import (
+    Batch,
+    Layout,
+    OutputFolder,
+    Problems,
+    Source,
+    Writer,
+    output_format,
+    output_layout,
+    stamp,
+)
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotation_table, cluster_table, pair_tables, pairs_schema
@@ -21,6 +31,8 @@ from neardup.engines.workers import prefetched
 from neardup.errors import InputError
 
 Mode = Literal["remove", "annotate", "none"]
+DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
+RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
 
 
 def write_run(
@@ -36,7 +48,7 @@ def write_run(
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
-        files = ["pairs.parquet", "clusters.parquet", "report.json"]
+        files = RECORDS
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
                 files = _write_documents(run, output, mode, format) + files
@@ -46,11 +58,19 @@ def write_run(
     return report
 
 
-def check_folder(folder: str | os.PathLike[str], force: bool) -> None:
-    """Refuse an output folder that holds results already, before hours of work rather than after."""
+def check_output(
+    sources: Sequence[Source], folder: str | os.PathLike[str], mode: Mode, format: str | None, force: bool
+) -> None:
+    """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        for name in ("pairs.parquet", "clusters.parquet", "report.json"):
+        for name in [*_document_files(sources, mode, format), *RECORDS]:
             output.file(name)
+
+
+def _document_files(sources: Sequence[Source], mode: Mode, format: str | None) -> list[str]:
+    """The names of the document files."""
+    extension = output_format(sources, format)[1]
+    return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
 
 
 def write_pairs(run: Run, path: os.PathLike[str]) -> int:
@@ -66,13 +86,14 @@ def write_pairs(run: Run, path: os.PathLike[str]) -> int:
 def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | None) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
-    names = ["annotated"] if mode == "annotate" else ["kept", "removed"]
-    names = [f"{name}.{layout.extension}" for name in names]
+    names = _document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
     writers = [layout.open(output.file(name), extra.schema if extra is not None else None) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
+            if done + len(batch) > len(run.corpus):
+                _check_unchanged(run, done + len(batch))
             rows = np.arange(done, done + len(batch))
             if extra is not None:
                 writers[0].write(batch, None, _record_batch(extra.slice(done, len(batch))))
@@ -83,12 +104,15 @@ def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | N
     finally:
         for writer in writers:
             writer.close()
-    if done != len(run.corpus):
-        raise InputError(
-            f"The input changed while it was read: {len(run.corpus):,} documents at first, {done:,} when "
-            "they were written. Nothing was kept of this run."
-        )
+    _check_unchanged(run, done)
     return names
+
+
+def _check_unchanged(run: Run, documents: int) -> None:
+    """Refuse to write documents of files that are not what they were when they were compared."""
+    stamps = tuple(stamp(source) for source in run.corpus.sources)
+    if documents != len(run.corpus) or stamps != run.corpus.stamps:
+        raise InputError("The input changed while it was read: nothing was written, run again.")
 
 
 def _batches(run: Run, layout: Layout) -> Iterator[Batch]:

@@ -15,7 +15,7 @@ from neardup.columns import Features, Numbers, Pairs, Signatures
 
 def as_fraction(threshold: float) -> Fraction:
     """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
-    return Fraction(repr(float(threshold))).limit_denominator(10**6)
+    return Fraction(repr(float(threshold))).limit_denominator(10**9)
 
 
 @dataclass(frozen=True)
