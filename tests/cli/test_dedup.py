@@ -211,9 +211,6 @@ def test_skipped_pairs_are_mentioned(here):
     assert "buckets were too large to compare all with all" in out and "--pairs all" in out
 
 
-@pytest.mark.xfail(
-    strict=True, reason="documents/discover.py: results of an earlier run are read as documents"
-)
 def test_an_output_folder_inside_the_input_folder(here):
     """The same command twice gives the same result twice: what it wrote is not what it reads."""
     for _ in range(2):

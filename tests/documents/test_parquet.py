@@ -40,15 +40,17 @@ def test_rows_and_numbers_over_row_groups(tmp_path):
     ids=lambda column: str(column.type)[:20],
 )
 def test_text_of_every_type_is_given_as_strings(tmp_path, column):
+    """Bytes are given as they are: only whoever asks for texts, or ids, knows how to read them."""
     (batch,), problems = batches(written(tmp_path / "a.parquet", {"text": column}), ["text"])
-    assert batch.columns["text"].to_pylist() == ["a", None, "é"]
-    assert batch.columns["text"].type in (pa.string(), pa.large_string())
+    if not pa.types.is_binary(column.type) and not pa.types.is_large_binary(column.type):
+        assert batch.columns["text"].to_pylist() == ["a", None, "é"]
+        assert batch.columns["text"].type in (pa.string(), pa.large_string())
     assert document_texts(batch, "text", problems).to_pylist() == ["a", "", "é"]
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):
-    found, problems = rows(written(tmp_path / "a.parquet", {"text": [b"a", b"b\xff"]}), ["text"])
-    assert [row["text"] for row in found] == ["a", "b\ufffd"]
+    (batch,), problems = batches(written(tmp_path / "a.parquet", {"text": [b"a", b"b\xff"]}), ["text"])
+    assert document_texts(batch, "text", problems).to_pylist() == ["a", "b\ufffd"]
     assert problems.counts == {"invalid UTF-8": 1}
     assert problems.first[0].record == 2
 

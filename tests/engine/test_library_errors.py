@@ -42,7 +42,7 @@ TEXTS = ["one two three", "four five six"]
         ),
         ({"clusters": "piles"}, "The 'clusters' parameter of dedup must be 'components' or 'leaders'"),
         ({"duplicate_ids": "drop"}, "The 'duplicate_ids' parameter of dedup must be 'error' or 'rename'"),
-        ({"threads": 0}, "The 'threads' parameter of dedup must be a whole number"),
+        ({"threads": 0}, "The 'threads' parameter of neardup must be a whole number"),
         ({"format": "docx"}, "The 'format' parameter of open_inputs must be one of parquet, jsonl"),
         ({"num_perm": 10, "bands": 5, "rows": 3}, "'num_perm'"),
     ],

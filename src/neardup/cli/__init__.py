@@ -6,6 +6,7 @@ says why), 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -66,6 +67,11 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -74,9 +80,13 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(_sentence(error), 2)
     except NeardupError as error:
         _fail(str(error), 2)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing to say, and nobody to say it to
-        sys.exit(0)
+    except SystemExit as stop:
+        # Click leaves with 1 when the reader of our output has gone (`neardup … | head`): that is no failure.
+        sys.exit(0 if stop.code == 1 else stop.code)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            sys.exit(0)
+        _fail(f"{error.filename or 'standard output'} cannot be used: {error.strerror}", 2)
 
 
 def _sentence(error: click.ClickException) -> str:

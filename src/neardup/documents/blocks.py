@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class Bytes:
     def open(self) -> pa.NativeFile:
         """A stream of the decompressed bytes."""
         try:
-            return pa.input_stream(self.path, compression=self.compression)
+            return pa.input_stream(pa.OSFile(os.fsencode(self.path)), compression=self.compression)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 

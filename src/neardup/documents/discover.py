@@ -106,6 +106,7 @@ def _require_readable(path: Path, given: str) -> None:
 
 
 def _found(path: str, name: str, format: str) -> Found:
+    name = os.fsencode(name).decode("utf-8", "replace")  # a name of other bytes is shown as well as it can be
     return Found(path, name, format, suffix_compression(path) if format in _COMPRESSED else None)
 
 
@@ -153,7 +154,8 @@ def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], i
 def files_below(folder: str) -> list[tuple[str, str]]:
     """All files below the folder, and Maildirs, as (path, path relative to the folder), sorted by the latter.
 
-    Hidden names are passed over. Links are followed, but no folder is entered twice, so loops end.
+    Hidden names and the results of earlier runs are passed over. Links are followed, but no folder is
+    entered twice, so loops end.
     """
     found, seen = [], set()
     for here, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
@@ -164,7 +166,7 @@ def files_below(folder: str) -> list[tuple[str, str]]:
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         maildirs = [name for name in folders if is_maildir(Path(here, name))]
-        folders[:] = [name for name in folders if name not in maildirs]
+        folders[:] = [name for name in folders if name not in maildirs and not is_result(Path(here, name))]
         found += [str(Path(here, name)) for name in files + maildirs if not name.startswith(".")]
     relative = ((path, Path(os.path.relpath(path, folder)).as_posix()) for path in found)
     return sorted(relative, key=lambda pair: pair[1])
@@ -177,7 +179,15 @@ def _refuse(error: OSError) -> None:
 def is_stream(path: str) -> bool:
     """Whether the path is a pipe or a device, which can be read only once, and may never end."""
     place = Path(path)
-    return place.exists() and not place.is_file() and not place.is_dir()
+    try:
+        return place.exists() and not place.is_file() and not place.is_dir()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def is_result(path: Path) -> bool:
+    """Whether the folder was written by `neardup dedup`: what it found is not what it should read."""
+    return all((path / name).is_file() for name in ("report.json", "pairs.parquet", "clusters.parquet"))
 
 
 def is_maildir(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,7 +40,7 @@ class ParquetSource:
 
     def _open(self) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
+            return pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), buffer_size=_BUFFER, pre_buffer=False)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{self.name} cannot be read as parquet: {one_line(error)}") from None
 
