@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import neardup
+import neardup.documents
+import neardup.engines
 
 # With so many bands of one row a pair of similarity s is missed with probability (1 − s)^48: 4e-8 at 0.3.
 CERTAIN: dict[str, Any] = {"bands": 48, "rows": 1}
@@ -91,6 +95,12 @@ def facts(result: neardup.Result) -> dict[str, Any]:
 
 def set_constants(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
     """Give constants of neardup another value in every module that knows them by name."""
+    for package in (
+        neardup.documents,
+        neardup.engines,
+    ):  # a module loaded later would keep the value for good
+        for found in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
     loaded = [module for name, module in sys.modules.items() if name.startswith("neardup.")]
     for name, value in values.items():
         owners = [module for module in loaded if name in vars(module)]
