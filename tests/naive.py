@@ -90,7 +90,7 @@ def tokenize(text: str, tokens: Literal["words", "whitespace", "characters"] = "
     position = 0
     for char in text:
         role = kind(char)
-        if tokens != "words":
+        if tokens != "words" and role != "ignored":
             role = "outside" if char.isspace() else "word" if tokens == "whitespace" else "single"
         joins = inside is not None if role == "mark" else role == "word" == inside
         if role == "outside":

@@ -120,8 +120,8 @@ def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(her
         (["missing.jsonl", "-o", "pairs.parquet"], "missing.jsonl does not exist"),
         (["corpus.jsonl"], "Missing option '-o'"),
         (["corpus.jsonl", "-o", "corpus.jsonl/pairs.parquet"], "cannot be made a folder"),
-        (["corpus.jsonl", "-o", "."], "is not a file name"),
-        (["corpus.jsonl", "-o", ".."], ".."),
+        (["corpus.jsonl", "-o", "."], "must end in .parquet"),
+        (["corpus.jsonl", "-o", "pairs.csv"], "pairs.csv must end in .parquet"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--keep", "first"], "No such option '--keep'"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--text-column", "body"], "no column 'body'"),
         (["corpus.jsonl", "-o", "new/pairs.parquet", "--threshold", "2"], "The 'threshold' parameter"),
@@ -134,8 +134,8 @@ def test_what_is_wrong_is_one_line(here, arguments, sentence):
 
 
 def test_an_output_that_is_a_folder(here):
-    (here / "folder").mkdir()
-    assert "folder is a folder" in refused("pairs", "corpus.jsonl", "-o", "folder")
+    (here / "folder.parquet").mkdir()
+    assert "folder.parquet is a folder" in refused("pairs", "corpus.jsonl", "-o", "folder.parquet")
 
 
 def test_a_failure_leaves_nothing_behind(here, monkeypatch):

@@ -38,10 +38,13 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.cli.run import run_command
     from neardup.documents import OutputFolder
     from neardup.engines.writing import make_report, write_pairs
+    from neardup.errors import OutputError
 
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
     plan = complete_plan(take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components")
     target = Path(output)
+    if target.suffix != ".parquet":
+        raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
     with OutputFolder(target.parent, force=force) as folder:
         path = folder.file(target.name)
         with run_command(plan, inputs, values) as run:

@@ -81,6 +81,7 @@ def _bars() -> Any:
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
         console=Console(stderr=True),
+        transient=True,
     )
 
 
@@ -117,26 +118,50 @@ def _Listener(event: Any, tell: Any) -> Any:
 
 def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
     """The closing lines: counts, the largest clusters, problems, and where everything lies."""
-    n, removed = report["documents"], report["removed"]
+    n, removed, pairs = report["documents"], report["removed"], report["pairs"]
+    unverified = report["plan"]["check"]["level"] == "none"
     lines = [
-        f"{n:,} documents ({_size(report['text_bytes'])}) in {seconds:.1f} s: "
+        f"{_count(n, 'document')} ({_size(report['text_bytes'])}) in {seconds:.1f} s: "
         f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
-        f"{report['clusters']:,} clusters; {report['pairs']['verified']:,} verified pairs of "
-        f"{report['pairs']['candidates']:,} candidates; {report['exact_copies']:,} exact copies",
-        f"threshold {report['plan']['threshold']:g}: at least {report['recall_at_threshold']:.2%} of the pairs at "
-        "the threshold are found, more above it",
+        f"{_count(report['clusters'], 'cluster')}; {_count(report['exact_copies'], 'exact copy')}; "
+        + (
+            f"{_count(pairs['verified'], 'pair')}, none of them verified"
+            if unverified
+            else f"{_count(pairs['verified'], 'verified pair')} from {_count(pairs['candidates'], 'candidate')}"
+        ),
+        *_recall_lines(report),
     ]
     skipped = report["buckets"]["pairs_not_compared_there"]
     if skipped:
         lines.append(
-            f"{report['buckets']['above_limit']:,} buckets were too large to compare all with all: {skipped:,} pairs "
-            "were compared with representatives only (--pairs all compares everything)"
+            f"{_count(report['buckets']['above_limit'], 'bucket')} too large to compare all with all: of "
+            f"{_count(skipped, 'pair')} there only those with a few representatives were compared "
+            "(--pairs all compares everything)"
         )
     lines += _cluster_lines(report["largest_clusters"][:5])
     lines += _problem_lines(report["problems"])
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
+
+
+def _recall_lines(report: dict[str, Any]) -> list[str]:
+    """What the bands promise, and a warning where that is less than was asked for."""
+    threshold, found = report["plan"]["threshold"], report["recall_at_threshold"]
+    line = (
+        f"a pair at the threshold of {threshold:g} is found with probability {found:.4f}, others more surely"
+    )
+    wanted = report["plan"]["recall"]
+    if found >= wanted:
+        return [line]
+    return [line, f"  this is less than the recall of {wanted:g} asked for: see neardup tune"]
+
+
+def _count(number: int, noun: str) -> str:
+    """1 cluster, 2 clusters, 3 copies."""
+    if number != 1:
+        noun = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun}"
 
 
 def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
@@ -157,7 +182,7 @@ def _problem_lines(problems: dict[str, Any]) -> list[str]:
     first = problems["first"][0]
     where = first["source"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
-        f"{problems['total']:,} problems in the input: {kinds}",
+        f"{_count(problems['total'], 'problem')} in the input: {kinds}",
         f"  the first: {where}: {first['reason']}",
     ]
 

@@ -113,8 +113,8 @@ def _places(plan: Plan, corpus: Corpus, members: Numbers) -> Numbers:
     documents = Candidates(members, _id_places(corpus, members), corpus.lengths[members], values)
     found, unreadable = worth(plan.keep, documents)
     if unreadable:
-        kind = "a date" if plan.keep.policy in ("newest", "oldest") else "a number"
-        reason = f"--keep {plan.keep.policy}:{plan.keep.column}: {unreadable} values are not {kind}"
+        kind = "date" if plan.keep.policy in ("newest", "oldest") else "number"
+        reason = f"unreadable {kind}: {unreadable} values are not a {kind} (--keep {plan.keep.policy}:{plan.keep.column})"
         corpus.problems.add(corpus.sources[0].name, reason, action="come last")
     places = np.full(len(corpus), np.iinfo(np.int64).max, np.int64)
     places[members] = found

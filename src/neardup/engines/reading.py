@@ -76,6 +76,7 @@ class Corpus:
     text_column: str | None  # the column that the spool holds unchanged, if there is one
     problems: Problems = field(default_factory=Problems)
     stamps: tuple[object, ...] = ()  # the state of the files when they were read
+    numbered: bool = False  # some documents had no id and were numbered
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -121,7 +122,7 @@ class Reader:
         self.plan, self.columns, self.spool, self.problems = plan, columns, spool, problems
         self.ids: list[pa.Array] = []
         self.values: list[pa.Array] = []
-        self.alone_in_memory = False
+        self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
 
     def chunks(self, sources: Sequence[Source]) -> Iterator[Texts]:
@@ -148,6 +149,7 @@ class Reader:
 
     def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
         """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
+        self.numbered = self.numbered or identity is None
         if identity is None and self.alone_in_memory:
             return pa.array(batch.numbers - 1)
         return document_ids(batch, identity)
@@ -206,6 +208,7 @@ def read_corpus(
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
         stamps=stamps,
+        numbered=reader.numbered,
     )
 
 

@@ -133,14 +133,19 @@ def cluster_table(run: Run) -> pa.Table:
 
 
 def annotation_table(run: Run) -> pa.Table:
-    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment."""
+    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
+
+    An id comes first where the documents had none, so that duplicate_of can be looked up.
+    """
     decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
     row = np.full(n, -1, np.int64)
     row[decisions.documents] = np.arange(len(decisions.documents))
     at = pa.array(row, mask=row < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
+    named = {"id": ids} if run.corpus.numbered else {}
     return pa.table(
         {
+            **named,
             "keep": pa.array(decisions.kept),
             "cluster": ids.take(pa.array(decisions.cluster)).take(at),
             "duplicate_of": ids.take(other).take(at),

@@ -50,6 +50,7 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
         return codes.Table(index, pages), codes.WORDS
     inside = codes.WORD if tokens == "whitespace" else codes.SINGLE
     kinds = np.where(pages & SPACE_FLAG, codes.OUTSIDE, inside).astype(np.uint32)
+    kinds[pages & codes.KIND == codes.IGNORE] = codes.IGNORE
     pages = pages & ~np.uint32(codes.KIND) | kinds
     return codes.Table(index, pages), codes.WHITESPACE if tokens == "whitespace" else codes.TABLE
 
