@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +92,27 @@ def test_the_report_and_the_files_tell_the_new_threshold(table, tmp_path):
     report = result.write(tmp_path / "out")
     assert report["plan"]["threshold"] == 0.9 and report["digest"] == result.plan.digest
     assert report["removed"] == len(result.removed)
+
+
+@SOME
+@given(
+    st.lists(
+        st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=9).map(" ".join), min_size=2, max_size=40
+    ),
+    st.lists(st.sampled_from(["0.3", "0.5", "0.6", "0.75", "0.9"]), min_size=2, max_size=5),
+)
+def test_any_way_up_and_down_leads_to_the_true_clusters(texts, levels):
+    """Also where only what clusters need was compared, and no cluster is small enough to be measured whole."""
+    plan = neardup.make_plan(threshold=float(levels[0]), ngram=1, **CERTAIN)
+    plan = plan.with_(bucket=10**6, clustering=replace(plan.clustering, complete=2))
+    result = neardup.dedup(texts, plan=plan)
+    for level in levels[1:]:
+        result = result.rethreshold(float(level))
+        found: dict[int, list[int]] = {}
+        for row in result.clusters.to_pylist():
+            found.setdefault(row["cluster"], []).append(row["id"])
+        truth = oracle.Truth(plan, texts, level, 1)
+        assert sorted(map(sorted, found.values())) == truth.clusters()
 
 
 def twins(count, own=5):

@@ -230,6 +230,24 @@ def test_columns_of_our_names_stay_when_documents_are_only_divided(format, tmp_p
     assert plain(read_output(tmp_path / f"out/removed.{format}")) == plain(table.slice(1).to_pylist())
 
 
+def test_documents_without_an_id_get_one_when_they_are_annotated(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"text": "same text"}\n{"text": "same text"}\n')
+    neardup.dedup(tmp_path / "corpus.jsonl").write(tmp_path / "out", mode="annotate")
+    first, second = read_output(tmp_path / "out/annotated.jsonl")
+    assert second["duplicate_of"] == first["id"] and first["id"] != second["id"]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="engines/tables.py: the id that is added takes the place of a text column 'id'"
+)
+def test_a_text_column_that_is_called_id_is_not_lost(tmp_path):
+    neardup.dedup(pa.table({"id": ["same text"] * 2}), text_column="id").write(
+        tmp_path / "out", mode="annotate"
+    )
+    found = read_output(tmp_path / "out/annotated.parquet")
+    assert [row["id"] for row in found] == ["same text"] * 2
+
+
 # --- whole or not at all ---------------------------------------------------------------------------------------
 
 
