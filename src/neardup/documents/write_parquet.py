@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents.source import Batch
+from neardup.documents.splice import Splicer
 from neardup.documents.writers import fitted, full_schema, taken
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetWriter"]
 
-GROUP_BYTES = 32 << 20
+GROUP_BYTES = 16 << 20
 GROUP_ROWS = 1 << 20
 
 # 275 MB of text in one column, one core, CPU seconds and size of the file; all but 0.15 s is the codec:
@@ -41,13 +44,15 @@ class ParquetWriter:
         columns: pa.Schema | Sequence[str],
         extra: pa.Schema | None,
         compression: str | None,
+        threads: int = 1,
     ) -> None:
-        self._path, self._columns, self._extra = path, columns, extra
+        self._columns, self._extra, self._threads = columns, extra, threads
         self._codec = (compression or "zstd").lower()
-        self._file: pq.ParquetWriter | None = None
-        self._schema_out = pa.schema([])
+        self._schema_out: pa.Schema | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
+        self._path = path
+        self._groups: RowGroups | ThreadedRowGroups | None = None
 
     def write(
         self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
@@ -56,9 +61,12 @@ class ParquetWriter:
         if rows is not None and not len(rows):
             return
         schema = self._opened(batch.columns.schema)
-        for part in runs(batch.columns, rows) if extra is None else [taken(batch.columns, rows)]:
-            self._waiting.append(fitted(part, extra, schema))
-            self._rows += part.num_rows
+        if extra is None:
+            parts = runs(fitted(batch.columns, None, schema), rows)
+        else:
+            parts = [fitted(taken(batch.columns, rows), extra, schema)]
+        self._waiting += parts
+        self._rows += sum(part.num_rows for part in parts)
         self._bytes += (
             batch.columns.nbytes if rows is None else batch.columns.nbytes * len(rows) // len(batch)
         )
@@ -66,9 +74,10 @@ class ParquetWriter:
             self._flush()
 
     def _opened(self, found: pa.Schema | None) -> pa.Schema:
-        if self._file is None:
+        if self._schema_out is None:
             self._schema_out = storable(full_schema(self._schema(found), self._extra))
-            self._file = self._open(self._schema_out)
+            kind = RowGroups if self._threads == 1 else ThreadedRowGroups
+            self._groups = kind(self._path, self._schema_out, self._codec, self._threads)
         return self._schema_out
 
     def _schema(self, found: pa.Schema | None) -> pa.Schema:
@@ -77,34 +86,99 @@ class ParquetWriter:
         known = {} if found is None else {field.name: field for field in found}
         return pa.schema([known.get(name, pa.field(name, pa.string())) for name in self._columns])
 
-    def _open(self, schema: pa.Schema) -> pq.ParquetWriter:
-        # Statistics of a text column would hold whole documents; ids and numbers have them.
-        short: Any = [field.name for field in schema if not _long(field.type)]
-        coded: Any = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-        codec, level = CODECS.get(self._codec, (self._codec, None))
-        compression: Any = codec
-        return pq.ParquetWriter(
-            self._path,
-            schema,
-            compression=compression,
-            compression_level=level,
-            use_dictionary=coded,
-            write_statistics=short,
-            data_page_size=1 << 20,
-            write_batch_size=256,  # rows between two looks at the page's size: documents are long
-        )
-
     def _flush(self) -> None:
-        if self._waiting and self._file is not None:
-            self._file.write_table(pa.Table.from_batches(self._waiting), row_group_size=GROUP_ROWS)
+        if self._waiting and self._groups is not None:
+            self._groups.add(pa.Table.from_batches(self._waiting, self._schema_out))
         self._waiting, self._bytes, self._rows = [], 0, 0
 
     def close(self) -> None:
         """Finish the file; one without rows still has its columns."""
         self._opened(None)
         self._flush()
-        if self._file is not None:
+        if self._groups is not None:
+            self._groups.close()
+
+
+class RowGroups:
+    """A parquet file, row group after row group."""
+
+    def __init__(self, path: Path, schema: pa.Schema, codec: str, threads: int) -> None:
+        self._file = open_parquet(path, schema, codec)
+
+    def add(self, table: pa.Table) -> None:
+        """Encode and write a row group."""
+        self._file.write_table(table, row_group_size=GROUP_ROWS)
+
+    def close(self) -> None:
+        """Write the footer."""
+        self._file.close()
+
+
+class ThreadedRowGroups:
+    """The same file, byte for byte, its row groups encoded in several threads and then put together."""
+
+    def __init__(self, path: Path, schema: pa.Schema, codec: str, threads: int) -> None:
+        self._schema, self._codec, self._threads = schema, codec, threads
+        self._file = path.open("wb")
+        self._splicer = Splicer(self._file)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="neardup-write")
+        self._rooms: list[pa.Buffer] = []
+        self._encoding: deque[Future[tuple[pa.Buffer, int]]] = deque()
+        self._empty = True
+
+    def add(self, table: pa.Table) -> None:
+        """Have a row group encoded; wait for an earlier one if too many are under way."""
+        self._empty = False
+        while len(self._encoding) >= self._threads:
+            self._write()
+        room = self._rooms.pop() if self._rooms else None
+        self._encoding.append(self._pool.submit(self._encoded, table, room))
+
+    def _write(self) -> None:
+        room, size = self._encoding.popleft().result()
+        self._splicer.add(memoryview(room)[:size])
+        self._rooms.append(room)
+
+    def _encoded(self, table: pa.Table, room: pa.Buffer | None) -> tuple[pa.Buffer, int]:
+        """A parquet file of one row group in memory that is used again and again, and its size."""
+        size = table.nbytes + table.nbytes // 16 + (1 << 20)  # what cannot be compressed grows a little
+        if room is None or room.size < size:
+            room = pa.allocate_buffer(size)
+        sink = pa.FixedSizeBufferWriter(room)
+        with open_parquet(sink, self._schema, self._codec) as file:
+            if table.num_rows:
+                file.write_table(table, row_group_size=GROUP_ROWS)
+        return room, sink.tell()
+
+    def close(self) -> None:
+        """Write what is under way, and the footer."""
+        try:
+            if self._empty:
+                self.add(self._schema.empty_table())
+            while self._encoding:
+                self._write()
+            self._splicer.close()
+        finally:
             self._file.close()
+            self._pool.shutdown(cancel_futures=True)
+
+
+def open_parquet(target: Any, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
+    """A writer with settings for long texts."""
+    # Statistics of a text column would hold whole documents; ids and numbers have them.
+    short = [field.name for field in schema if not _long(field.type)]
+    coded = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    compression, level = CODECS.get(codec, (codec, None))
+    return pq.ParquetWriter(
+        target,
+        schema,
+        compression=compression,
+        compression_level=level,
+        use_dictionary=coded,
+        write_statistics=short,
+        data_page_size=1 << 20,
+        write_batch_size=256,  # rows between two looks at the page's size: documents are long
+    )
 
 
 def storable(schema: pa.Schema) -> pa.Schema:

@@ -57,7 +57,7 @@ class Layout:
         """What to `read`: nothing but the records themselves when they are copied."""
         return [] if self.verbatim else None
 
-    def open(self, path: Path, extra: pa.Schema | None = None) -> Writer:
+    def open(self, path: Path, extra: pa.Schema | None = None, threads: int = 1) -> Writer:
         """A writer of documents in this layout."""
         return open_writer(
             path,
@@ -66,6 +66,7 @@ class Layout:
             extra=extra,
             compression=self.compression,
             schema=self.schema,
+            threads=threads,
         )
 
 
@@ -138,6 +139,7 @@ def open_writer(
     compression: str | None = None,
     schema: pa.Schema | None = None,
     escape_formulas: bool = True,
+    threads: int = 1,
 ) -> Writer:
     """A writer of the format; `schema` gives the types of the columns, otherwise the first batch does.
 
@@ -147,7 +149,7 @@ def open_writer(
     if format == "parquet":
         from neardup.documents.write_parquet import ParquetWriter
 
-        return ParquetWriter(path, schema or columns, extra, compression)
+        return ParquetWriter(path, schema or columns, extra, compression, threads)
     if format == "jsonl":
         from neardup.documents.write_jsonl import JsonlWriter
 

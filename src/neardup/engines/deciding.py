@@ -114,7 +114,8 @@ def _places(plan: Plan, corpus: Corpus, members: Numbers) -> Numbers:
     found, unreadable = worth(plan.keep, documents)
     if unreadable:
         kind = "date" if plan.keep.policy in ("newest", "oldest") else "number"
-        reason = f"unreadable {kind}: {unreadable} values are not a {kind} (--keep {plan.keep.policy}:{plan.keep.column})"
+        asked = f"--keep {plan.keep.policy}:{plan.keep.column}"
+        reason = f"unreadable {kind}: {unreadable} values are not a {kind} ({asked})"
         corpus.problems.add(corpus.sources[0].name, reason, action="come last")
     places = np.full(len(corpus), np.iinfo(np.int64).max, np.int64)
     places[members] = found

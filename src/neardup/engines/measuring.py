@@ -14,7 +14,7 @@ from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
 from neardup.verify.jaccard import make_distinct
 
-TILE_BYTES = 64 << 20  # features held at a time, or twice as many where one family is larger
+TILE_BYTES = 16 << 20  # features held at a time, or twice as many where one family is larger
 
 
 class Measurer:

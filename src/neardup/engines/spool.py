@@ -13,7 +13,7 @@ import numpy as np
 from neardup.columns import Numbers, Texts
 from neardup.errors import OutputError
 
-GAP = 1 << 16  # documents this near to each other on disk are read in one go
+GAP = 1 << 12  # documents this near to each other on disk are read in one go
 
 
 class Spool:

@@ -88,7 +88,8 @@ def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | N
     layout = output_layout(run.corpus.sources, format)
     names = _document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
-    writers = [layout.open(output.file(name), extra.schema if extra is not None else None) for name in names]
+    added = extra.schema if extra is not None else None
+    writers = [layout.open(output.file(name), added, run.settings.threads) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
