@@ -28,20 +28,24 @@ STAGE_FOLDERS = ("text", "features", "weights", "signatures", "candidates", "ver
 
 
 class Text(Protocol):
-    """Texts to tokens. Knows nothing of the corpus."""
+    """Texts to tokens. Knows nothing of the corpus; without details, positions and marks are left out."""
 
-    def __call__(self, texts: Texts) -> Tokens: ...
+    def __call__(self, texts: Texts, details: bool = True) -> Tokens: ...
 
 
 class Feature(Protocol):
     """Tokens to features, one entry per occurrence."""
 
+    @property
+    def details(self) -> bool: ...  # whether it looks at positions or marks of tokens
     def __call__(self, tokens: Tokens) -> Features: ...
 
 
 class Weight(Protocol):
     """Features to features: reweight, drop, or combine occurrences."""
 
+    @property
+    def details(self) -> bool: ...
     def __call__(self, features: Features, tokens: Tokens) -> Features: ...
 
 
@@ -83,6 +87,11 @@ class View:
     features: Feature
     weights: tuple[Weight, ...] = ()
     signature: Signature | None = None
+
+    @property
+    def details(self) -> bool:
+        """Whether a stage of it looks at more of a token than its hash."""
+        return self.features.details or any(weight.details for weight in self.weights)
 
     def look(self, tokens: Tokens) -> Features:
         """The features of a batch, weighted."""

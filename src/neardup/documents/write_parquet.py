@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetWriter"]
 
-GROUP_BYTES = 16 << 20
+GROUP_BYTES = 8 << 20
 GROUP_ROWS = 1 << 20
 
 # 275 MB of text in one column, one core, CPU seconds and size of the file; all but 0.15 s is the codec:

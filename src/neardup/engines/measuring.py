@@ -82,7 +82,7 @@ def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> F
     portions = np.split(numbers, np.flatnonzero(np.diff(chunk)) + 1)
 
     def work(some: Numbers) -> Features:
-        return make_distinct(plan.view.look(plan.text(corpus.spool.read(some))))
+        return make_distinct(plan.view.look(plan.text(corpus.spool.read(some), details=plan.view.details)))
 
     offsets = np.zeros(len(numbers) + 1, np.int64)
     hashes = np.empty(int(corpus.features[numbers].sum()), np.uint64)  # distinct ones are at most as many

@@ -84,7 +84,7 @@ class Corpus:
 
 def sign(plan: Plan, texts: Texts) -> Signed:
     """Everything that is computed from a text alone."""
-    tokens = plan.text(texts)
+    tokens = plan.text(texts, details=plan.view.details)
     features = plan.view.look(tokens)
     assert plan.view.signature is not None
     signatures = plan.view.signature(features)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.errors import OutputError
 
-GAP = 1 << 12  # documents this near to each other on disk are read in one go
+GAP = 1 << 15  # documents this near to each other on disk are read in one go …
+SPAN = 1 << 22  # … of about so many bytes
 
 
 class Spool:
@@ -72,17 +75,21 @@ class Spool:
         begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
-        # One read for each run of neighbours; what lies between them is skipped when copying out.
-        breaks = np.flatnonzero(begins[1:] - ends[:-1] > GAP) + 1
         data = np.empty(int(offsets[-1]), np.uint8)
-        handle = self._file.fileno()
-        for run in np.split(np.arange(len(numbers)), breaks):
-            if len(run) == 0:
-                continue
-            start = int(begins[run[0]])
-            block = np.frombuffer(_read_exactly(handle, int(ends[run[-1]]) - start, start), np.uint8)
-            for k in run:
-                data[offsets[k] : offsets[k + 1]] = block[begins[k] - start : ends[k] - start]
+        # One read for each run of neighbours; what lies between them is left out when copying.
+        far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
+        for start, stop in pairwise([0, *far.tolist(), len(numbers)]):
+            if start < stop:
+                first = int(begins[start])
+                block = _read_exactly(self._file.fileno(), int(ends[stop - 1]) - first, first)
+                where = slice(start, stop)
+                kernels.digest.gather(
+                    np.frombuffer(block, np.uint8),
+                    begins[where] - first,
+                    ends[where] - first,
+                    data,
+                    offsets[where],
+                )
         return Texts(offsets, data)
 
     def read_range(self, start: int, stop: int) -> Texts:

@@ -16,6 +16,7 @@ class Shingles:
     """Every run of `width` tokens, repeats included; a shorter document is one run of all its tokens."""
 
     width: int = 5
+    details = False
 
     def __call__(self, tokens: Tokens) -> Features:
         hashes = np.empty(len(tokens.hashes) + 1, np.uint64)

@@ -62,3 +62,10 @@ def count_characters(data, offsets, out):
         for i in range(len(source)):
             count += (source[i] & np.uint8(0xC0)) != np.uint8(0x80)
         out[d] = count
+
+
+@jit
+def gather(block, begins, ends, data, offsets):
+    """Copies block[begins[k]:ends[k]] to data[offsets[k]:] for each k."""
+    for k in range(len(begins)):
+        data[offsets[k] : offsets[k] + ends[k] - begins[k]] = block[begins[k] : ends[k]]

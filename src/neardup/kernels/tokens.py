@@ -135,7 +135,8 @@ def fold_text(source, table, mode, room):
         block = source[i:stop]
         if mode != TABLE and is_ascii(block):
             fold_ascii(block, mode, folded[j:], classes[j:])
-            number_bytes(origin[j : j + stop - i], i)
+            if len(origin):
+                number_bytes(origin[j : j + stop - i], i)
             j += stop - i
             i = stop
         while i < stop:
@@ -148,7 +149,8 @@ def fold_text(source, table, mode, room):
             for k in range(4):  # always four: what is too much is overwritten
                 folded[j + k] = U8(code >> (8 * k))
                 classes[j + k] = rest if k else first
-                origin[j + k] = U32(i)
+                if len(origin):
+                    origin[j + k] = U32(i)
             j += width if entry & KIND != IGNORE else 0
             i += length
     return j
@@ -257,11 +259,14 @@ def longest_segment(data, offsets):
 
 @jit
 def tokenize(data, offsets, table, mode, out):
-    """Token offsets per document; out = (hashes, positions, marks) is filled in, with room for one a byte."""
+    """Token offsets per document; out = (hashes, positions, marks) is filled in, with room for one a byte.
+
+    Positions and marks may have no room at all, and are then left out.
+    """
     hashes, positions, marks = out
     n = len(offsets) - 1
     ends = np.zeros(n + 1, np.int64)
-    room = make_scratch(longest_segment(data, offsets))
+    room = make_scratch(longest_segment(data, offsets), len(positions) > 0)
     folded, classes, flags, origin, bounds = room.folded, room.classes, room.flags, room.origin, room.bounds
     total = 0
     for d in range(n):
@@ -274,8 +279,9 @@ def tokenize(data, offsets, table, mode, out):
                 begin = U64(bounds[k])
                 if flags[begin] == 2:
                     hashes[total] = hash_token(folded, begin, U64(bounds[k + 1]))
-                    positions[total] = start - offsets[d] + origin[begin]
-                    marks[total] = classes[begin] >> U8(MARK_SHIFT)
+                    if len(positions):
+                        positions[total] = start - offsets[d] + origin[begin]
+                        marks[total] = classes[begin] >> U8(MARK_SHIFT)
                     total += 1
             start = cut
         ends[d + 1] = total
@@ -283,12 +289,13 @@ def tokenize(data, offsets, table, mode, out):
 
 
 @inline
-def make_scratch(longest):
+def make_scratch(longest, with_origin):
     """Room for segments of up to so many bytes; folding can lengthen them (two bytes become three)."""
     size = longest * 3 // 2 + 64
     classes = np.zeros(size + 1, U8)  # the first stands for what is before the text: OUTSIDE
     bounds = np.zeros(size + 1, U32)
-    return Scratch(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), np.zeros(size, U32), bounds)
+    origin = np.zeros(size if with_origin else 0, U32)
+    return Scratch(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), origin, bounds)
 
 
 @jit

@@ -28,12 +28,12 @@ class Words:
 
     tokens: TokenKind = "words"
 
-    def __call__(self, texts: Texts) -> Tokens:
+    def __call__(self, texts: Texts, details: bool = True) -> Tokens:
         table, mode = unicode_table(self.tokens)
         texts = to_nfc(texts, unicode_table("words")[0])
         room = texts.size + 1  # no token is shorter than a byte
-        hashes, positions = np.empty(room, np.uint64), np.empty(room, np.uint32)
-        marks = np.empty(room, np.uint8)
+        hashes = np.empty(room, np.uint64)
+        positions, marks = np.empty(room * details, np.uint32), np.empty(room * details, np.uint8)
         ends = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, (hashes, positions, marks))
         total = ends[-1]
         return Tokens(ends, hashes[:total], positions[:total], marks[:total])
