@@ -115,7 +115,8 @@ class Result:
 
         Upwards always; downwards as far as the stored evidence reaches, and an EvidenceError beyond.
         """
-        if not 0 < threshold <= 1:
+        number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not number or not 0 < threshold <= 1:
             raise ParameterError("threshold", "rethreshold", "a number above 0 and up to 1", threshold)
         return Result(self._run.rethreshold(threshold), self._given)
 
@@ -207,7 +208,9 @@ def _inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
         return open_inputs(list(documents), format=format), None
-    if isinstance(documents, (list, tuple, set, frozenset, Iterator)):
+    if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
+        documents, "__arrow_c_stream__"
+    ):
         documents = list(documents)
     return open_inputs([documents], format=format), documents
 

@@ -237,9 +237,6 @@ def test_documents_without_an_id_get_one_when_they_are_annotated(tmp_path):
     assert second["duplicate_of"] == first["id"] and first["id"] != second["id"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engines/tables.py: the id that is added takes the place of a text column 'id'"
-)
 def test_a_text_column_that_is_called_id_is_not_lost(tmp_path):
     neardup.dedup(pa.table({"id": ["same text"] * 2}), text_column="id").write(
         tmp_path / "out", mode="annotate"

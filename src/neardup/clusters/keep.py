@@ -20,7 +20,7 @@ WITH_COLUMN = ("newest", "oldest", "highest", "lowest", "priority")
 
 def parse_keep(text: str, count: int = 1) -> Keep:
     """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' stands for."""
-    policy, _, rest = text.partition(":")
+    policy, _, rest = str(text).partition(":")
     column, _, order = rest.partition("=")
     wants_column = policy in WITH_COLUMN
     if (
@@ -30,7 +30,7 @@ def parse_keep(text: str, count: int = 1) -> Keep:
     ):
         known = ", ".join([*BARE, *(f"{name}:COLUMN" for name in WITH_COLUMN[:-1]), "priority:COLUMN=A,B,…"])
         raise ParameterError("keep", "dedup", f"one of {known}", text)
-    if count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ParameterError("keep_count", "dedup", "a whole number of at least 1", count)
     return Keep(
         policy, column or None, tuple(part.strip() for part in order.split(",") if part.strip()), count

@@ -26,7 +26,7 @@ from neardup.documents.values import (
     plain_type,
     row_report,
     settled,
-    to_array,
+    to_array_or_strings,
 )
 
 if TYPE_CHECKING:
@@ -124,8 +124,10 @@ class JsonlSource:
             rows.append(row)
         good = lines.take(np.array(kept, dtype=np.int64))
         report = row_report(problems.add, self.name, good.numbers)
-        arrays = [to_array([row.get(f.name) for row in rows], f.type, report) for f in wanted]
-        return good, pa.RecordBatch.from_arrays(arrays, schema=wanted) if arrays else empty_columns(len(rows))
+        arrays = [to_array_or_strings([row.get(f.name) for row in rows], f.type, report) for f in wanted]
+        if not arrays:
+            return good, empty_columns(len(rows))
+        return good, pa.RecordBatch.from_arrays(arrays, names=wanted.names)
 
 
 @dataclass(frozen=True)

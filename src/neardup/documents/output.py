@@ -25,6 +25,8 @@ class OutputFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        if not os.fspath(path):
+            raise OutputError("the output folder has no name: give one, or . for this folder")
         self.path, self.force = Path(path), force
         self._files: dict[str, Path] = {}
         self._made: list[Path] = []

@@ -125,6 +125,16 @@ def to_array(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.A
         return pa.array([_fitted(row, value, wanted, report) for row, value in enumerate(values)], wanted)
 
 
+def to_array_or_strings(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.Array[Any]:
+    """The JSON values in the type, or all of them as strings where one does not fit: no id is lost by its kind."""
+    if not pa.types.is_string(wanted):
+        try:
+            return pa.array(values, wanted)
+        except _UNFIT:
+            pass
+    return to_array(values, pa.string(), report)
+
+
 def _fitted(row: int, value: Any, wanted: pa.DataType, report: Report) -> Any:
     try:
         pa.scalar(value, wanted)

@@ -108,13 +108,16 @@ def _code(found: re.Match[str]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON: dates in ISO form, decimals as text, bytes in base64."""
+    """The value as JSON: dates in ISO form, decimals as text, bytes as the text they are or else in base64."""
     return json.dumps(value, ensure_ascii=False, default=_other)
 
 
 def _other(value: Any) -> Any:
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return base64.b64encode(value).decode()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 

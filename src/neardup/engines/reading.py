@@ -149,7 +149,7 @@ class Reader:
 
     def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
         """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
-        self.numbered = self.numbered or identity is None
+        self.numbered = self.numbered or identity is None or batch.columns.column(identity).null_count > 0
         if identity is None and self.alone_in_memory:
             return pa.array(batch.numbers - 1)
         return document_ids(batch, identity)
@@ -189,7 +189,8 @@ def read_corpus(
         hint = f" ({problems.first[0]})" if problems.first else ""
         raise InputError(f"There are no documents in {names}{hint}.")
     with progress.stage("check ids"):
-        ids, ranks = rank_ids(joined_ids(reader.ids), columns.duplicate_ids)
+        given = joined_ids(reader.ids)
+        ids, ranks = rank_ids(given, columns.duplicate_ids)
     present = np.concatenate([part.present for part in parts])
     return Corpus(
         sources=sources,
@@ -208,7 +209,7 @@ def read_corpus(
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
         stamps=stamps,
-        numbered=reader.numbered,
+        numbered=reader.numbered or ids is not given,
     )
 
 

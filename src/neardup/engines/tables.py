@@ -135,14 +135,16 @@ def cluster_table(run: Run) -> pa.Table:
 def annotation_table(run: Run) -> pa.Table:
     """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
 
-    An id comes first where the documents had none, so that duplicate_of can be looked up.
+    Where documents had no id of their own, the one that they were given comes first, so that duplicate_of can
+    be looked up.
     """
     decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
     row = np.full(n, -1, np.int64)
     row[decisions.documents] = np.arange(len(decisions.documents))
     at = pa.array(row, mask=row < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
-    named = {"id": ids} if run.corpus.numbered else {}
+    taken = any("id" in source.names() for source in run.corpus.sources)
+    named = {"document_id" if taken else "id": ids} if run.corpus.numbered else {}
     return pa.table(
         {
             **named,

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotation_table, cluster_table, pair_tables, pairs_schema
 from neardup.engines.workers import prefetched
-from neardup.errors import InputError
+from neardup.errors import InputError, OutputError
 
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
@@ -44,6 +45,7 @@ def write_run(
     force: bool = False,
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
+    check_output(run.corpus.sources, folder, mode, format, force)
     with OutputFolder(folder, force=force) as output:
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
@@ -54,8 +56,33 @@ def write_run(
                 files = _write_documents(run, output, mode, format) + files
         report = make_report(run, files)
         output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        stale = _files_of_last_run(output.path) - set(report["files"])
         output.commit()
+    for name in stale:
+        (output.path / name).unlink(missing_ok=True)
     return report
+
+
+def _files_of_last_run(folder: Path) -> set[str]:
+    """The document files that the report in the folder lists: with --force they would stand beside new ones."""
+    try:
+        listed = json.loads((folder / "report.json").read_text())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    ours = {stem for stems in DOCUMENTS.values() for stem in stems}
+    return {
+        name
+        for name in listed
+        if isinstance(name, str) and name.partition(".")[0] in ours and "/" not in name
+    }
+
+
+def _refuse_inputs(sources: Sequence[Source], folder: Path, names: Sequence[str]) -> None:
+    """Refuse to overwrite what is being read."""
+    for path in (entry[0] for source in sources for entry in stamp(source)):
+        for name in names:
+            if (folder / name).exists() and (folder / name).samefile(path):
+                raise OutputError(f"{folder / name} is an input of this run: choose another output folder")
 
 
 def check_output(
@@ -63,7 +90,9 @@ def check_output(
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        for name in [*_document_files(sources, mode, format), *RECORDS]:
+        names = [*_document_files(sources, mode, format), *RECORDS]
+        _refuse_inputs(sources, output.path, names)
+        for name in names:
             output.file(name)
 
 
