@@ -348,3 +348,43 @@ def test_batches_of_one_document_are_written_as_any_other(table, expected, tmp_p
     assert read_output(tmp_path / "remove/kept.parquet") == expected[0]
     found = read_output(tmp_path / "annotate/annotated.parquet")
     assert [{name: row[name] for name in MARKS} for row in found] == expected[2]
+
+
+# --- what --force must not do ----------------------------------------------------------------------------------
+
+
+def test_force_leaves_no_documents_of_an_earlier_run(tmp_path, table):
+    result = neardup.dedup(write_input(table, tmp_path, "jsonl"))
+    result.write(tmp_path / "out")
+    (tmp_path / "out/notes.txt").write_text("mine")
+    result.write(tmp_path / "out", mode="annotate", force=True)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "annotated.jsonl", "clusters.parquet", "notes.txt", "pairs.parquet", "report.json"
+    ]  # fmt: skip
+
+
+def test_force_does_not_overwrite_the_input(tmp_path, table):
+    source = write_input(table, tmp_path, "jsonl")
+    kept = source.rename(tmp_path / "kept.jsonl")
+    before = kept.read_bytes()
+    with pytest.raises(OutputError, match="is an input of this run"):
+        neardup.dedup(kept).write(tmp_path, force=True)
+    assert kept.read_bytes() == before
+
+
+def test_ids_that_are_words_after_thousands_of_numbers_are_kept(tmp_path):
+    lines = [f'{{"id": {k}, "text": "{"word " * 300}{k}"}}' for k in range(4000)] + [
+        '{"id": "late", "text": "one"}'
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    result = neardup.dedup(tmp_path / "a.jsonl", threshold=1.0)
+    assert result.report["problems"]["total"] == 0
+    assert "late" in result._run.corpus.ids.to_pylist()
+
+
+def test_annotating_tells_the_id_that_a_document_was_given(tmp_path):
+    texts = pa.table({"id": ["a", "a", None], "text": ["one two", "one two", "one two"]})
+    neardup.dedup(texts, duplicate_ids="rename").write(tmp_path / "out", mode="annotate")
+    rows = pq.read_table(tmp_path / "out/annotated.parquet").to_pylist()
+    assert {row["duplicate_of"] for row in rows} - {None} <= {row["document_id"] for row in rows}
+    assert [row["id"] for row in rows] == ["a", "a", None]
