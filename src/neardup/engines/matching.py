@@ -72,6 +72,15 @@ class Family:
     fits: bool  # their features may be held in memory together
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """What came of a family: pairs that count, how many were measured, how many need not be."""
+
+    pairs: Pairs
+    measured: int
+    joined: int
+
+
 def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Family]:
     """All pairs, in portions whose features fit into memory; a larger family is a portion of its own."""
     n, codes = len(corpus), np.concatenate([first, rest])
@@ -115,7 +124,6 @@ class Matcher:
         self.plan, self.corpus, self.matches, self.progress = plan, corpus, matches, progress
         self.keys, self.threads = keys, threads
         self.measurer = Measurer(plan, corpus, threads)
-        self.scratch = np.zeros(len(corpus), np.int64)
 
     def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
@@ -144,12 +152,27 @@ class Matcher:
         rest = np.setdiff1d(rest, first, assume_unique=True)
         found = []
         with self.progress.stage("verify", len(first) + len(rest)):
-            for family in split_families(self.corpus, first, rest):
-                held = family.fits and self.plan.check.level == "features"
-                measure = self.measurer.holding(family.documents) if held else self.measurer.measure
-                found.append(self._rounds(family, measure))
-                self.progress.advance(len(family.first) + len(family.rest))
+            portions = list(split_families(self.corpus, first, rest))
+            # Portions that fit are independent of each other: each thread takes one from its features to its
+            # clusters. A family that is too large for that is compared tile by tile, with all threads.
+            small = [family for family in portions if family.fits]
+            for done in ordered_map(self._one_portion, small, self.threads):
+                found.append(self._counted(done))
+            for family in portions:
+                if not family.fits:
+                    found.append(self._counted(self._rounds(family, self.measurer.measure)))
         return Pairs.concatenate(found)
+
+    def _one_portion(self, family: Family) -> Rounds:
+        alone = Measurer(self.plan, self.corpus, threads=1)
+        held = self.plan.check.level == "features"
+        return self._rounds(family, alone.holding(family.documents) if held else alone.measure)
+
+    def _counted(self, done: Rounds) -> Pairs:
+        self.matches.candidates += done.measured
+        self.matches.joined += done.joined
+        self.progress.advance(done.measured + done.joined)
+        return done.pairs
 
     def _pairs_of_tables(self, limit: int, pivots: int) -> Numbers:
         """The pairs of all buckets as sorted codes, each once."""
@@ -167,7 +190,7 @@ class Matcher:
         self.matches.counts = total
         return found.all()
 
-    def _rounds(self, family: Family, measure: Callable[[Numbers, Numbers], Pairs]) -> Pairs:
+    def _rounds(self, family: Family, measure: Callable[[Numbers, Numbers], Pairs]) -> Rounds:
         """What the pairs of a family are worth, as far as it matters.
 
         Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters
@@ -176,29 +199,27 @@ class Matcher:
         n, plan = len(self.corpus), self.plan
         done = measure(family.first // n, family.first % n)
         labels = self._labels(family, done)
-        apart = labels[family.rest // n] != labels[family.rest % n]
+        left, right = (
+            np.searchsorted(family.documents, some) for some in (family.rest // n, family.rest % n)
+        )
+        apart = labels[left] != labels[right]
         if plan.clustering.kind == "leaders":  # a leader must meet every candidate itself
             apart[:] = True
-        self.matches.joined += len(apart) - int(apart.sum())
         rest = family.rest[apart]
         done = Pairs.concatenate([done, measure(rest // n, rest % n)])
-        self.matches.candidates += len(done)
+        measured, joined = len(done), len(apart) - len(rest)
         done = done.take(plan.check.passes(done, self.matches.floor))
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
-            return done
-        labels = self._labels(family, done)
-        inside = complete_groups(family.documents, labels[family.documents], plan.clustering.complete, n)
+            return Rounds(done, measured, joined)
+        inside = complete_groups(family.documents, self._labels(family, done), plan.clustering.complete, n)
         inside = np.setdiff1d(inside, done.left * n + done.right)
-        return Pairs.concatenate([done, measure(inside // n, inside % n)])
+        return Rounds(Pairs.concatenate([done, measure(inside // n, inside % n)]), measured, joined)
 
     def _labels(self, family: Family, pairs: Pairs) -> Numbers:
-        """Clusters of a family's documents by the pairs that reach the threshold; the label is a document."""
+        """For each document of a family its cluster, by the pairs that reach the threshold."""
         passed = pairs.take(self.plan.check.passes(pairs, self.plan.threshold))
-        place = self.scratch
-        place[family.documents] = np.arange(len(family.documents))
-        local = components(len(family.documents), place[passed.left], place[passed.right])
-        place[family.documents] = local
-        return place
+        left, right = (np.searchsorted(family.documents, some) for some in (passed.left, passed.right))
+        return components(len(family.documents), left, right)
 
     # pairs="all" --------------------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
 from neardup.verify.jaccard import make_distinct
 
-TILE_BYTES = 16 << 20  # features held at a time, or twice as many where one family is larger
+TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
+LARGE_TILE_BYTES = 32 << 20  # … of each side of a comparison within a family that does not fit a tile
 
 
 class Measurer:
@@ -63,7 +64,7 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
     order = np.argsort(labels, kind="stable")
     size = np.cumsum(corpus.features[concerned[order]] * 8)
     tile = np.zeros(len(corpus), np.int64)
-    tile[concerned[order]] = size // TILE_BYTES
+    tile[concerned[order]] = size // LARGE_TILE_BYTES
     return tile
 
 

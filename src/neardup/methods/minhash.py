@@ -42,7 +42,7 @@ def minhash(
         bands: The number of bands, by hand.
         rows: The number of min-hashes in a band, by hand.
         verify: Compare candidates exactly; or estimate from the signatures, which is cheaper and errs by
-            about 5 points either way; or not at all, which reports whatever shares a band.
+            0.06 either way as often as not; or not at all, which reports whatever shares a band.
         seed: The seed of the permutations.
     """
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
