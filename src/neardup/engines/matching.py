@@ -147,8 +147,7 @@ class Matcher:
         Every member of a bucket meets the member of the smallest rank; then the other pairs of the bucket (with
         a few more members only, if it is large) follow, unless that first round has joined their documents.
         """
-        first = self._pairs_of_tables(1, 1)
-        rest = self._pairs_of_tables(self.plan.bucket, self.plan.pivots)
+        first, rest = self._pairs_of_tables()
         rest = np.setdiff1d(rest, first, assume_unique=True)
         found = []
         with self.progress.stage("verify", len(first) + len(rest)):
@@ -174,21 +173,24 @@ class Matcher:
         self.progress.advance(done.measured + done.joined)
         return done.pairs
 
-    def _pairs_of_tables(self, limit: int, pivots: int) -> Numbers:
-        """The pairs of all buckets as sorted codes, each once."""
+    def _pairs_of_tables(self) -> tuple[Numbers, Numbers]:
+        """Codes of the pairs of all buckets, sorted and each once: with the first member, and all that are wanted."""
 
-        def pair(table: int) -> tuple[Numbers, BucketCounts]:
-            left, right, counts = bucket_pairs(self._buckets(table), self.corpus.ranks, limit, pivots)
-            return left * len(self.corpus) + right, counts
+        def pair(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
+            buckets, ranks, n = self._buckets(table), self.corpus.ranks, len(self.corpus)
+            left, right, _ = bucket_pairs(buckets, ranks, 1, 1)
+            first = left * n + right
+            left, right, counts = bucket_pairs(buckets, ranks, self.plan.bucket, self.plan.pivots)
+            return first, left * n + right, counts
 
-        tables, found, total = self.plan.candidates.tables, _Codes(), BucketCounts()
+        tables, first, rest = self.plan.candidates.tables, _Codes(), _Codes()
         with self.progress.stage("candidates", tables):
-            for codes, counts in ordered_map(pair, range(tables), self.threads):
-                found.add(codes)
-                total += counts
+            for stars, others, counts in ordered_map(pair, range(tables), self.threads):
+                first.add(stars)
+                rest.add(others)
+                self.matches.counts += counts
                 self.progress.advance(1)
-        self.matches.counts = total
-        return found.all()
+        return first.all(), rest.all()
 
     def _rounds(self, family: Family, measure: Callable[[Numbers, Numbers], Pairs]) -> Rounds:
         """What the pairs of a family are worth, as far as it matters.

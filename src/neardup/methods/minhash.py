@@ -41,8 +41,8 @@ def minhash(
         num_perm: The number of min-hashes, split into bands and rows for the best use of them.
         bands: The number of bands, by hand.
         rows: The number of min-hashes in a band, by hand.
-        verify: Compare candidates exactly; or estimate from the signatures, which is cheaper and errs by
-            0.06 either way as often as not; or not at all, which reports whatever shares a band.
+        verify: Compare candidates exactly; or estimate from the signatures, which is cheaper and has a
+            standard error of about 0.06; or not at all, which reports whatever shares a band.
         seed: The seed of the permutations.
     """
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
