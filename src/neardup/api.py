@@ -140,7 +140,7 @@ class Result:
         if _is_frame(given, "pandas"):
             return given[mask]
         if _is_frame(given, "polars"):
-            return given.filter(mask)
+            return given.filter(mask.tolist())
         return _read_again(self._run, mask)
 
 
