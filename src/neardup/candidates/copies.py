@@ -17,6 +17,7 @@ def collapse(digests: Hashes, ranks: Hashes, eligible: NDArray[np.bool_]) -> Num
     numbers = np.flatnonzero(eligible)
     if len(numbers) == 0:
         return content
+    numbers = numbers[_repeated(digests[numbers, 0])]
     first, second = digests[numbers, 0], digests[numbers, 1]
     order = np.lexsort((ranks[numbers], second, first))
     first, second, sorted_numbers = first[order], second[order], numbers[order]
@@ -25,3 +26,12 @@ def collapse(digests: Hashes, ranks: Hashes, eligible: NDArray[np.bool_]) -> Num
     leaders = sorted_numbers[begins]
     content[sorted_numbers] = leaders[np.cumsum(begins) - 1]
     return content
+
+
+def _repeated(values: Hashes) -> NDArray[np.bool_]:
+    """Which values occur more than once: nearly none, usually, so that little is left to sort by more keys."""
+    order = np.argsort(values)
+    same = values[order[1:]] == values[order[:-1]]
+    found = np.zeros(len(values), np.bool_)
+    found[order[1:][same]] = found[order[:-1][same]] = True
+    return found
