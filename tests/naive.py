@@ -185,6 +185,11 @@ def stir(h: int, x: int, factor: int) -> int:
     return h ^ h >> 31
 
 
+def gather(block: bytes, begins: Sequence[int], ends: Sequence[int]) -> bytes:
+    """The pieces of a block, one behind the other."""
+    return b"".join(block[begin:end] for begin, end in zip(begins, ends, strict=True))
+
+
 def count_characters(text: bytes) -> int:
     """The number of code points."""
     return len(text.decode())

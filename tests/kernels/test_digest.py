@@ -67,3 +67,16 @@ def test_characters_are_counted_not_bytes(documents: list[str]) -> None:
     found = np.empty(len(documents), np.int64)
     digest.count_characters(data, offsets, found)
     assert found.tolist() == [naive.count_characters(document.encode()) for document in documents]
+
+
+@given(
+    st.binary(min_size=1, max_size=200),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), max_size=8),
+)
+def test_pieces_are_gathered_as_by_the_twin(block: bytes, cuts: list[tuple[int, int]]) -> None:
+    begins = np.array([min(a, b, len(block)) for a, b in cuts], np.int64)
+    ends = np.array([min(max(a, b), len(block)) for a, b in cuts], np.int64)
+    offsets = np.concatenate(([0], np.cumsum(ends - begins))).astype(np.int64)
+    data = np.empty(offsets[-1], np.uint8)
+    digest.gather(np.frombuffer(block, np.uint8), begins, ends, data, offsets)
+    assert data.tobytes() == naive.gather(block, begins.tolist(), ends.tolist())

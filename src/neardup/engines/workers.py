@@ -32,7 +32,7 @@ def checked_threads(given: object) -> int:
 
 
 def ordered_map(
-    work: Callable[[Item], Answer], items: Iterable[Item], threads: int, ahead: int = 8
+    work: Callable[[Item], Answer], items: Iterable[Item], threads: int, ahead: int = 16
 ) -> Iterator[Answer]:
     """work(item) for each item, in order; the kernels inside release the interpreter's lock.
 
