@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,6 +14,9 @@ import numpy as np
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.errors import OutputError
+
+GAP = 1 << 15  # documents this near to each other on disk are read in one go …
+SPAN = 1 << 22  # … of about so many bytes
 
 
 class Spool:
@@ -68,19 +71,25 @@ class Spool:
         return self._offsets
 
     def read(self, numbers: Numbers) -> Texts:
-        """The texts of some documents, wherever they lie: copied out of a mapping that lasts for this call.
-
-        One system call for each would cost more than the copying, and hold the interpreter's lock.
-        """
+        """The texts of some documents, given in ascending order."""
         begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
-        if len(data):
-            with mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) as mapped:
-                block = np.frombuffer(mapped, np.uint8)
-                kernels.digest.gather(block, begins, ends, data, offsets)
-                del block  # a mapping in use cannot be closed
+        # One read for each run of neighbours; what lies between them is left out when copying.
+        far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
+        for start, stop in pairwise([0, *far.tolist(), len(numbers)]):
+            if start < stop:
+                first = int(begins[start])
+                block = _read_exactly(self._file.fileno(), int(ends[stop - 1]) - first, first)
+                where = slice(start, stop)
+                kernels.digest.gather(
+                    np.frombuffer(block, np.uint8),
+                    begins[where] - first,
+                    ends[where] - first,
+                    data,
+                    offsets[where],
+                )
         return Texts(offsets, data)
 
     def read_range(self, start: int, stop: int) -> Texts:
