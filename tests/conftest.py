@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -22,3 +23,19 @@ settings.load_profile("neardup")
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_kernels() -> None:
+    """Compiles what a run needs before the first test: a command that compiles says so, and no test expects it."""
+    import neardup
+
+    texts = [
+        "one two three four five six",
+        "one two three four five seven",
+        "one two three four five six",
+        "",
+    ]
+    neardup.dedup(texts, threshold=0.2).rethreshold(0.9)
+    neardup.dedup(texts, threshold=0.2, pairs="all", clusters="leaders")
+    neardup.compare(texts[0], texts[1])

@@ -56,7 +56,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_a_changed_word_side_by_side() -> None:
-    printed = lines(run("a.txt", "b.txt", "--width", "80").output)
+    printed = lines(run("a.txt", "b.txt", "--width", "80").stdout)
     assert printed[0] == "Near-duplicates: similarity 0.815 reaches the threshold 0.7."
     assert printed[1] == "44 of 54 distinct runs of 5 words are in both; containment 0.898."
     assert "words 53 53" in printed
@@ -67,32 +67,32 @@ def test_a_changed_word_side_by_side() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_output_fits_the_width(width: int) -> None:
-    printed = run("a.txt", "b.txt", "--width", str(width)).output
+    printed = run("a.txt", "b.txt", "--width", str(width)).stdout
     assert max(map(len, printed.splitlines())) <= width
 
 
 def test_full_abbreviates_nothing() -> None:
-    printed = " ".join(run("a.txt", "b.txt", "--full", "--width", "400").output.split())
+    printed = " ".join(run("a.txt", "b.txt", "--full", "--width", "400").stdout.split())
     assert " ".join(BAKERY.split("Fridays")[1].split()) in printed
     assert "words …" not in printed
 
 
 def test_context_says_how_many_words_are_shown() -> None:
-    printed = run("a.txt", "b.txt", "--context", "2", "--width", "120").output
+    printed = run("a.txt", "b.txt", "--context", "2", "--width", "120").stdout
     assert "The bakery … 33 words … 1946. On" in printed
 
 
 def test_moved_passages_are_numbered() -> None:
     first, second = BAKERY.split("\n\n")
     Path("moved.txt").write_text(f"{second}\n\n{first}")
-    printed = run("a.txt", "moved.txt", "--width", "100").output
+    printed = run("a.txt", "moved.txt", "--width", "100").stdout
     assert printed.count("↕1") == 4  # once on each side, twice in the legend
     assert "≠" not in printed.partition("\n= in both")[0]
 
 
 def test_not_near_duplicates_but_contained() -> None:
     Path("more.txt").write_text(f"{BAKERY}\n\n{MARKET} " + " ".join(f"notice {i}" for i in range(60)))
-    printed = lines(run("a.txt", "more.txt").output)
+    printed = lines(run("a.txt", "more.txt").stdout)
     assert printed[0].startswith("Not near-duplicates: similarity 0.2")
     assert "But 100.0% of A is in B." in printed
 
@@ -100,26 +100,26 @@ def test_not_near_duplicates_but_contained() -> None:
 def test_a_similarity_just_below_the_threshold_does_not_look_equal_to_it() -> None:
     Path("left.txt").write_text(" ".join(f"w{i}" for i in range(3000)))
     Path("right.txt").write_text(" ".join(f"w{i}" for i in range(2099)))
-    printed = run("left.txt", "right.txt", "--ngram", "1").output
+    printed = run("left.txt", "right.txt", "--ngram", "1").stdout
     assert printed.startswith("Not near-duplicates: similarity 0.6997 is below the threshold 0.7.")
 
 
 def test_identical_texts_and_texts_that_differ_in_nothing_compared() -> None:
     Path("copy.txt").write_text(BAKERY)
     Path("loud.txt").write_text(BAKERY.upper().replace(",", ";"))
-    assert run("a.txt", "copy.txt").output.startswith("Identical texts.\n")
-    assert "They differ in nothing that is compared" in run("a.txt", "loud.txt", "--width", "120").output
+    assert run("a.txt", "copy.txt").stdout.startswith("Identical texts.\n")
+    assert "They differ in nothing that is compared" in run("a.txt", "loud.txt", "--width", "120").stdout
 
 
 def test_an_estimate_shows_its_interval() -> None:
-    printed = run("a.txt", "b.txt", "--verify", "estimate", "--num-perm", "128").output
+    printed = run("a.txt", "b.txt", "--verify", "estimate", "--num-perm", "128").stdout
     assert "estimated similarity" in printed
     assert "128 slots say 0." in printed
     assert "exactly: 0.815" in printed
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(run("a.txt", "b.txt", "--json", "--threshold", "0.9").output)
+    found = json.loads(run("a.txt", "b.txt", "--json", "--threshold", "0.9").stdout)
     assert found["near_duplicates"] is False
     assert found["threshold"] == 0.9
     assert found["similarity"] == pytest.approx(44 / 54)
@@ -130,16 +130,16 @@ def test_json_has_everything() -> None:
 
 def test_the_same_file() -> None:
     Path("link.txt").symlink_to("a.txt")
-    assert run("a.txt", "a.txt").output == "a.txt and a.txt are the same file: there is nothing to compare.\n"
-    assert "the same file" in run("a.txt", "link.txt").output
-    assert json.loads(run("a.txt", "a.txt", "--json").output)["similarity"] == 1
+    assert run("a.txt", "a.txt").stdout == "a.txt and a.txt are the same file: there is nothing to compare.\n"
+    assert "the same file" in run("a.txt", "link.txt").stdout
+    assert json.loads(run("a.txt", "a.txt", "--json").stdout)["similarity"] == 1
 
 
 def test_markup_and_control_characters_are_shown_not_obeyed() -> None:
     Path("bad.txt").write_text(
         "[bold red]Not[/] [link=x]markup[/link] \x1b[2J\x07 :smile: \u202eabc\u009b5m " + MARKET
     )
-    printed = run("bad.txt", "a.txt", "--full", "--width", "200").output
+    printed = run("bad.txt", "a.txt", "--full", "--width", "200").stdout
     assert "[bold red]Not[/] [link=x]markup[/link] ␛[2J␇ :smile: �abc�5m" in printed
     assert "\x1b" not in printed
 
@@ -169,15 +169,15 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], folder: Path)
 def test_invalid_utf8_is_replaced_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     Path("latin.txt").write_bytes(BAKERY.encode() + b" caf\xe9")
     main_output = run("a.txt", "latin.txt")
-    assert "caf�" in main_output.output
+    assert "caf�" in main_output.stdout
     assert "invalid UTF-8" in main_output.stderr
 
 
 def test_other_encodings_and_suffixes() -> None:
     Path("wide.txt").write_text(BAKERY, encoding="utf-16")
     Path("README").write_text(BAKERY)
-    assert run("a.txt", "wide.txt").output.startswith("Identical texts.")
-    assert run("a.txt", "README").output.startswith("Identical texts.")
+    assert run("a.txt", "wide.txt").stdout.startswith("Identical texts.")
+    assert run("a.txt", "README").stdout.startswith("Identical texts.")
 
 
 def test_html_is_compared_as_it_is_read() -> None:
@@ -187,11 +187,11 @@ def test_html_is_compared_as_it_is_read() -> None:
     )
     Path("page.html").write_text(page)
     for result in (run("a.txt", "page.html"), run("a.txt", "-", input=page)):
-        assert "They differ in nothing that is compared" in result.output or "Identical" in result.output
+        assert "They differ in nothing that is compared" in result.stdout or "Identical" in result.stdout
 
 
 def test_standard_input() -> None:
-    printed = run("-", "a.txt", input=BAKERY.replace("Fridays", "Sundays")).output
+    printed = run("-", "a.txt", input=BAKERY.replace("Fridays", "Sundays")).stdout
     assert "A standard input" in " ".join(printed.split())
     assert "Sundays" in printed
 
@@ -204,24 +204,24 @@ def corpus() -> str:
 
 
 def test_ids_of_a_corpus(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = run("7", "9", "--in", corpus).output
+    printed = run("7", "9", "--in", corpus).stdout
     assert "similarity 1.000" in printed
     assert "A 7" in " ".join(printed.split())
-    assert json.loads(run("9", "8", "--in", corpus, "--json").output)["left"]["name"] == "9"
-    assert "are the same document" in run("8", "8", "--in", corpus).output
+    assert json.loads(run("9", "8", "--in", corpus, "--json").stdout)["left"]["name"] == "9"
+    assert "are the same document" in run("8", "8", "--in", corpus).stdout
     missing = refused(capsys, "7", "12", "--in", corpus)
     assert "corpus.jsonl has no document '12'; its ids are like 7, 8, 9" in missing
 
 
 def test_files_of_a_folder_by_id(folder: Path) -> None:
-    found = json.loads(run("a.txt", "b.txt", "--in", str(folder), "--json").output)
+    found = json.loads(run("a.txt", "b.txt", "--in", str(folder), "--json").stdout)
     assert found["similarity"] == pytest.approx(44 / 54)
 
 
 def test_columns_of_a_corpus(capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.csv").write_text(f'key,words\nx,"{BAKERY}"\ny,"{BAKERY} Also cake."\n')
     options = ("--in", "rows.csv", "--id-column", "key")
-    found = json.loads(run("x", "y", *options, "--text-column", "words", "--json").output)
+    found = json.loads(run("x", "y", *options, "--text-column", "words", "--json").stdout)
     assert found["left"]["containment"] == 1
     assert "no text column" in refused(capsys, "x", "y", *options)
 
