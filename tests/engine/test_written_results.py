@@ -388,3 +388,18 @@ def test_annotating_tells_the_id_that_a_document_was_given(tmp_path):
     rows = pq.read_table(tmp_path / "out/annotated.parquet").to_pylist()
     assert {row["duplicate_of"] for row in rows} - {None} <= {row["document_id"] for row in rows}
     assert [row["id"] for row in rows] == ["a", "a", None]
+
+
+def test_the_pairs_of_many_copies_are_counted_and_said_before_they_are_written(tmp_path):
+    from neardup.engines.progress import Progress
+
+    said = []
+
+    class Listening(Progress):
+        def note(self, message):
+            said.append(message)
+
+    result = neardup.dedup(["the same text again"] * 40, pairs="all", progress=Listening())
+    result.write(tmp_path / "out", mode="none")
+    assert said == ["780 pairs of 40 documents will be written"]
+    assert pq.read_metadata(tmp_path / "out/pairs.parquet").num_rows == 780

@@ -10,8 +10,6 @@ import numpy as np
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
 
-UNLIMITED = np.iinfo(np.int64).max
-
 
 @dataclass(frozen=True)
 class BucketCounts:

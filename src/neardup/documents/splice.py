@@ -47,7 +47,7 @@ class Splicer:
         self._position += len(body)
 
     def _merge(self, footer: Fields, shift: int) -> None:
-        for _, group in enumerate(footer[ROW_GROUPS][1][1]):
+        for group in footer[ROW_GROUPS][1][1]:
             _move(group, shift)
             if ORDINAL in group:
                 group[ORDINAL] = (I16, self._groups)

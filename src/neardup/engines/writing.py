@@ -27,7 +27,7 @@ from neardup.documents import (
 )
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
-from neardup.engines.tables import annotation_table, cluster_table, pair_tables, pairs_schema
+from neardup.engines.tables import annotation_table, cluster_table, count_pairs, pair_tables, pairs_schema
 from neardup.engines.workers import prefetched
 from neardup.errors import InputError, OutputError
 
@@ -103,8 +103,10 @@ def _document_files(sources: Sequence[Source], mode: Mode, format: str | None) -
 
 
 def write_pairs(run: Run, path: os.PathLike[str]) -> int:
-    """The number of pairs written, streamed: all of them never stand in memory."""
-    rows = 0
+    """The number of pairs written, in portions: copies are paired with each other only on the way to the file."""
+    expected, rows = count_pairs(run), 0
+    if expected > 10 * len(run.corpus):
+        run.progress.note(f"{expected:,} pairs of {len(run.corpus):,} documents will be written")
     with pq.ParquetWriter(path, pairs_schema(run), compression="zstd") as writer:
         for table in pair_tables(run):
             writer.write_table(table)
