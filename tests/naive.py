@@ -146,10 +146,14 @@ def finish(h: int) -> int:
     return h ^ h >> 32
 
 
-def minhash(hashes: Iterable[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
-    """The least value of each permutation x → a·x + b mod 2³² over the upper halves of the hashes."""
-    upper = {h >> 32 for h in hashes}
-    return [min(((m * x + s) % 2**32 for x in upper), default=2**32 - 1) for m, s in zip(a, b, strict=True)]
+def minhash(hashes: Iterable[int], mix: Sequence[int], places: Sequence[int]) -> list[int]:
+    """The least u + k·v mod 2³² in slot places[k], u and v being the halves of a hash, each permuted."""
+    a, b, c, d = mix
+    halves = {(a * (h >> 32) + b, c * (h % 2**32) + d) for h in hashes}
+    slots = [0] * len(places)
+    for k, place in enumerate(places):
+        slots[place] = min(((u + k * v) % 2**32 for u, v in halves), default=2**32 - 1)
+    return slots
 
 
 def band_keys(slots: Sequence[int], bands: int, rows: int, seed: int) -> list[int]:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Texts, Tokens
@@ -29,14 +30,22 @@ class Words:
     tokens: TokenKind = "words"
 
     def __call__(self, texts: Texts, details: bool = True) -> Tokens:
+        tokens, risky = self._tokenize(texts, details)
+        if risky.any():
+            composed = to_nfc(texts, risky)
+            tokens = tokens if composed is texts else self._tokenize(composed, details)[0]
+        return tokens
+
+    def _tokenize(self, texts: Texts, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
+        """The tokens of the texts as they are, and which of them may not be in NFC."""
         table, mode = unicode_table(self.tokens)
-        texts = to_nfc(texts, unicode_table("words")[0])
         room = texts.size + 1  # no token is shorter than a byte
         hashes = np.empty(room, np.uint64)
         positions, marks = np.empty(room * details, np.uint32), np.empty(room * details, np.uint8)
-        ends = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, (hashes, positions, marks))
+        out = (hashes, positions, marks)
+        ends, risky = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, out)
         total = ends[-1]
-        return Tokens(ends, hashes[:total], positions[:total], marks[:total])
+        return Tokens(ends, hashes[:total], positions[:total], marks[:total]), risky
 
 
 @cache
@@ -55,13 +64,13 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
     return codes.Table(index, pages), codes.WHITESPACE if tokens == "whitespace" else codes.TABLE
 
 
-def to_nfc(texts: Texts, table: Any) -> Texts:
+def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
     """The same texts in Unicode's composed form; nearly always nothing has to be done."""
-    risky = kernels.tokens.needs_normalising(texts.data, texts.offsets, table)
-    if not risky.any():
+    composed: dict[int, bytes] = {}
+    for number in np.flatnonzero(risky).tolist():
+        text = texts.document(number).decode("utf-8", "replace")
+        if not unicodedata.is_normalized("NFC", text):
+            composed[number] = unicodedata.normalize("NFC", text).encode()
+    if not composed:
         return texts
-    documents = [texts.document(number) for number in range(len(texts))]
-    for number in np.flatnonzero(risky):
-        text = documents[number].decode("utf-8", "replace")
-        documents[number] = unicodedata.normalize("NFC", text).encode()
-    return Texts.from_strings(documents)
+    return Texts.from_strings([composed.get(n) or texts.document(n) for n in range(len(texts))])
