@@ -6,7 +6,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -257,3 +257,8 @@ def bridges(n: int, edges: Sequence[Edge]) -> list[bool]:
         labels = components(n, [*edges[:place], *edges[place + 1 :]])
         found.append(labels[a] != labels[b])
     return found
+
+
+def look_up(table: Mapping[int, int], wanted: Sequence[int]) -> list[int]:
+    """The value of each key, 0 where there is none."""
+    return [table.get(key, 0) for key in wanted]

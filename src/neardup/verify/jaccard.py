@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Numbers, Pairs, Signatures
+from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
 
 
 def as_fraction(threshold: float) -> Fraction:
@@ -77,12 +77,3 @@ class Unverified:
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
         """All of them."""
         return np.ones(len(pairs), np.bool_)
-
-
-def make_distinct(features: Features) -> Features:
-    """The features of each document as a sorted set."""
-    if features.distinct:
-        return features
-    hashes = np.empty(len(features.hashes), np.uint64)
-    ends = kernels.sets.distinct(features.hashes, features.offsets, hashes)
-    return Features(ends, hashes[: ends[-1]], distinct=True)
