@@ -1,0 +1,32 @@
+"""Products of weighted documents: features sorted by hash, each with a weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import jit
+
+
+@jit
+def dot(hashes, weights, offsets, left, right, out):
+    """Fills out[p] with the sum of products of the weights of features that left[p] and right[p] share."""
+    for p in range(len(left)):
+        i, i_end = np.uint64(offsets[left[p]]), np.uint64(offsets[left[p] + 1])
+        j, j_end = np.uint64(offsets[right[p]]), np.uint64(offsets[right[p] + 1])
+        total = 0.0
+        while (i < i_end) & (j < j_end):
+            x, y = hashes[i], hashes[j]
+            total += weights[i] * weights[j] if x == y else 0.0
+            i += np.uint64(x <= y)
+            j += np.uint64(y <= x)
+        out[p] = total
+
+
+@jit
+def squared_norms(weights, offsets, out):
+    """Fills out[d] with the sum of squares of a document's weights, in order."""
+    for d in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[d], offsets[d + 1]):
+            total += weights[i] * weights[i]
+        out[d] = total
