@@ -6,7 +6,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -144,6 +144,31 @@ def finish(h: int) -> int:
     """The low half mixed into the high half, and back."""
     h = (h ^ h >> 32) * STIR & MASK
     return h ^ h >> 32
+
+
+def mark_words(tokens: Sequence[int], table: Mapping[int, int]) -> list[int]:
+    """What a table of words says about each token."""
+    return [table.get(token, 0) for token in tokens]
+
+
+def chain_words(
+    tokens: Sequence[int], marks: Sequence[int], rules: Sequence[tuple[int, int]], factors: Sequence[int]
+) -> list[int]:
+    """A hash of each antecedent and the content words at a distance behind it, by rules (distance, chain)."""
+    found = []
+    for i, mark in enumerate(marks):
+        for r, (distance, chain) in enumerate(rules):
+            words, place = [tokens[i]], i
+            while mark >> (r + 1) & 1 and len(words) <= chain:
+                place += distance
+                while place < len(tokens) and marks[place] & 1:
+                    place += 1
+                if place >= len(tokens):
+                    break
+                words.append(tokens[place])
+            if len(words) > 1:
+                found.append(finish(sum(t * f for t, f in zip(words, factors, strict=False)) & MASK))
+    return found
 
 
 def minhash(hashes: Iterable[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
