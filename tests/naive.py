@@ -6,6 +6,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
@@ -228,6 +229,21 @@ def distinct(hashes: Iterable[int]) -> list[int]:
 def intersect(a: Iterable[int], b: Iterable[int]) -> int:
     """How many hashes two documents have in common."""
     return len(set(a) & set(b))
+
+
+def count_equal(hashes: Iterable[int]) -> list[tuple[int, int]]:
+    """The different hashes in order, with how often each occurs."""
+    return sorted(Counter(hashes).items())
+
+
+def sum_weights(counts: Mapping[int, int]) -> int:
+    """The size of a multi-set."""
+    return sum(counts.values())
+
+
+def intersect_weighted(a: Mapping[int, int], b: Mapping[int, int]) -> int:
+    """The size of what two multi-sets have in common."""
+    return (Counter(a) & Counter(b)).total()
 
 
 # Buckets and graphs
