@@ -22,13 +22,25 @@ class MinHash:
 
     slots: int = 128
     seed: int = 1
+    multiset: bool = False  # a feature of weight w counts as w features: estimates Σ min / Σ max
     estimates = "jaccard"
 
     def __call__(self, features: Features) -> Signatures:
+        if self.multiset:
+            features = number_occurrences(features)
         mix, places = permutations(self.slots, self.seed)
         slots = np.empty((len(features), len(places)), np.uint32)
         kernels.minhash.minhash(features.hashes, features.offsets, mix, places, slots)
         return Signatures(slots[:, : self.slots], features.sizes > 0)
+
+
+def number_occurrences(features: Features) -> Features:
+    """Counted features as single occurrences, so that sets of them are what multi-sets were."""
+    if features.weights is None:
+        return features
+    hashes = np.empty(int(features.weights.sum(dtype=np.float64)), np.uint64)
+    ends = kernels.sets.number_occurrences(features.hashes, features.weights, features.offsets, hashes)
+    return Features(ends, hashes[: ends[-1]])
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Texts, Tokens
+from neardup.columns import Hashes, Texts, Tokens
 
 TokenKind = Literal["words", "whitespace", "characters"]
 SPACE_FLAG = 64  # in the entries of unicode.npz
@@ -46,6 +47,25 @@ class Words:
         ends, risky = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, out)
         total = ends[-1]
         return Tokens(ends, hashes[:total], positions[:total], marks[:total]), risky
+
+
+def hash_words(words: Iterable[str]) -> tuple[Hashes, tuple[str, ...]]:
+    """The hashes of words, sorted; and the entries that are more than one word, or none.
+
+    An entry like "can't" is two words. Between white space it is one token, whose hash is among those returned: it
+    does no harm where words are tokens. Entries with blanks have no hash.
+    """
+    given = tuple(dict.fromkeys(words))
+    texts = Texts.from_strings(list(given))
+    hashes, known = np.zeros(len(given), np.uint64), np.zeros(len(given), np.bool_)
+    single = known
+    kinds: tuple[TokenKind, ...] = ("whitespace", "words")
+    for kind in kinds:
+        tokens = Words(kind)(texts, details=False)
+        single = np.diff(tokens.offsets) == 1
+        hashes[single] = tokens.hashes[tokens.offsets[:-1][single]]
+        known = known | single
+    return np.unique(hashes[known]), tuple(word for word, one in zip(given, single, strict=True) if not one)
 
 
 @cache

@@ -43,19 +43,24 @@ class Jaccard:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots)."""
+    """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots).
 
+    With a width, the share of equal groups of so many slots: super-shingles, or hashes of 64 bits.
+    """
+
+    width: int = 1
     level: Literal["signatures"] = "signatures"
 
     def measure(self, values: Signatures, left: Numbers, right: Numbers) -> Pairs:
-        """Evidence as if documents had as many features as there are slots in the union."""
-        slots = values.slots
+        """Evidence as if documents had as many features as there are slots (or groups) in the union."""
+        groups = values.slots.shape[1] // self.width
+        slots = values.slots[:, : groups * self.width].reshape(len(values), groups, self.width)
         equal = np.zeros(len(left))
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))
-            equal[part] = (slots[left[part]] == slots[right[part]]).sum(axis=1)
+            equal[part] = (slots[left[part]] == slots[right[part]]).all(axis=2).sum(axis=1)
         equal[~(values.present[left] & values.present[right])] = 0  # nothing agrees with nothing
-        half = (slots.shape[1] + equal) / 2
+        half = (groups + equal) / 2
         return Pairs(left, right, equal, half, half)
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.columns import Features, Tokens, make_distinct
+from neardup.columns import Features, Tokens
 from neardup.errors import StatisticsError
-from neardup.features.shingles import Shingles
 from neardup.plan import Feature, stage_json
 from neardup.statistics import Statistics
+from neardup.weights.counts import Counts
 
 
 def frequencies(of: Feature, features: Features, statistics: Statistics | None) -> NDArray[np.int64]:
@@ -37,9 +37,9 @@ def normalised_idf(counts: NDArray[np.int64], documents: int) -> NDArray[np.floa
 class IdfRange:
     """Only features whose normalised idf lies in [low, high] stay."""
 
+    of: Feature
     low: float = 0.2
     high: float = 0.85
-    of: Feature = Shingles(1)
     details: ClassVar[bool] = False
 
     @property
@@ -62,7 +62,7 @@ class TfIdf:
     that a document does not vanish.
     """
 
-    of: Feature = Shingles(1)
+    of: Feature
     details: ClassVar[bool] = False
 
     @property
@@ -71,11 +71,12 @@ class TfIdf:
         return (self.of,)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
-        bag = count_occurrences(features)
+        bag = features if features.distinct else Counts()(features)
         counts = frequencies(self.of, bag, statistics)
-        assert statistics is not None and bag.weights is not None
+        assert statistics is not None
+        occurrences = 1 if bag.weights is None else bag.weights
         idf = np.log((statistics.documents + 1) / np.minimum(counts, statistics.documents))
-        return replace(bag, weights=(bag.weights * idf).astype(np.float32))
+        return replace(bag, weights=(occurrences * idf).astype(np.float32))
 
 
 def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
@@ -88,11 +89,3 @@ def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
         weights=None if features.weights is None else features.weights[which],
         positions=None if features.positions is None else features.positions[which],
     )
-
-
-def count_occurrences(features: Features) -> Features:
-    """Distinct features, sorted, weighted by how often they occur."""
-    if features.distinct:
-        weights = np.ones(len(features.hashes), np.float32) if features.weights is None else features.weights
-        return replace(features, weights=weights)
-    return make_distinct(features)
