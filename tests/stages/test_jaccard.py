@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.columns import Features, Pairs, Signatures
-from neardup.verify.jaccard import Agreement, Jaccard, Unverified, as_fraction, make_distinct
+from neardup.thresholds import as_fraction
+from neardup.verify.jaccard import Agreement, Jaccard, Unverified, make_distinct
 
 rows = st.lists(st.lists(st.integers(0, 12), max_size=9), min_size=2, max_size=6)
 
