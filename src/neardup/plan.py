@@ -80,11 +80,9 @@ class Keys(Candidates, Protocol):
 
 
 class Join(Candidates, Protocol):
-    """Features to candidates, all at once: every pair that may reach a similarity, none missed."""
+    """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
 
-    def join(
-        self, features: Features, threads: int, most: int | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...  # left < right; most: partners tried in a crowd
+    def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
 
 
 class Check(Protocol):

@@ -23,7 +23,7 @@ from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
 from neardup.engines.workers import ordered_map
-from neardup.plan import Join, Plan
+from neardup.plan import Plan
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 
@@ -146,15 +146,14 @@ class Matcher:
         return find_buckets(self.keys.of(table), self.keys.owners)
 
     def _joined(self) -> Pairs:
-        """Every pair that the join over all features finds, and that reaches the floor."""
-        contents, plan = self.corpus.contents, self.plan
+        """Every pair that the join over all features finds."""
+        contents, joining = self.corpus.contents, self.plan.candidates
         assert contents is not None
-        joining: Join = plan.candidates  # type: ignore[assignment]
-        most = None if plan.pairs == "all" else plan.bucket
         with self.progress.stage("join"):
-            left, right = joining.join(contents.features, self.threads, most)
-        left, right = contents.owners[left], contents.owners[right]
-        return self._verify(np.minimum(left, right), np.maximum(left, right))
+            found = joining.pairs(contents.features, self.matches.floor, self.threads)  # type: ignore[attr-defined]
+        self.matches.candidates += len(found)
+        left, right = contents.owners[found.left], contents.owners[found.right]
+        return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
 
     # pairs="clusters" ---------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -11,11 +10,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
-
-
-def as_fraction(threshold: float) -> Fraction:
-    """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
-    return Fraction(repr(float(threshold))).limit_denominator(10**9)
+from neardup.thresholds import as_fraction
 
 
 @dataclass(frozen=True)
