@@ -1,0 +1,1 @@
+"""How good a method is, by labels that people gave: scores, thresholds, intervals, comparisons, costs."""
