@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neardup.errors import MissingExtra, OutputError, ParameterError
+from neardup.signatures.estimate import wilson_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,8 +134,8 @@ def plot_candidates(
     upper.plot(*_columns("curve", *curve), color=BLUE, linewidth=2, label="promised by the bands")
     some = pairs > 0
     middle, share = ((bounds[1:] + bounds[:-1]) / 2)[some], hits[some] / pairs[some]
-    low, high = _wilson(hits[some], pairs[some])
-    error = np.maximum([share - low, high - share], 0)
+    ends = [wilson_interval(int(k), int(n)) for k, n in zip(hits[some], pairs[some], strict=True)]
+    error = np.abs(np.array(ends).reshape(-1, 2).T - share)
     upper.errorbar(middle, share, error, fmt="o", color=RED, markersize=5, capsize=2.5, linewidth=1,
                    label="measured, with 95 % interval")  # fmt: skip
     lower.stairs(pairs, bounds, fill=True, color="0.75")
@@ -174,14 +175,6 @@ def _harmonic(recall: Values, precision: Values) -> Values:
     """F1."""
     both = recall + precision
     return np.divide(2 * recall * precision, both, out=np.zeros(len(both)), where=both > 0)
-
-
-def _wilson(hits: Values, total: Values, z: float = 1.959964) -> tuple[Values, Values]:
-    """The two-sided 95 % interval of a share (Wilson 1927), which does not shrink to nothing at 0 and 1."""
-    share = hits / total
-    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * np.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return centre - half, centre + half
 
 
 def _columns(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
