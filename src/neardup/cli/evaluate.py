@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from neardup.evaluate.corpus import Documents
     from neardup.evaluate.labels import Truth
     from neardup.evaluate.results import Evaluation
+    from neardup.evaluate.worst import WorstPair
 
+PAGE_ERRORS = 25  # of each kind on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
@@ -57,7 +60,9 @@ def label_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder.")
+@click.option(
+    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+)
 @click.option(
     "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="A method and its options, as often as there are methods to compare; values with / between them make "
@@ -72,9 +77,15 @@ def label_options(command: Any) -> Any:
     "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="|".join(FORMATS),
     help="How the result is printed.",
 )  # fmt: skip
-@click.option("--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves there.")
-@click.option("--errors", metavar="FILE.html", help="Write the worst errors of each method, side by side, to a page.")
-@click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show so many of the worst errors.")
+@click.option(
+    "--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves there."
+)
+@click.option(
+    "--errors", metavar="FILE.html", help="Write the worst errors of each method, side by side, to a page."
+)
+@click.option(
+    "--worst", type=click.IntRange(0), default=0, metavar="N", help="Show so many of the worst errors."
+)
 @click.option("--force", is_flag=True, help="Overwrite the page of errors.")
 @input_options
 def command(inputs: tuple[str, ...], **values: Any) -> None:
@@ -195,13 +206,36 @@ def _file_and_column(text: str) -> tuple[str, str | None]:
 
 
 def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None, count: int) -> None:
-    """The worst errors of each method, in the terminal and as a page."""
+    """The worst errors of each method, in the terminal and as a page each."""
     if page is None and not count:
         return
-    from neardup.cli.evaluation_errors import print_errors, write_errors
+    from rich.console import Console
 
-    if count:
-        print_errors(documents, evaluation, count)
-    if page is not None:
-        write_errors(documents, evaluation, page)
-        click.echo(f"The errors are in {page}.", err=True)
+    from neardup.cli.worst_errors import print_errors
+    from neardup.evaluate.mistakes import find_mistakes
+    from neardup.evaluate.worst_page import write_errors_page
+
+    for result, path in zip(evaluation.results, _pages(page, len(evaluation.results)), strict=True):
+        most = max(count, PAGE_ERRORS if path is not None else 0)
+        found = find_mistakes(documents, evaluation.truth, result, most)
+        if count:
+            console = Console(highlight=False)
+            console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
+            print_errors(console, found.pairs if path is None else _first(found.pairs, count), found.errors)
+        if path is not None:
+            title = f"{found.name}: worst errors"
+            write_errors_page(path, found.pairs, found.errors, title=title, threshold=found.threshold)
+            click.echo(f"The errors of {found.name} are in {path}.", err=True)
+
+
+def _pages(page: Path | None, count: int) -> list[Path | None]:
+    """errors.html, errors-2.html …"""
+    if page is None:
+        return [None] * count
+    return [page if k == 1 else page.with_stem(f"{page.stem}-{k}") for k in range(1, count + 1)]
+
+
+def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:
+    """So many of each kind."""
+    kinds = ("false positive", "false negative")
+    return [pair for kind in kinds for pair in [one for one in pairs if one.kind == kind][:count]]

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from neardup.evaluate.report import figure, rows
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from neardup.evaluate.results import Comparison, Evaluation
     from neardup.evaluate.versus import Test
 
@@ -54,26 +52,34 @@ def _head(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def _table(columns: list[str], table: list[list[str]]) -> Table:
-    from rich.table import Table
-
-    made = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for number, name in enumerate(columns):
-        made.add_column(name, justify="left" if number == 0 else "right", overflow="fold", no_wrap=number > 0)
-    for row in table:
-        made.add_row(*row)
-    return made
+def _table(columns: list[str], body: list[list[str]]) -> str:
+    """Names left, figures right; never cut, for a figure that is folded cannot be read."""
+    lines = [columns, *body]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            [
+                line[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+            ]
+        )
+        for line in lines
+    )
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
-    return f"{figure(row[f'{name}_low'])}-{figure(row[f'{name}_high'])}" if row[f"{name}_low"] is not None else "–"
+    return (
+        f"{figure(row[f'{name}_low'])}-{figure(row[f'{name}_high'])}"
+        if row[f"{name}_low"] is not None
+        else "–"
+    )
 
 
 def _threshold(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _at_threshold(evaluation: Evaluation, table: list[dict[str, Any]]) -> Table:
+def _at_threshold(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
     columns = ["method", "at", "found", "precision", "recall", "F1", "95 %", "MCC"]
     macro = evaluation.truth.clusters is not None
     body = [
@@ -92,7 +98,7 @@ def _judged(judged: Any) -> str:
     return "–" if judged is None else f"{figure(judged.interval.low)}-{figure(judged.interval.high)}"
 
 
-def _at_best(evaluation: Evaluation, table: list[dict[str, Any]]) -> Table:
+def _at_best(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
     columns = ["method", "at", "precision", "recall", "F1", "95 %", "held out", "AP", "r"]
     body = [
         [
@@ -111,11 +117,12 @@ def _held(row: dict[str, Any]) -> str:
     return f"{figure(row['held_out_f1'])} ±{figure(row['held_out_f1_deviation'])}"
 
 
-def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> Table:
+def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
     columns = ["method", "adj. Rand", "B³ prec.", "B³ recall", "B³ F1", "cand. recall", "MB/s"]
     names = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "matching_recall")
     body = [
-        [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)] for row in table
+        [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]
+        for row in table
     ]
     return _table(columns, body)
 

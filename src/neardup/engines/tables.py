@@ -74,7 +74,9 @@ def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     yield from expanded_pairs(content, edges.left, edges.right)
 
 
-def expanded_pairs(content: Numbers, left: Numbers, right: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+def expanded_pairs(
+    content: Numbers, left: Numbers, right: Numbers
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     """Every document of one content with every document of the other, then the copies among themselves."""
     order = np.argsort(content, kind="stable")
     starts = np.searchsorted(content[order], np.arange(len(content) + 1))

@@ -111,7 +111,11 @@ class Measured:
 
 
 def run_plan(
-    plan: Plan, documents: Documents, threads: int, work_dir: str | os.PathLike[str] | None, progress: Progress
+    plan: Plan,
+    documents: Documents,
+    threads: int,
+    work_dir: str | os.PathLike[str] | None,
+    progress: Progress,
 ) -> tuple[Run, Measured]:
     """The run that `dedup` would do, and what it took once its kernels are compiled."""
     settings = Settings(threads, work_dir=work_dir)
@@ -133,7 +137,11 @@ def bytes_held(corpus: Corpus) -> float:
 
 
 def find_candidates(
-    plan: Plan, documents: Documents, threads: int, work_dir: str | os.PathLike[str] | None, progress: Progress
+    plan: Plan,
+    documents: Documents,
+    threads: int,
+    work_dir: str | os.PathLike[str] | None,
+    progress: Progress,
 ) -> tuple[Matches, Numbers]:
     """Every candidate with something in common, measured, whatever its similarity; and codes of such pairs.
 

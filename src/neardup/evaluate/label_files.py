@@ -204,7 +204,9 @@ def _from_folder(folder: str, ids: pa.Array) -> Truth:
 def _leave_out(truth: Truth, table: Table) -> Truth:
     """The truth without the pairs of documents of clusters that the table pairs."""
     if truth.clusters is None:
-        raise InputError(f"{table.source} pairs clusters, but the labels are judged pairs: mark those unclear")
+        raise InputError(
+            f"{table.source} pairs clusters, but the labels are judged pairs: mark those unclear"
+        )
     numbers = {name: k for k, name in enumerate(truth.names)}
     sides = [table.column(f"cluster {end}", (f"cluster_{end}",)) for end in "ab"]
     codes = []

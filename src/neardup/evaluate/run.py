@@ -41,7 +41,7 @@ from neardup.plan import Plan
 class Protocol:
     """How methods are judged."""
 
-    goal: Goal = Goal()
+    goal: Goal = field(default_factory=Goal)
     splits: int = 5  # repeats of halving the clusters; 0: none
     bootstrap: int = 200  # samples of clusters; 0: no intervals
     seed: int = 1
@@ -213,7 +213,9 @@ def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
     truth, n = bench.truth, len(bench.documents)
     labelled = int((truth.units >= 0).sum())
     if labelled < n:
-        notes.append(f"{n - labelled:,} of {n:,} documents have no label, or are irrelevant, and are left out")
+        notes.append(
+            f"{n - labelled:,} of {n:,} documents have no label, or are irrelevant, and are left out"
+        )
     if truth.unclear:
         notes.append(f"{truth.unclear:,} pairs are unclear and left out")
     if bench.protocol.splits and not can_split(truth):

@@ -36,8 +36,14 @@ class ScoredPairs:
 
     def take(self, which: Mask | Numbers, truth: Truth) -> ScoredPairs:
         """Some of the pairs, of which `truth` knows all that count."""
-        columns = (self.left, self.right, self.score, self.positive)
-        return ScoredPairs(*(column[which] for column in columns), truth.positives, truth.total)
+        return ScoredPairs(
+            self.left[which],
+            self.right[which],
+            self.score[which],
+            self.positive[which],
+            truth.positives,
+            truth.total,
+        )
 
 
 def score_pairs(truth: Truth, left: Numbers, right: Numbers, score: Floats) -> ScoredPairs:
@@ -184,10 +190,13 @@ def make_curve(pairs: ScoredPairs, weights: Floats | None = None, total: float |
     found = np.cumsum(weight)[ends]
     true = np.cumsum(weight * pairs.positive[order])[ends]
     some = found > 0  # a sample may leave out all pairs of a score
-    columns = score[order][ends][some], found[some], true[some]
-    last = (0.0, everything, all_right)
-    columns_with_all = [np.append(column, value) for column, value in zip(columns, last, strict=True)]
-    return Curve(*columns_with_all, all_right, everything)
+    return Curve(
+        np.append(score[order][ends][some], 0.0),
+        np.append(found[some], everything),
+        np.append(true[some], all_right),
+        all_right,
+        everything,
+    )
 
 
 def pearson(pairs: ScoredPairs) -> float:

@@ -53,11 +53,18 @@ def parse_specs(text: str) -> list[Spec]:
         key = ALIASES.get(key.replace("-", "_"), key.replace("-", "_"))
         if not equals or key not in method.parameters:
             known = ", ".join(method.parameters)
-            raise ParameterError("method", "evaluate", f"NAME:option=value,… with options of {name} ({known})", text)
+            raise ParameterError(
+                "method", "evaluate", f"NAME:option=value,… with options of {name} ({known})", text
+            )
         if key in names:
             raise ParameterError("method", "evaluate", f"told {key} once only (values go apart by /)", text)
         names.append(key)
-        choices.append([read_value(method.parameters[key], word, name) for word in _values(method.parameters[key], value)])
+        choices.append(
+            [
+                read_value(method.parameters[key], word, name)
+                for word in _values(method.parameters[key], value)
+            ]
+        )
     return [Spec(method.name, dict(zip(names, values, strict=True))) for values in product(*choices)]
 
 

@@ -30,7 +30,12 @@ class SplitScores:
     def as_dict(self) -> dict[str, Any]:
         """Means and standard deviations, as plain values."""
         known = ~np.isnan(self.threshold)
-        columns = {"threshold": self.threshold, "precision": self.precision, "recall": self.recall, "f1": self.f1}
+        columns = {
+            "threshold": self.threshold,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
         summary = {name: _summary(values[known]) for name, values in columns.items()}
         around = {f"{offset:+g}": _mean(values[known]) for offset, values in self.sensitivity.items()}
         halves = {"halves": len(known), "reached": int(known.sum())}
@@ -96,7 +101,9 @@ def score_splits(
             near = [rest.at(best.threshold + offset).f1 for offset in OFFSETS]
             rows.append([best.threshold, counts.precision, counts.recall, counts.f1, *near])
     columns = np.array(rows).T
-    return SplitScores(goal, *columns[:4], sensitivity=dict(zip(OFFSETS, columns[4:], strict=True)))
+    threshold, precision, recall, f1 = columns[:4]
+    around = dict(zip(OFFSETS, columns[4:], strict=True))
+    return SplitScores(goal, threshold, precision, recall, f1, around)
 
 
 def sensitivity(pairs: ScoredPairs, threshold: float) -> dict[float, float]:
