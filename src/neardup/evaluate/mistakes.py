@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,8 +51,8 @@ def find_mistakes(documents: Documents, truth: Truth, result: MethodResult, most
         *columns,
         plan=plan,
         ids=_Items(documents.ids),
-        text=_Items(documents.texts).__getitem__,
-        clusters=_names(truth),
+        text=_Items(documents.texts),
+        clusters=None if truth.clusters is None else _Labels(truth.clusters, truth.names),
     )
     return Mistakes(result.name, result.threshold, pairs, errors)
 
@@ -82,7 +84,7 @@ def _inside_clusters(clusters: Numbers) -> tuple[Numbers, Numbers]:
     return np.concatenate(left), np.concatenate(right)
 
 
-class _Items:
+class _Items(Sequence[str]):
     """Values of an Arrow column by place, as Python has them."""
 
     def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
@@ -91,23 +93,18 @@ class _Items:
     def __len__(self) -> int:
         return len(self._column)
 
-    def __getitem__(self, place: int) -> str:
+    def __getitem__(self, place: Any) -> Any:
         return str(self._column[place].as_py())
 
 
-class _Labels:
+class _Labels(Sequence[str]):
     """The name of each document's cluster."""
 
-    def __init__(self, truth: Truth) -> None:
-        assert truth.clusters is not None
-        self._clusters, self._names = truth.clusters, truth.names
+    def __init__(self, clusters: Numbers, names: tuple[str, ...]) -> None:
+        self._clusters, self._names = clusters, names
 
     def __len__(self) -> int:
         return len(self._clusters)
 
-    def __getitem__(self, place: int) -> str:
+    def __getitem__(self, place: Any) -> Any:
         return self._names[self._clusters[place]]
-
-
-def _names(truth: Truth) -> _Labels | None:
-    return _Labels(truth) if truth.clusters is not None else None
