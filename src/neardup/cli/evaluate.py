@@ -48,10 +48,6 @@ def label_options(command: Any) -> Any:
             "--bootstrap", type=click.IntRange(0), default=200, show_default=True, metavar="N",
             help="Samples of clusters that the 95 % intervals come from; 0 leaves them out.",
         ),
-        click.option(
-            "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-            help="The seed of splits and samples.",
-        ),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -73,6 +69,10 @@ def label_options(command: Any) -> Any:
     help="Scores of another tool: a table of two ids and a score or similarity.",
 )  # fmt: skip
 @label_options
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
+    help="The seed of splits and samples.",
+)  # fmt: skip
 @click.option(
     "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="|".join(FORMATS),
     help="How the result is printed.",
@@ -163,7 +163,7 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
     )
 
 
-def protocol(values: dict[str, Any]) -> Any:
+def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
     from neardup.engines.workers import checked_threads
     from neardup.evaluate.goals import parse_goal
@@ -173,7 +173,7 @@ def protocol(values: dict[str, Any]) -> Any:
         goal=parse_goal(values["goal"]),
         splits=values["splits"],
         bootstrap=values["bootstrap"],
-        seed=values["seed"],
+        seed=seed,
         threads=checked_threads(values["threads"]),
         work_dir=values["work_dir"],
     )
@@ -186,7 +186,7 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
     from neardup.evaluate.run import evaluate
     from neardup.evaluate.specs import make_specs
 
-    rules = protocol(values)
+    rules = protocol(values, values["seed"])
     specs = make_specs(values["given"] or (() if values["scores"] else ("minhash",)))
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")

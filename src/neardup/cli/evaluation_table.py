@@ -52,7 +52,7 @@ def _head(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def _table(columns: list[str], body: list[list[str]]) -> str:
+def as_table(columns: list[str], body: list[list[str]]) -> str:
     """Names left, figures right; never cut, for a figure that is folded cannot be read."""
     lines = [columns, *body]
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
@@ -90,7 +90,7 @@ def _at_threshold(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
         ]
         for row, result in zip(table, evaluation.results, strict=True)
     ]  # fmt: skip
-    return _table([*columns, "macro F1" if macro else "precision, 95 %"], body)
+    return as_table([*columns, "macro F1" if macro else "precision, 95 %"], body)
 
 
 def _judged(judged: Any) -> str:
@@ -108,7 +108,7 @@ def _at_best(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
         ]
         for row in table
     ]  # fmt: skip
-    return _table(columns, body)
+    return as_table(columns, body)
 
 
 def _held(row: dict[str, Any]) -> str:
@@ -124,7 +124,7 @@ def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
         [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]
         for row in table
     ]
-    return _table(columns, body)
+    return as_table(columns, body)
 
 
 def _compared(one: Comparison) -> list[str]:

@@ -59,30 +59,14 @@ def parse_specs(text: str) -> list[Spec]:
         if key in names:
             raise ParameterError("method", "evaluate", f"told {key} once only (values go apart by /)", text)
         names.append(key)
-        choices.append(
-            [
-                read_value(method.parameters[key], word, name)
-                for word in _values(method.parameters[key], value)
-            ]
-        )
+        parameter = method.parameters[key]
+        choices.append([parameter.read(word, name) for word in _values(parameter, value)])
     return [Spec(method.name, dict(zip(names, values, strict=True))) for values in product(*choices)]
 
 
 def _values(parameter: Parameter, text: str) -> list[str]:
     """The values of one option; a free text, such as a path, may have a slash in it."""
     return [text] if parameter.kind is str and not parameter.choices else text.split("/")
-
-
-def read_value(parameter: Parameter, text: str, owner: str) -> Any:
-    """The value that a word stands for, checked."""
-    try:
-        if parameter.kind is bool:
-            value: Any = {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
-        else:
-            value = parameter.kind(text)
-    except (ValueError, KeyError):
-        raise ParameterError(parameter.name, owner, parameter.constraint, text) from None
-    return parameter.check(value, owner)
 
 
 def make_specs(given: Iterable[str | Spec]) -> list[Spec]:
