@@ -21,6 +21,7 @@ COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and where.",
+    "evaluate": "Score methods on labelled documents.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
     "methods": "List the methods and their options.",
 }
