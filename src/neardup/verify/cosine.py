@@ -26,7 +26,7 @@ class Cosine:
         dots = np.zeros(len(left))
         kernels.weighted.dot(values.hashes, weights, values.offsets, left, right, dots)
         norms = np.zeros(len(values))
-        kernels.weighted.squared_norms(weights, values.offsets, norms)
+        kernels.weighted.sum_weights(values.offsets, weights, True, norms)
         return Pairs(left, right, dots, norms[left], norms[right], "cosine")
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
