@@ -46,12 +46,12 @@ def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, thr
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None
         if plan.check.level == "none":
-            return _candidates(plan, matches)
+            return candidate_scores(plan, matches)
         found = Measurer(plan, corpus, threads).measure(truth.left, truth.right)
         return _with_copies(corpus, matches, truth.left, truth.right, _scored(found))
     labelled = np.flatnonzero(truth.clusters >= 0)
     if plan.check.level == "none" or len(labelled) > MOST:
-        return _candidates(plan, matches)
+        return candidate_scores(plan, matches)
     if isinstance(plan.check, (Jaccard, MultisetJaccard, Cosine)):
         kind: Kind = "cosine" if isinstance(plan.check, Cosine) else "jaccard"
         pairs = all_pairs(features_of(plan, corpus, labelled, threads), kind, threads)
@@ -92,7 +92,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
     return _scored(Pairs.concatenate(parts))
 
 
-def _candidates(plan: Plan, matches: Matches) -> Similarities:
+def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
     least = min(plan.threshold, plan.candidates.reach(plan.recall)) if verified else 0.0
