@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.matching import Matches
 from neardup.engines.measuring import Measurer, features_of
 from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
-from neardup.evaluate.allpairs import Kind, all_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import Plan

@@ -12,7 +12,6 @@ import pyarrow as pa
 from neardup.documents import open_inputs
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
-from neardup.engines.workers import default_threads
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal
@@ -22,6 +21,7 @@ from neardup.evaluate.measure import candidate_scores
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench, Protocol
 from neardup.evaluate.specs import Spec
+from neardup.workers import default_threads
 
 VARIABLE = "NEARDUP_DATA"
 FORMS = {

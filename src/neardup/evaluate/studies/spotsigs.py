@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.evaluate.allpairs import Kind
+from neardup.candidates.allpairs import Kind
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder, found
 from neardup.evaluate.studies.registry import Cell, Table, study

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.columns import Features, Texts, Tokens, make_distinct
-from neardup.evaluate.allpairs import Kind, all_pairs
 from neardup.evaluate.measure import Similarities
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
