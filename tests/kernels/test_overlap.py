@@ -13,7 +13,7 @@ import naive
 from neardup.candidates.allpairs import all_pairs, similarities
 from neardup.columns import Features
 from neardup.errors import ParameterError
-from neardup.evaluate import allpairs
+from neardup.candidates import allpairs
 from neardup.kernels import overlap, weighted
 
 Weighted = dict[int, float]
