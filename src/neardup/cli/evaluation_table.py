@@ -43,7 +43,8 @@ def _head(evaluation: Evaluation) -> list[str]:
         lines = [f"{evaluation.documents:,} documents; judged: {pairs}."]
     else:
         clusters = int((truth.sizes > 0).sum())
-        lines = [f"{evaluation.documents:,} documents in {clusters:,} labelled clusters: {pairs}."]
+        labelled = int(truth.sizes.sum())
+        lines = [f"{labelled:,} documents in {clusters:,} labelled clusters: {pairs}."]
     if truth.agreement is not None:
         kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_two"].items()]
         lines.append(f"Agreement (Cohen's kappa): {'; '.join(kappas)}.")
