@@ -139,7 +139,7 @@ def test_many_documents_are_scored_by_their_candidates(
     assert listed(result) == pytest.approx(expected)
     assert (0, 3) in listed(result)  # copies, which are never compared
     assert result.matching is None
-    assert result.best is not None and result.best.upto >= result.least
+    assert result.best is not None and result.best.threshold >= result.least
 
 
 def test_judged_pairs_only(documents: Documents) -> None:
