@@ -202,7 +202,7 @@ def test_constants_that_the_pages_quote_are_those_of_the_code() -> None:
     from neardup.documents import BATCH_BYTES, BATCH_ROWS
     from neardup.engines.matching import BLOCK_PAIRS
     from neardup.engines.measuring import TILE_BYTES
-    from neardup.engines.reading import CHUNK
+    from neardup.engines.signing import CHUNK
 
     scaling = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     plan = neardup.make_plan()
