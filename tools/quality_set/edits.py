@@ -11,14 +11,15 @@ from quality_set.material import Story
 from quality_set.words import CREDITS, REPLACEMENTS, TRUNCATIONS
 
 Edit = Callable[[Story, Random], Story]
+LEAST = 5  # sentences that remain when others are dropped
 _PHRASES = sorted(REPLACEMENTS, key=len, reverse=True)
 _ANY_PHRASE = re.compile(r"\b(?:" + "|".join(_PHRASES) + r")\b", re.IGNORECASE)
 
 
 def drop(story: Story, random: Random) -> Story:
-    """Without one to three sentences, never the first."""
+    """Without one to three sentences, never the first; what is left is still the story."""
     places = [(p, s) for p, part in enumerate(story.paragraphs) for s in range(len(part))][1:]
-    gone = set(random.sample(places, min(len(places), random.randint(1, 3))))
+    gone = set(random.sample(places, max(0, min(len(places) + 1 - LEAST, random.randint(1, 3)))))
     kept = [
         tuple(line for s, line in enumerate(part) if (p, s) not in gone)
         for p, part in enumerate(story.paragraphs)
