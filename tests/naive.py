@@ -6,7 +6,8 @@ Each is written from what its kernel must do, for one document; the tests in ker
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -146,10 +147,39 @@ def finish(h: int) -> int:
     return h ^ h >> 32
 
 
-def minhash(hashes: Iterable[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
-    """The least value of each permutation x → a·x + b mod 2³² over the upper halves of the hashes."""
-    upper = {h >> 32 for h in hashes}
-    return [min(((m * x + s) % 2**32 for x in upper), default=2**32 - 1) for m, s in zip(a, b, strict=True)]
+def mark_words(tokens: Sequence[int], table: Mapping[int, int]) -> list[int]:
+    """What a table of words says about each token."""
+    return [table.get(token, 0) for token in tokens]
+
+
+def chain_words(
+    tokens: Sequence[int], marks: Sequence[int], rules: Sequence[tuple[int, int]], factors: Sequence[int]
+) -> list[int]:
+    """A hash of each antecedent and the content words at a distance behind it, by rules (distance, chain)."""
+    found = []
+    for i, mark in enumerate(marks):
+        for r, (distance, chain) in enumerate(rules):
+            words, place = [tokens[i]], i
+            while mark >> (r + 1) & 1 and len(words) <= chain:
+                place += distance
+                while place < len(tokens) and marks[place] & 1:
+                    place += 1
+                if place >= len(tokens):
+                    break
+                words.append(tokens[place])
+            if len(words) > 1:
+                found.append(finish(sum(t * f for t, f in zip(words, factors, strict=False)) & MASK))
+    return found
+
+
+def minhash(hashes: Iterable[int], mix: Sequence[int], places: Sequence[int]) -> list[int]:
+    """The least u + k·v mod 2³² in slot places[k], u and v being the halves of a hash, each permuted."""
+    a, b, c, d = mix
+    halves = {(a * (h >> 32) + b, c * (h % 2**32) + d) for h in hashes}
+    slots = [0] * len(places)
+    for k, place in enumerate(places):
+        slots[place] = min(((u + k * v) % 2**32 for u, v in halves), default=2**32 - 1)
+    return slots
 
 
 def band_keys(slots: Sequence[int], bands: int, rows: int, seed: int) -> list[int]:
@@ -203,6 +233,16 @@ def distinct(hashes: Iterable[int]) -> list[int]:
 def intersect(a: Iterable[int], b: Iterable[int]) -> int:
     """How many hashes two documents have in common."""
     return len(set(a) & set(b))
+
+
+def count_equal(hashes: Iterable[int]) -> list[tuple[int, int]]:
+    """The different hashes in order, with how often each occurs."""
+    return sorted(Counter(hashes).items())
+
+
+def intersect_weighted(a: Mapping[int, int], b: Mapping[int, int]) -> int:
+    """The size of what two multi-sets have in common."""
+    return (Counter(a) & Counter(b)).total()
 
 
 def sum_weights(weights: Iterable[float], squared: bool) -> float:
@@ -284,3 +324,64 @@ def bridges(n: int, edges: Sequence[Edge]) -> list[bool]:
         labels = components(n, [*edges[:place], *edges[place + 1 :]])
         found.append(labels[a] != labels[b])
     return found
+
+
+def look_up(table: Mapping[int, int], wanted: Sequence[int]) -> list[int]:
+    """The value of each key, 0 where there is none."""
+    return [table.get(key, 0) for key in wanted]
+
+
+def number_occurrences(hashes: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """A hash for each occurrence of each feature, the first one the feature itself."""
+    found = []
+    for h, weight in zip(hashes, weights, strict=True):
+        for _ in range(weight):
+            found.append(h)
+            h = (h ^ h >> 29) * STIR & MASK
+            h ^= h >> 32
+    return found
+
+
+# Bits and hashes of sets
+
+
+def mixed(h: int, number: int, seed: int, last: int) -> int:
+    """A hash of a feature for a lexicon or a block of projections, but for the last shift."""
+    h ^= (number * GOLDEN + seed) & MASK
+    h = (h ^ h >> 32) * STIR & MASK
+    return (h ^ h >> last) * LAST & MASK
+
+
+def sign_bits(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int) -> list[int]:
+    """The sign of each random projection of a weighted document: 1 where it is positive."""
+    found = []
+    for block in range(bits // 64):
+        words = [h ^ h >> 29 for h in (mixed(h, block, seed, 32) for h in hashes)]
+        for bit in range(64):
+            total = sum(w if word >> bit & 1 else -w for word, w in zip(words, weights, strict=True))
+            found.append(int(total > 0))
+    return found
+
+
+def hamming(left: Sequence[int], right: Sequence[int]) -> int:
+    """The number of bits in which two rows of words differ."""
+    return sum((a ^ b).bit_count() for a, b in zip(left, right, strict=True))
+
+
+def set_hash(hashes: Sequence[int], lexicons: int, limit: int, seed: int) -> list[int]:
+    """A hash of the features in each lexicon, in order; the first lexicon has them all."""
+    found = []
+    for k in range(lexicons):
+        h = GOLDEN
+        for x in hashes:
+            if k == 0 or mixed(x, k, seed, 29) >> 32 >= limit:
+                h = (h ^ x) * STIR & MASK
+                h ^= h >> 31
+        h = (h ^ k) * LAST & MASK
+        found.append(h ^ h >> 29)
+    return found
+
+
+def dot(left: Mapping[int, float], right: Mapping[int, float]) -> float:
+    """The sum of products over shared features, in order of their hashes."""
+    return sum(left[h] * right[h] for h in sorted(left.keys() & right.keys()))

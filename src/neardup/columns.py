@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup import kernels
+
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -122,6 +124,30 @@ class Features:
         """The number of entries of each document."""
         return np.diff(self.offsets)
 
+    @staticmethod
+    def concatenate(parts: list[Features]) -> Features:
+        """The features of several batches, one behind the other; of all kinds that every batch has."""
+        if not parts:
+            return Features(np.zeros(1, np.int64), np.zeros(0, np.uint64), distinct=True)
+        starts = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+        offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=False)]
+        weights = [part.weights for part in parts if part.weights is not None]
+        return Features(
+            np.concatenate([[0], *offsets]),
+            np.concatenate([part.hashes for part in parts]),
+            np.concatenate(weights) if len(weights) == len(parts) else None,
+            distinct=all(part.distinct for part in parts),
+        )
+
+
+def make_distinct(features: Features) -> Features:
+    """The features of each document as a sorted set."""
+    if features.distinct:
+        return features
+    hashes = np.empty(len(features.hashes), np.uint64)
+    ends = kernels.sets.distinct(features.hashes, features.offsets, hashes)
+    return Features(ends, hashes[: ends[-1]], distinct=True)
+
 
 @dataclass(frozen=True)
 class Signatures:
@@ -143,15 +169,20 @@ class Pairs:
     shared: NDArray[np.float64]
     left_size: NDArray[np.float64]
     right_size: NDArray[np.float64]
+    kind: str = "jaccard"  # which similarity the counts are for
 
     def __len__(self) -> int:
         return len(self.left)
 
     @property
     def similarity(self) -> NDArray[np.float64]:
-        """Jaccard: the shared part of the union."""
-        union = self.left_size + self.right_size - self.shared
-        return np.divide(self.shared, union, out=np.zeros(len(self)), where=union != 0)
+        """The shared part of the union (jaccard; extended to vectors: dot product and squared norms), or the
+        cosine of the same."""
+        if self.kind == "cosine":
+            whole = np.sqrt(self.left_size * self.right_size)
+        else:
+            whole = self.left_size + self.right_size - self.shared
+        return np.divide(self.shared, whole, out=np.zeros(len(self)), where=whole != 0)
 
     @property
     def containment(self) -> NDArray[np.float64]:
@@ -167,6 +198,7 @@ class Pairs:
             self.shared[which],
             self.left_size[which],
             self.right_size[which],
+            self.kind,
         )
 
     @staticmethod
@@ -181,4 +213,5 @@ class Pairs:
             np.concatenate([part.shared for part in parts]),
             np.concatenate([part.left_size for part in parts]),
             np.concatenate([part.right_size for part in parts]),
+            next((part.kind for part in parts if len(part)), parts[0].kind),
         )

@@ -7,6 +7,7 @@ NeardupError
 │   └── RecordError   one bad record, met with `strict`
 ├── OutputError       a result that cannot be written, or would overwrite something
 ├── EvidenceError     a question that the stored evidence cannot answer
+├── StatisticsError   document frequencies that do not fit what they are used for
 └── MissingExtra      an optional dependency is not installed
 
 The command line prints the sentence and exits 2. Whatever else is raised is a bug in neardup.
@@ -23,6 +24,7 @@ __all__ = [
     "ParameterError",
     "PlanError",
     "RecordError",
+    "StatisticsError",
 ]
 
 
@@ -56,6 +58,10 @@ class OutputError(NeardupError):
 
 class EvidenceError(NeardupError, ValueError):
     """A question that the stored evidence cannot answer."""
+
+
+class StatisticsError(NeardupError, ValueError):
+    """Document frequencies that do not fit what they are used for."""
 
 
 class MissingExtra(NeardupError, ImportError):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from neardup.columns import Features, Hashes, Pairs, Signatures, Texts, Tokens
+    from neardup.statistics import Statistics
 
 FORMAT = 1  # raised when the same JSON would come to mean something else
 STAGE_FOLDERS = ("text", "features", "weights", "signatures", "candidates", "verify", "clusters", "plan")
@@ -46,7 +47,9 @@ class Weight(Protocol):
 
     @property
     def details(self) -> bool: ...
-    def __call__(self, features: Features, tokens: Tokens) -> Features: ...
+    @property
+    def counts(self) -> tuple[Feature, ...]: ...  # the features whose document frequencies it asks for
+    def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features: ...
 
 
 class Signature(Protocol):
@@ -60,15 +63,26 @@ class Signature(Protocol):
 
 
 class Candidates(Protocol):
+    """How likely a pair becomes a candidate, whichever of the two kinds of candidates it is."""
+
+    @property
+    def level(self) -> Literal["signatures", "features"]: ...
+    def probability(self, similarity: float) -> float: ...  # that a pair of this similarity is found
+    def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
+
+
+class Keys(Candidates, Protocol):
     """Signatures to keys, in independent tables: two documents with an equal key in a table are candidates."""
 
     @property
     def tables(self) -> int: ...
     def keys(self, signatures: Signatures) -> Hashes: ...  # tables × documents
-    def probability(
-        self, similarity: float
-    ) -> float: ...  # that a pair of this similarity becomes a candidate
-    def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
+
+
+class Join(Candidates, Protocol):
+    """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
+
+    def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
 
 
 class Check(Protocol):
@@ -78,6 +92,11 @@ class Check(Protocol):
     def level(self) -> Literal["features", "signatures", "none"]: ...
     def measure(self, values: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> Pairs: ...
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]: ...
+
+
+def stage_json(stage: Any) -> str:
+    """A stage as one line of JSON: the name of what it computes."""
+    return json.dumps(_encode(stage), sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -93,11 +112,16 @@ class View:
         """Whether a stage of it looks at more of a token than its hash."""
         return self.features.details or any(weight.details for weight in self.weights)
 
-    def look(self, tokens: Tokens) -> Features:
+    @property
+    def counts(self) -> tuple[Feature, ...]:
+        """The features whose document frequencies must be known before it can look."""
+        return tuple(dict.fromkeys(feature for weight in self.weights for feature in weight.counts))
+
+    def look(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
         """The features of a batch, weighted."""
         features = self.features(tokens)
         for weight in self.weights:
-            features = weight(features, tokens)
+            features = weight(features, tokens, statistics)
         return features
 
 
@@ -129,12 +153,28 @@ class Plan:
     candidates: Candidates
     check: Check
     threshold: float
+    check_view: View | None = None  # what the check looks at, where that is not what candidates come from
     recall: float = 0.99
     pairs: Literal["clusters", "all"] = "clusters"
     bucket: int = 32  # with pairs="clusters", larger buckets are compared with a few members only
     pivots: int = 4  # … with so many
     clustering: Clustering = Clustering()
     keep: Keep = Keep()
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """All ways in which this plan sees a document, its own first."""
+        return (self.view,) if self.check_view is None else (self.view, self.check_view)
+
+    @property
+    def counts(self) -> tuple[Feature, ...]:
+        """The features whose document frequencies must be known before documents can be signed."""
+        return tuple(dict.fromkeys(feature for view in self.views for feature in view.counts))
+
+    @property
+    def details(self) -> bool:
+        """Whether a stage looks at more of a token than its hash."""
+        return any(view.details for view in self.views)
 
     def with_(self, **changes: Any) -> Plan:
         """The same plan but for the fields named."""

@@ -84,6 +84,7 @@ class Between:
         return f"{noun} {start} {'and ' if self.above or self.below else ''}{end}"
 
 
+Part = Annotated[float, Between(0, 1)]
 Share = Annotated[float, Between(0, 1, above=True)]
 Chance = Annotated[float, Between(0, 1, above=True, below=True)]
 Count = Annotated[int, Between(1, 65536)]

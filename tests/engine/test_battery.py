@@ -14,7 +14,7 @@ import pytest
 import neardup
 from corpora import corpus, facts, rows, set_constants
 from neardup.columns import Texts
-from neardup.engines import reading
+from neardup.engines import signing
 from neardup.registry import methods
 
 METHODS = list(methods())
@@ -108,7 +108,7 @@ def test_no_reported_pair_is_below_the_threshold(name, table):
 def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, monkeypatch):
     small = {"CHUNK": size * 30, "CHUNK_ROWS": size, "BATCH_ROWS": size, "BLOCK_PAIRS": size, "ROWS": size}
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)
-    chunks = list(reading.cut(Texts.from_arrow(table["text"].combine_chunks())))
+    chunks = list(signing.cut(Texts.from_arrow(table["text"].combine_chunks())))
     assert max(map(len, chunks)) <= size, "the chunks must be as small as this test believes"
     pq.write_table(table, tmp_path / "corpus.parquet")
     for documents in (table, tmp_path / "corpus.parquet"):

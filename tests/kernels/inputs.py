@@ -143,10 +143,24 @@ def pack_texts(documents: Sequence[str], offset_type: type = np.int64) -> tuple[
 
 def kernel_tokens(documents: Sequence[str], tokens: str, offset_type: type = np.int64) -> list[list[tuple]]:
     """The compiled tokeniser's (hash, position, marks) of each document, which ought to be in NFC."""
+    return run_tokenizer(documents, tokens, offset_type)[0]
+
+
+def kernel_risks(documents: Sequence[str]) -> NDArray[np.bool_]:
+    """For each document whether the tokeniser says that NFC might change it, whatever the kind of tokens."""
+    found = [run_tokenizer(documents, tokens)[1] for tokens in ("words", "whitespace", "characters")]
+    assert all(np.array_equal(found[0], other) for other in found)
+    return found[0]
+
+
+def run_tokenizer(
+    documents: Sequence[str], tokens: str, offset_type: type = np.int64
+) -> tuple[list[list[tuple]], NDArray[np.bool_]]:
+    """All that the compiled tokeniser gives."""
     data, offsets = pack_texts(documents, offset_type)
     table, mode = unicode_table(tokens)
     room = len(data) + 1
     out = (np.empty(room, np.uint64), np.empty(room, np.uint32), np.empty(room, np.uint8))
-    ends = kernels.tokens.tokenize(data, offsets, table, mode, out)
+    ends, risky = kernels.tokens.tokenize(data, offsets, table, mode, out)
     rows = list(zip(*(column[: ends[-1]].tolist() for column in out), strict=True))
-    return [rows[a:b] for a, b in pairwise(ends)]
+    return [rows[a:b] for a, b in pairwise(ends)], risky

@@ -60,3 +60,24 @@ def test_shared_hashes_are_counted_as_the_twin_does(rows: list[list[int]], offse
     sets.intersect(hashes, offsets, left, right, shared)
     expected = [naive.intersect(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
     assert shared.tolist() == expected
+
+
+@given(hash_batches, offset_types)
+def test_hashes_are_counted_as_the_twin_does(rows: list[list[int]], offset_type: type) -> None:
+    hashes, offsets = pack(rows, np.uint64, offset_type)
+    out, counts = np.empty(len(hashes), np.uint64), np.empty(len(hashes), np.float32)
+    ends = sets.count_equal(hashes, offsets, out, counts)
+    found = [[*zip(*both, strict=True)] for both in zip(unpack(out, ends), unpack(counts, ends), strict=True)]
+    assert found == [naive.count_equal(row) for row in rows]
+
+
+@given(st.lists(hash_lists, min_size=2, max_size=5), offset_types)
+def test_shared_frequencies_are_summed_as_the_twin_does(rows: list[list[int]], offset_type: type) -> None:
+    counted = [naive.count_equal(row) for row in [[], *rows, rows[0] + rows[1]]]
+    hashes, offsets = pack([[h for h, _ in row] for row in counted], np.uint64, offset_type)
+    weights, _ = pack([[c for _, c in row] for row in counted], np.float32)
+    left, right = (ends.ravel() for ends in np.meshgrid(range(len(counted)), range(len(counted))))
+    shared = np.full(len(left), -1.0)
+    sets.intersect_weighted(hashes, weights, offsets, left, right, shared)
+    pairs = zip(left, right, strict=True)
+    assert shared.tolist() == [naive.intersect_weighted(dict(counted[a]), dict(counted[b])) for a, b in pairs]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inputs import (
     COMPILED,
-    TABLE,
     TROUBLE,
     batches,
     characters,
     entry,
+    kernel_risks,
     kernel_tokens,
     known,
     offset_types,
@@ -164,23 +164,23 @@ def test_short_tokens_of_one_length_never_share_a_hash(words: set[bytes]) -> Non
 
 @given(batches)
 def test_a_text_that_nfc_would_change_is_noticed(documents: list[str]) -> None:
-    found = tokens.needs_normalising(*pack_texts(documents), TABLE)
+    found = kernel_risks(documents)
     for document, noticed in zip(documents, found, strict=True):
         assert noticed or unicodedata.is_normalized("NFC", document)
 
 
 @given(st.text(characters.filter(lambda c: unicodedata.is_normalized("NFC", c)), min_size=2, max_size=2))
 def test_two_characters_that_compose_are_noticed(pair: str) -> None:
-    found = tokens.needs_normalising(*pack_texts([pair]), TABLE)
+    found = kernel_risks([pair])
     assert found[0] or unicodedata.normalize("NFC", pair) == pair
 
 
 def test_every_decomposed_character_is_noticed() -> None:
     parts = [unicodedata.normalize("NFD", char) for char in code_points(all_below=0x30000, step=61)]
     parts = [part for part in parts if not unicodedata.is_normalized("NFC", part)]
-    assert np.all(tokens.needs_normalising(*pack_texts(parts), TABLE))
+    assert np.all(kernel_risks(parts))
 
 
 @pytest.mark.parametrize("text", ["plain", "Zoë", "中文", "Ελλάδα", "한국어", "😀", "ไทย"])
 def test_everyday_text_is_not_taken_for_unnormalised(text: str) -> None:
-    assert not tokens.needs_normalising(*pack_texts([text * 50]), TABLE)[0]
+    assert not kernel_risks([text * 50])[0]

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.columns import Features, Pairs, Signatures
-from neardup.verify.jaccard import Agreement, Jaccard, Unverified, as_fraction, make_distinct
+from neardup.columns import Features, Pairs, Signatures, make_distinct
+from neardup.thresholds import as_fraction
+from neardup.verify.jaccard import Agreement, Jaccard, Unverified
 
 rows = st.lists(st.lists(st.integers(0, 12), max_size=9), min_size=2, max_size=6)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class Groups:
     width: int
     agree: int = 1
     seed: int = 1
+    level: ClassVar[Literal["signatures"]] = "signatures"
 
     @property
     def tables(self) -> int:

@@ -196,7 +196,8 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
         scores = {}
         for text in values["scores"]:
             file, column = (text, None) if Path(text).exists() else _file_and_column(text)
-            scores[text] = read_scores(file, documents.ids, column)
+            name = Path(file).name + (f":{column}" if column else "")
+            scores[text if name in scores else name] = read_scores(file, documents.ids, column)
         return documents, evaluate(documents, truth, specs, rules, progress, scores)
 
 

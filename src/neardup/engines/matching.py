@@ -127,6 +127,8 @@ class Matcher:
 
     def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
+        if self.plan.candidates.level == "features":
+            return self._joined()
         return self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
 
     def _verify(self, left: Numbers, right: Numbers) -> Pairs:
@@ -136,8 +138,22 @@ class Matcher:
             measured = self.measurer.measure(left, right)
         return measured.take(self.plan.check.passes(measured, self.matches.floor))
 
+    @property
+    def _tables(self) -> int:
+        return len(self.keys.values)
+
     def _buckets(self, table: int) -> Buckets:
         return find_buckets(self.keys.of(table), self.keys.owners)
+
+    def _joined(self) -> Pairs:
+        """Every pair that the join over all features finds."""
+        contents, joining = self.corpus.contents, self.plan.candidates
+        assert contents is not None
+        with self.progress.stage("join"):
+            found = joining.pairs(contents.features, self.matches.floor, self.threads)  # type: ignore[attr-defined]
+        self.matches.candidates += len(found)
+        left, right = contents.owners[found.left], contents.owners[found.right]
+        return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
 
     # pairs="clusters" ---------------------------------------------------------------------------
 
@@ -164,8 +180,7 @@ class Matcher:
 
     def _one_portion(self, family: Family) -> Rounds:
         alone = Measurer(self.plan, self.corpus, threads=1)
-        held = self.plan.check.level == "features"
-        return self._rounds(family, alone.holding(family.documents) if held else alone.measure)
+        return self._rounds(family, alone.holding(family.documents) if alone.needs_texts else alone.measure)
 
     def _counted(self, done: Rounds) -> Pairs:
         self.matches.candidates += done.measured
@@ -183,7 +198,7 @@ class Matcher:
             left, right, counts = bucket_pairs(buckets, ranks, self.plan.bucket, self.plan.pivots)
             return first, left * n + right, counts
 
-        tables, first, rest = self.plan.candidates.tables, _Codes(), _Codes()
+        tables, first, rest = self._tables, _Codes(), _Codes()
         with self.progress.stage("candidates", tables):
             for stars, others, counts in ordered_map(pair, range(tables), self.threads):
                 first.add(stars)
@@ -227,7 +242,7 @@ class Matcher:
 
     def _every_pair(self) -> Pairs:
         """Every pair of every bucket."""
-        tables = self.plan.candidates.tables
+        tables = self._tables
         with self.progress.stage("count candidates", tables):
             total = sum(count_all(self._buckets(table)) for table in range(tables))
         if total > 10 * len(self.corpus):
@@ -238,7 +253,7 @@ class Matcher:
     def _blocks(self) -> Iterator[tuple[Numbers, Numbers]]:
         """Table by table; a pair that met in an earlier table is left out, so none need be remembered."""
         waiting: list[tuple[Numbers, Numbers]] = []
-        for table in range(self.plan.candidates.tables):
+        for table in range(self._tables):
             buckets = self._buckets(table)
             sizes = buckets.sizes
             self.matches.counts += BucketCounts(len(sizes), int(sizes.max(initial=0)))
@@ -309,7 +324,7 @@ def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, 
 
 def _in_large_clusters(plan: Plan, pairs: Pairs, n: int) -> Numbers:
     """The contents of clusters of which not all pairs were measured."""
-    if plan.pairs == "all" or plan.check.level == "none":
+    if plan.pairs == "all" or plan.check.level == "none" or plan.candidates.level == "features":
         return np.zeros(0, np.int64)
     passed = pairs.take(plan.check.passes(pairs, plan.threshold))
     labels = components(n, passed.left, passed.right)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from neardup.clusters.graph import components
-from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.reading import CHUNK, Corpus
+from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
+from neardup.engines.reading import Corpus
+from neardup.engines.signing import portions
 from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
-from neardup.verify.jaccard import make_distinct
 
 TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
 LARGE_TILE_BYTES = 32 << 20  # … of each side of a comparison within a family that does not fit a tile
@@ -24,11 +25,16 @@ class Measurer:
     def __init__(self, plan: Plan, corpus: Corpus, threads: int) -> None:
         self.plan, self.corpus, self.threads = plan, corpus, threads
 
+    @property
+    def needs_texts(self) -> bool:
+        """Whether documents must be looked at again; kept signatures may be all that the check asks for."""
+        return self.plan.check.level == "features" or self.plan.check_view is not None
+
     def measure(self, left: Numbers, right: Numbers) -> Pairs:
         """The evidence of any pairs; features of a bounded number of documents are held at a time."""
         if len(left) == 0:
             return Pairs.concatenate([])
-        if self.plan.check.level != "features":
+        if not self.needs_texts:
             return self.plan.check.measure(self.corpus.signatures, left, right)
         tile = _tiles(self.corpus, left, right)
         order = np.lexsort((tile[right], tile[left]))
@@ -44,18 +50,26 @@ class Measurer:
     def holding(self, numbers: Numbers) -> Callable[[Numbers, Numbers], Pairs]:
         """A measure for pairs among some documents (in ascending order), whose features it holds."""
         features = features_of(self.plan, self.corpus, numbers, self.threads)
+        values = self._signed(features)
 
         def measure(left: Numbers, right: Numbers) -> Pairs:
             a, b = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
             step = max(1 << 12, -(-len(left) // (4 * self.threads)))
-            portions = [slice(start, start + step) for start in range(0, len(left), step)]
+            some = [slice(start, start + step) for start in range(0, len(left), step)]
             parts = ordered_map(
-                lambda part: self.plan.check.measure(features, a[part], b[part]), portions, self.threads
+                lambda part: self.plan.check.measure(values, a[part], b[part]), some, self.threads
             )
             joined = Pairs.concatenate(list(parts))
-            return Pairs(left, right, joined.shared, joined.left_size, joined.right_size)
+            return replace(joined, left=left, right=right)
 
         return measure
+
+    def _signed(self, features: Features) -> Features | Signatures:
+        """What the check compares: the features, or signatures that were not kept."""
+        view = self.plan.check_view
+        if self.plan.check.level == "features" or view is None or view.signature is None:
+            return features
+        return view.signature(features)
 
 
 def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
@@ -77,20 +91,11 @@ def families(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
-    """The distinct features of some documents, made again from their texts."""
-    sizes = corpus.spool.offsets[numbers + 1] - corpus.spool.offsets[numbers]
-    chunk = np.cumsum(sizes) // CHUNK
-    portions = np.split(numbers, np.flatnonzero(np.diff(chunk)) + 1)
+    """The distinct features of some documents that the check looks at, made again from their texts."""
+    view = plan.check_view or plan.view
 
     def work(some: Numbers) -> Features:
-        return make_distinct(plan.view.look(plan.text(corpus.spool.read(some), details=plan.view.details)))
+        tokens = plan.text(corpus.spool.read(some), details=view.details)
+        return make_distinct(view.look(tokens, corpus.statistics))
 
-    offsets = np.zeros(len(numbers) + 1, np.int64)
-    hashes = np.empty(int(corpus.features[numbers].sum()), np.uint64)  # distinct ones are at most as many
-    done = 0
-    for part in ordered_map(work, portions, threads):
-        stop = done + len(part)
-        offsets[done + 1 : stop + 1] = part.offsets[1:] + offsets[done]
-        hashes[offsets[done] : offsets[stop]] = part.hashes
-        done = stop
-    return Features(offsets, hashes[: offsets[-1]], distinct=True)
+    return Features.concatenate(list(ordered_map(work, portions(corpus.spool, numbers), threads)))

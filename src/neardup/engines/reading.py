@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Hashes, Numbers, Signatures, Texts
+from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
     Problems,
@@ -24,13 +24,20 @@ from neardup.documents import (
     stamp,
 )
 from neardup.engines.progress import Progress
+from neardup.engines.signing import (
+    Described,
+    Signed,
+    cut,
+    describe,
+    needs_contents_first,
+    sign,
+    sign_contents,
+)
 from neardup.engines.spool import Spool
 from neardup.engines.workers import ordered_map
 from neardup.errors import InputError
 from neardup.plan import Plan
-
-CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features and slots stay in cache
-CHUNK_ROWS = 1 << 14
+from neardup.statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -44,16 +51,11 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Signed:
-    """What is remembered of a chunk of documents."""
+class Contents:
+    """The features of some documents, in memory."""
 
-    keys: Hashes  # tables × documents
-    present: NDArray[np.bool_]  # has features
-    digests: Hashes
-    lengths: Numbers  # characters
-    tokens: Numbers
-    features: Numbers
-    slots: NDArray[np.uint32] | None
+    owners: Numbers
+    features: Features
 
 
 @dataclass
@@ -65,13 +67,15 @@ class Corpus:
     spool: Spool
     ids: pa.Array
     ranks: Hashes  # an order of the documents that depends on their ids alone
-    keys: Hashes
-    present: NDArray[np.bool_]
     digests: Hashes
-    lengths: Numbers
+    lengths: Numbers  # characters
     tokens: Numbers
-    features: Numbers
-    signatures: Signatures | None
+    features: Numbers  # how many
+    present: NDArray[np.bool_]  # has features
+    keys: Hashes  # tables × documents
+    signatures: Signatures | None  # where the check compares them
+    contents: Contents | None  # where candidates come from features
+    statistics: Statistics | None
     values: pa.Array | None  # the column that the keep policy asks for
     text_column: str | None  # the column that the spool holds unchanged, if there is one
     problems: Problems = field(default_factory=Problems)
@@ -80,39 +84,6 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.lengths)
-
-
-def sign(plan: Plan, texts: Texts) -> Signed:
-    """Everything that is computed from a text alone."""
-    tokens = plan.text(texts, details=plan.view.details)
-    features = plan.view.look(tokens)
-    assert plan.view.signature is not None
-    signatures = plan.view.signature(features)
-    digests = np.empty((len(texts), 2), np.uint64)
-    kernels.digest.digest(texts.data, texts.offsets, 0, digests)
-    lengths = np.empty(len(texts), np.int64)
-    kernels.digest.count_characters(texts.data, texts.offsets, lengths)
-    keep_slots = plan.check.level == "signatures"
-    return Signed(
-        plan.candidates.keys(signatures),
-        signatures.present,
-        digests,
-        lengths,
-        np.diff(tokens.offsets),
-        features.sizes,
-        signatures.slots if keep_slots else None,
-    )
-
-
-def cut(texts: Texts) -> Iterator[Texts]:
-    """The texts in chunks of about a megabyte; a larger document is a chunk of its own."""
-    start = 0
-    while start < len(texts):
-        limit = texts.offsets[start] + CHUNK
-        stop = int(np.searchsorted(texts.offsets, limit, "right")) - 1
-        stop = min(max(stop, start + 1), start + CHUNK_ROWS, len(texts))
-        yield texts.slice(start, stop)
-        start = stop
 
 
 class Reader:
@@ -173,50 +144,59 @@ def read_corpus(
     problems: Problems,
     progress: Progress,
     threads: int,
+    statistics: Statistics | None = None,
 ) -> Corpus:
-    """The corpus after its one pass over the input."""
+    """The corpus after its one pass over the input, and one more over its contents where the plan needs it."""
     reader = Reader(plan, columns, spool, problems)
     stamps = tuple(stamp(source) for source in sources)
-    parts: list[Signed] = []
+    later = needs_contents_first(plan)
+
+    def work(texts: Texts) -> tuple[Described, Signed | None]:
+        return describe(texts), None if later else sign(plan, texts)
+
+    described: list[Described] = []
+    signed: list[Signed] = []
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
-    with progress.stage("read and sign", total):
-        for part in ordered_map(lambda texts: sign(plan, texts), reader.chunks(sources), threads):
-            parts.append(part)
-            progress.advance(len(part.lengths))
-    if not parts:
+    with progress.stage("read" if later else "read and sign", total):
+        for one, other in ordered_map(work, reader.chunks(sources), threads):
+            described.append(one)
+            signed += [] if other is None else [other]
+            progress.advance(len(one.lengths))
+    if not described:
         names = ", ".join(source.name for source in sources[:3])
         hint = f" ({problems.first[0]})" if problems.first else ""
         raise InputError(f"There are no documents in {names}{hint}.")
     with progress.stage("check ids"):
         given = joined_ids(reader.ids)
         ids, ranks = rank_ids(given, columns.duplicate_ids)
-    present = np.concatenate([part.present for part in parts])
+    digests, contents = np.concatenate([part.digests for part in described]), None
+    if later:
+        seen, statistics, owners = sign_contents(plan, spool, digests, ranks, statistics, progress, threads)
+        contents = None if seen.features is None else Contents(owners, seen.features)
+    else:
+        seen = Signed.concatenate(signed)
     return Corpus(
         sources=sources,
         columns=columns,
         spool=spool,
         ids=ids,
         ranks=ranks,
-        keys=np.concatenate([part.keys for part in parts], axis=1),
-        present=present,
-        digests=np.concatenate([part.digests for part in parts]),
-        lengths=np.concatenate([part.lengths for part in parts]),
-        tokens=np.concatenate([part.tokens for part in parts]),
-        features=np.concatenate([part.features for part in parts]),
-        signatures=_joined_slots(parts, present),
+        digests=digests,
+        lengths=np.concatenate([part.lengths for part in described]),
+        tokens=seen.tokens,
+        features=seen.sizes,
+        present=seen.present,
+        keys=seen.keys,
+        signatures=None if seen.slots is None else Signatures(seen.slots, seen.present),
+        contents=contents,
+        statistics=statistics,
         values=_joined_values(reader.values) if reader.values else None,
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
         stamps=stamps,
         numbered=reader.numbered or ids is not given,
     )
-
-
-def _joined_slots(parts: list[Signed], present: NDArray[np.bool_]) -> Signatures | None:
-    """The signatures of all chunks, where the plan asks to keep them."""
-    slots = [part.slots for part in parts if part.slots is not None]
-    return Signatures(np.concatenate(slots), present) if slots else None
 
 
 def _same(array: pa.Array, batch: Batch, column: str) -> bool:

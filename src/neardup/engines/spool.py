@@ -78,34 +78,29 @@ class Spool:
         data = np.empty(int(offsets[-1]), np.uint8)
         # One read for each run of neighbours; what lies between them is left out when copying.
         far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
+        room, places = memoryview(data.data), offsets.tolist()
         for start, stop in pairwise([0, *far.tolist(), len(numbers)]):
-            if start < stop:
+            if stop - start == 1:  # most often: straight to its place
+                self._read_into(room[places[start] : places[stop]], int(begins[start]))
+            elif start < stop:
                 first = int(begins[start])
-                block = _read_exactly(self._file.fileno(), int(ends[stop - 1]) - first, first)
+                block = np.empty(int(ends[stop - 1]) - first, np.uint8)
+                self._read_into(memoryview(block.data), first)
                 where = slice(start, stop)
-                kernels.digest.gather(
-                    np.frombuffer(block, np.uint8),
-                    begins[where] - first,
-                    ends[where] - first,
-                    data,
-                    offsets[where],
-                )
+                kernels.digest.gather(block, begins[where] - first, ends[where] - first, data, offsets[where])
         return Texts(offsets, data)
 
     def read_range(self, start: int, stop: int) -> Texts:
         """The texts of consecutive documents."""
         offsets = self.offsets[start : stop + 1]
-        block = _read_exactly(self._file.fileno(), int(offsets[-1] - offsets[0]), int(offsets[0]))
-        return Texts(offsets - offsets[0], np.frombuffer(block, np.uint8))
+        data = np.empty(int(offsets[-1] - offsets[0]), np.uint8)
+        self._read_into(memoryview(data.data), int(offsets[0]))
+        return Texts(offsets - offsets[0], data)
 
-
-def _read_exactly(handle: int, size: int, start: int) -> bytes:
-    """Bytes of a file; a single system call gives 2 GB at the most."""
-    parts = []
-    while size > 0:
-        part = os.pread(handle, min(size, 1 << 30), start)
-        if not part:
-            raise OutputError("The work folder lost a file that is still needed.")
-        parts.append(part)
-        start, size = start + len(part), size - len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    def _read_into(self, room: Any, start: int) -> None:
+        """Fill the room with bytes from a position; a single system call gives 2 GB at the most."""
+        while len(room):
+            size = os.preadv(self._file.fileno(), [room[: 1 << 30]], start)
+            if size == 0:
+                raise OutputError("The work folder lost a file that is still needed.")
+            room, start = room[size:], start + size

@@ -45,10 +45,14 @@ def draw_evaluation(
 
 
 def _draw_similarities(result: MethodResult, path: Path) -> Path:
-    """The histogram, with pairs of the score 0 in its first bin however many they are."""
+    """The histogram of pairs that have a score: those without would be a tower at 0."""
     pairs = result.pairs
     return plot_similarities(
-        path, pairs.score, pairs.positive, threshold=result.threshold, title=f"{result.name}: scores by label"
+        path,
+        pairs.score,
+        pairs.positive,
+        threshold=result.threshold,
+        title=f"{result.name}: pairs with something in common, by label",
     )
 
 

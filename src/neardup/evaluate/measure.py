@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from neardup.engines.matching import Matches
 from neardup.engines.measuring import Measurer, features_of
 from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
-from neardup.evaluate.allpairs import all_pairs
+from neardup.evaluate.allpairs import Kind, all_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import Plan
+from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
+from neardup.verify.multiset import MultisetJaccard
 
 MOST = 5000  # labelled documents of which all pairs are compared
 BLOCK = 1 << 20  # pairs that are measured at a time where there is no faster way
@@ -50,12 +52,10 @@ def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, thr
     labelled = np.flatnonzero(truth.clusters >= 0)
     if plan.check.level == "none" or len(labelled) > MOST:
         return _candidates(plan, matches)
-    if isinstance(plan.check, Jaccard):
-        pairs = all_pairs(features_of(plan, corpus, labelled, threads), "jaccard", threads)
-        found = Pairs(
-            labelled[pairs.left], labelled[pairs.right], pairs.shared, pairs.left_size, pairs.right_size
-        )
-        scored = _scored(found)
+    if isinstance(plan.check, (Jaccard, MultisetJaccard, Cosine)):
+        kind: Kind = "cosine" if isinstance(plan.check, Cosine) else "jaccard"
+        pairs = all_pairs(features_of(plan, corpus, labelled, threads), kind, threads)
+        scored = _scored(replace(pairs, left=labelled[pairs.left], right=labelled[pairs.right], kind=kind))
     else:
         scored = _block_by_block(plan, corpus, labelled, threads)
     return _with_copies(corpus, matches, *_featureless_copies(corpus, matches, labelled), scored)
@@ -70,7 +70,7 @@ def cache_key(plan: Plan, truth: Truth) -> str | None:
     view = dict(stages["view"])
     if plan.check.level == "features":
         view.pop("signature")
-    return json.dumps([stages["text"], view, stages["check"]], sort_keys=True)
+    return json.dumps([stages["text"], view, stages["check"], stages["check_view"]], sort_keys=True)
 
 
 def _scored(pairs: Pairs) -> Similarities:
@@ -83,7 +83,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
     """All pairs by the plan's own measure; only those with something in common are kept."""
     n = len(labelled)
     measurer = Measurer(plan, corpus, threads)
-    measure = measurer.holding(labelled) if plan.check.level == "features" else measurer.measure
+    measure = measurer.holding(labelled) if measurer.needs_texts else measurer.measure
     parts = []
     for _, k in numbered_rows(np.array([n * (n - 1) // 2]), BLOCK):
         i, j = unranked_pairs(k)

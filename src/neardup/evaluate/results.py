@@ -120,6 +120,7 @@ class Evaluation:
     comparisons: list[Comparison]
     notes: list[str]
     seconds: float
+    peak_memory: int  # bytes, of the process so far
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
@@ -141,6 +142,7 @@ class Evaluation:
             "comparisons": self.comparisons,
             "notes": self.notes,
             "seconds": self.seconds,
+            "peak_memory": self.peak_memory,
         })  # fmt: skip
 
 

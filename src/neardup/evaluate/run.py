@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.engines.local import Run
-from neardup.engines.progress import Progress
+from neardup.engines.progress import Progress, peak_memory
 from neardup.errors import ParameterError
 from neardup.evaluate.clusterings import score_clustering
 from neardup.evaluate.corpus import Documents, find_candidates, run_plan
@@ -177,7 +177,8 @@ def evaluate(
     comparisons = [bench.compare(results[0], other) for other in results[1:]]
     seconds = time.perf_counter() - start
     notes = _notes(bench, results)
-    return Evaluation(len(documents), truth, bench.protocol.goal, results, comparisons, notes, seconds)
+    goal, memory = bench.protocol.goal, peak_memory()
+    return Evaluation(len(documents), truth, goal, results, comparisons, notes, seconds, memory)
 
 
 def _named(method: Spec | Plan) -> tuple[str, Plan]:
@@ -214,10 +215,10 @@ def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
     labelled = int((truth.units >= 0).sum())
     if labelled < n:
         notes.append(
-            f"{n - labelled:,} of {n:,} documents have no label, or are irrelevant, and are left out"
+            f"left out, because they have no label or are irrelevant: {n - labelled:,} of {n:,} documents"
         )
     if truth.unclear:
-        notes.append(f"{truth.unclear:,} pairs are unclear and left out")
+        notes.append(f"left out, because they are unclear: {truth.unclear:,} pairs")
     if bench.protocol.splits and not can_split(truth):
         notes.append("the labels have near-duplicates in one cluster only: there are no held-out halves")
     for result in results:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neardup.errors import ParameterError
@@ -85,8 +85,7 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     choices = []
     for spec in specs:
         result = bench.evaluate(spec.name, spec.plan)
-        threshold = result.best.threshold if result.best else spec.plan.threshold
-        choices.append(Choice(spec.at(threshold), result, _value(bench, result)))
+        choices.append(_choice(bench, spec, result))
     choices.sort(
         key=lambda one: (one.reached, -math.inf if math.isnan(one.value) else one.value), reverse=True
     )
@@ -98,6 +97,19 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         )
         run.corpus.spool.close()
     return Tuning(choices, measured, documents)
+
+
+def _choice(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
+    """The spec with its best threshold, unless its candidates cannot reach down to it."""
+    if result.best is not None:
+        chosen = spec.at(result.best.threshold)
+        try:
+            _ = chosen.plan
+        except ParameterError:
+            result = replace(result, best=None)
+        else:
+            return Choice(chosen, result, _value(bench, result))
+    return Choice(spec, result, math.nan)
 
 
 def _value(bench: Bench, result: MethodResult) -> float:

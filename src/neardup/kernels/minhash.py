@@ -10,39 +10,49 @@ U32, U64 = np.uint32, np.uint64
 
 
 @inline
-def least_four(values, a, b, out):
-    """The smallest of a·x + b mod 2³² for four (a, b) at once: one pass over the values serves four slots."""
-    a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
-    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+def next_four(values, steps, least):
+    """The smallest values of four slots; the values go on by their steps from each slot to the next."""
     m0 = m1 = m2 = m3 = U32(0xFFFFFFFF)
     for i in range(len(values)):
-        x = values[i]
-        m0 = min(m0, U32(U32(a0 * x) + b0))
-        m1 = min(m1, U32(U32(a1 * x) + b1))
-        m2 = min(m2, U32(U32(a2 * x) + b2))
-        m3 = min(m3, U32(U32(a3 * x) + b3))
-    out[0], out[1], out[2], out[3] = m0, m1, m2, m3
+        x, step = values[i], steps[i]
+        m0 = min(m0, x)
+        x = U32(x + step)
+        m1 = min(m1, x)
+        x = U32(x + step)
+        m2 = min(m2, x)
+        x = U32(x + step)
+        m3 = min(m3, x)
+        values[i] = U32(x + step)
+    least[0], least[1], least[2], least[3] = m0, m1, m2, m3
 
 
 @jit
-def minhash(hashes, offsets, a, b, slots):
-    """Fills slots[d, k] with the least value of permutation k over document d's features.
+def minhash(hashes, offsets, mix, places, slots):
+    """Fills slots[d, places[k]] with the least of u + k·v mod 2³² over document d's features.
 
-    len(a) is a multiple of four. The permutations are x → a·x + b mod 2³² with a odd, over 32 bits of hashes
-    that are already mixed: no prime, no wrapped modulus, hence no bias. A document without features keeps
-    the largest value in every slot.
+    u and v are the two halves of a feature's hash, each sent through a permutation x → a·x + b that `mix`
+    holds. Hashes are mixed already, so every feature's value in a slot is uniform and independent of other
+    features', hence no bias; and in two slots they are independent of each other (u + k·v and u + m·v
+    determine u and v), hence the variance of independent slots, at the price of an addition where other
+    families multiply. Three slots in arithmetic progression do depend on each other; `places` scatters them,
+    so that the bands of small documents do not consist of such. len(places) is a multiple of four. A document
+    without features keeps the largest value in every slot.
     """
     longest = 0
     for d in range(len(offsets) - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])
-    scratch = np.empty(longest, U32)
+    scratch = np.empty((2, longest), U32)
+    least = np.empty(4, U32)
     for d in range(len(offsets) - 1):
         document = hashes[offsets[d] : offsets[d + 1]]
-        values = scratch[: len(document)]
+        values, steps = scratch[0, : len(document)], scratch[1, : len(document)]
         for i in range(len(document)):
-            values[i] = U32(document[i] >> U64(32))
-        for k in range(0, len(a), 4):
-            least_four(values, a[k : k + 4], b[k : k + 4], slots[d, k : k + 4])
+            values[i] = U32(U32(U32(document[i] >> U64(32)) * mix[0]) + mix[1])
+            steps[i] = U32(U32(U32(document[i]) * mix[2]) + mix[3])
+        for k in range(0, len(places), 4):
+            next_four(values, steps, least)
+            for j in range(4):
+                slots[d, places[k + j]] = least[j]
 
 
 @jit

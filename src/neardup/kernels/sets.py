@@ -124,3 +124,64 @@ def intersect(hashes, offsets, left, right, shared):
         count += count_shared(hashes, i, i_end, j, j_end)
         count += count_shared(hashes, k, k_end, m, m_end)
         shared[p] = count
+
+
+@jit
+def count_equal(hashes, offsets, out, counts):
+    """Offsets of each document's distinct hashes, written to `out` in order, with how often each occurs."""
+    n, longest = len(offsets) - 1, 0
+    for d in range(n):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    bits = 1
+    while (1 << bits) < longest and bits < 24:
+        bits += 1
+    slots = np.zeros((1 << bits) + 1, np.int64)
+    scratch = np.empty(longest, U64)
+    ends = np.zeros(n + 1, np.int64)
+    for d in range(n):
+        size = offsets[d + 1] - offsets[d]
+        spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], slots)
+        total = ends[d]
+        for i in range(size):
+            if i == 0 or scratch[i] != scratch[i - 1]:
+                out[total] = scratch[i]
+                counts[total] = 0
+                total += 1
+            counts[total - 1] += 1
+        ends[d + 1] = total
+    return ends
+
+
+@jit
+def intersect_weighted(hashes, weights, offsets, left, right, shared):
+    """Fills shared[p] with the sum of the lesser weights of what documents left[p] and right[p] have in common."""
+    for p in range(len(left)):
+        i, i_end = U64(offsets[left[p]]), U64(offsets[left[p] + 1])
+        j, j_end = U64(offsets[right[p]]), U64(offsets[right[p] + 1])
+        total = 0.0
+        while (i < i_end) & (j < j_end):
+            x, y = hashes[i], hashes[j]
+            total += min(weights[i], weights[j]) if x == y else np.float32(0)
+            i += U64(x <= y)
+            j += U64(y <= x)
+        shared[p] = total
+
+
+@jit
+def number_occurrences(hashes, weights, offsets, out):
+    """Offsets of features that stand for single occurrences: (s, 1) … (s, w) for a feature s of weight w.
+
+    `out` gets a hash of each; the first one is s itself.
+    """
+    n, total = len(offsets) - 1, 0
+    ends = np.zeros(n + 1, np.int64)
+    for d in range(n):
+        for i in range(offsets[d], offsets[d + 1]):
+            h = hashes[i]
+            for _ in range(int(weights[i])):
+                out[total] = h
+                total += 1
+                h = U64((h ^ h >> U64(29)) * U64(0xD6E8FEB86659FD93))
+                h = U64(h ^ h >> U64(32))
+        ends[d + 1] = total
+    return ends

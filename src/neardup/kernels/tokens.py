@@ -124,11 +124,11 @@ def encode(point):
 
 @jit
 def fold_text(source, table, mode, room):
-    """The number of folded bytes, each with its class and the source byte that it came from."""
+    """The number of folded bytes, each with its class and source byte; and whether NFC might change the text."""
     # Arrays leave their tuple here, and no helper below takes one: Numba would count references per character.
     folded, classes, origin = room.folded, room.classes, room.origin
     index, pages = table.index, table.pages
-    i, j, size = 0, 0, len(source)
+    i, j, size, risky = 0, 0, len(source), U32(0)
     step = size if is_ascii(source) else BLOCK  # most texts need no second look
     while i < size:
         stop = min(i + step, size)
@@ -142,6 +142,7 @@ def fold_text(source, table, mode, room):
         while i < stop:
             point, length = decode(source, i)
             entry = pages[index[point >> U32(8)], point & U32(255)]
+            risky |= U32(entry & U32(NOT_NFC))
             before = classes[j - 1] if j > 0 else U8(OUTSIDE)
             first, rest = byte_classes(entry, before)
             target = U32(entry >> U32(8))
@@ -153,7 +154,7 @@ def fold_text(source, table, mode, room):
                     origin[j + k] = U32(i)
             j += width if entry & KIND != IGNORE else 0
             i += length
-    return j
+    return j, risky != 0
 
 
 @inline
@@ -259,13 +260,14 @@ def longest_segment(data, offsets):
 
 @jit
 def tokenize(data, offsets, table, mode, out):
-    """Token offsets per document; out = (hashes, positions, marks) is filled in, with room for one a byte.
+    """Token offsets per document, and for each whether NFC might change it.
 
-    Positions and marks may have no room at all, and are then left out.
+    out = (hashes, positions, marks) is filled in, with room for one a byte. Positions and marks may have no
+    room at all, and are then left out.
     """
     hashes, positions, marks = out
     n = len(offsets) - 1
-    ends = np.zeros(n + 1, np.int64)
+    ends, risky = np.zeros(n + 1, np.int64), np.zeros(n, np.bool_)
     room = make_scratch(longest_segment(data, offsets), len(positions) > 0)
     folded, classes, flags, origin, bounds = room.folded, room.classes, room.flags, room.origin, room.bounds
     total = 0
@@ -273,7 +275,8 @@ def tokenize(data, offsets, table, mode, out):
         start, stop = offsets[d], offsets[d + 1]
         while start < stop:
             cut = segment_end(data, start, stop)
-            size = fold_text(data[start:cut], table, mode, room)
+            size, unsure = fold_text(data[start:cut], table, mode, room)
+            risky[d] |= unsure
             count = find_boundaries(size, room)
             for k in range(count):
                 begin = U64(bounds[k])
@@ -285,7 +288,7 @@ def tokenize(data, offsets, table, mode, out):
                     total += 1
             start = cut
         ends[d + 1] = total
-    return ends
+    return ends, risky
 
 
 @inline
@@ -296,23 +299,3 @@ def make_scratch(longest, with_origin):
     bounds = np.zeros(size + 1, U32)
     origin = np.zeros(size if with_origin else 0, U32)
     return Scratch(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), origin, bounds)
-
-
-@jit
-def needs_normalising(data, offsets, table):
-    """For each document, whether it has a code point that NFC might change."""
-    n = len(offsets) - 1
-    found = np.zeros(n, np.bool_)
-    for d in range(n):
-        source = data[offsets[d] : offsets[d + 1]]
-        i, size = 0, len(source)
-        while i < size and not found[d]:
-            stop = min(i + BLOCK, size)
-            if is_ascii(source[i:stop]):
-                i = stop
-            while i < stop:
-                point, length = decode(source, i)
-                if table.pages[table.index[point >> U32(8)], point & U32(255)] & U32(NOT_NFC):
-                    found[d] = True
-                i += length
-    return found

@@ -22,21 +22,34 @@ class MinHash:
 
     slots: int = 128
     seed: int = 1
+    multiset: bool = False  # a feature of weight w counts as w features: estimates Σ min / Σ max
     estimates = "jaccard"
 
     def __call__(self, features: Features) -> Signatures:
-        a, b = permutations(self.slots, self.seed)
-        slots = np.empty((len(features), len(a)), np.uint32)
-        kernels.minhash.minhash(features.hashes, features.offsets, a, b, slots)
+        if self.multiset:
+            features = number_occurrences(features)
+        mix, places = permutations(self.slots, self.seed)
+        slots = np.empty((len(features), len(places)), np.uint32)
+        kernels.minhash.minhash(features.hashes, features.offsets, mix, places, slots)
         return Signatures(slots[:, : self.slots], features.sizes > 0)
 
 
-@cache
-def permutations(slots: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Multipliers (odd) and summands of the permutations of 32-bit integers, rounded up to a multiple of four.
+def number_occurrences(features: Features) -> Features:
+    """Counted features as single occurrences, so that sets of them are what multi-sets were."""
+    if features.weights is None:
+        return features
+    hashes = np.empty(int(features.weights.sum(dtype=np.float64)), np.uint64)
+    ends = kernels.sets.number_occurrences(features.hashes, features.weights, features.offsets, hashes)
+    return Features(ends, hashes[: ends[-1]])
 
-    Each is drawn by itself, so that the first slots of a longer signature are those of a shorter one.
+
+@cache
+def permutations(slots: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """How the halves of a hash are mixed (a, b of each), and the place of each slot that the kernel makes.
+
+    The kernel makes a multiple of four slots.
     """
     random = np.random.Generator(np.random.PCG64(seed))
-    draws = random.integers(0, 2**32, (-(-slots // 4) * 4, 2), dtype=np.uint32)
-    return draws[:, 0] | np.uint32(1), np.ascontiguousarray(draws[:, 1])
+    mix = random.integers(0, 2**32, 4, dtype=np.uint32)
+    mix[[0, 2]] |= np.uint32(1)
+    return mix, random.permutation(-(-slots // 4) * 4)

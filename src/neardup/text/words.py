@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Texts, Tokens
+from neardup.columns import Hashes, Texts, Tokens
 
 TokenKind = Literal["words", "whitespace", "characters"]
 SPACE_FLAG = 64  # in the entries of unicode.npz
@@ -29,14 +31,41 @@ class Words:
     tokens: TokenKind = "words"
 
     def __call__(self, texts: Texts, details: bool = True) -> Tokens:
+        tokens, risky = self._tokenize(texts, details)
+        if risky.any():
+            composed = to_nfc(texts, risky)
+            tokens = tokens if composed is texts else self._tokenize(composed, details)[0]
+        return tokens
+
+    def _tokenize(self, texts: Texts, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
+        """The tokens of the texts as they are, and which of them may not be in NFC."""
         table, mode = unicode_table(self.tokens)
-        texts = to_nfc(texts, unicode_table("words")[0])
         room = texts.size + 1  # no token is shorter than a byte
         hashes = np.empty(room, np.uint64)
         positions, marks = np.empty(room * details, np.uint32), np.empty(room * details, np.uint8)
-        ends = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, (hashes, positions, marks))
+        out = (hashes, positions, marks)
+        ends, risky = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, out)
         total = ends[-1]
-        return Tokens(ends, hashes[:total], positions[:total], marks[:total])
+        return Tokens(ends, hashes[:total], positions[:total], marks[:total]), risky
+
+
+def hash_words(words: Iterable[str]) -> tuple[Hashes, tuple[str, ...]]:
+    """The hashes of words, sorted; and the entries that are more than one word, or none.
+
+    An entry like "can't" is two words. Between white space it is one token, whose hash is among those returned: it
+    does no harm where words are tokens. Entries with blanks have no hash.
+    """
+    given = tuple(dict.fromkeys(words))
+    texts = Texts.from_strings(list(given))
+    hashes, known = np.zeros(len(given), np.uint64), np.zeros(len(given), np.bool_)
+    single = known
+    kinds: tuple[TokenKind, ...] = ("whitespace", "words")
+    for kind in kinds:
+        tokens = Words(kind)(texts, details=False)
+        single = np.diff(tokens.offsets) == 1
+        hashes[single] = tokens.hashes[tokens.offsets[:-1][single]]
+        known = known | single
+    return np.unique(hashes[known]), tuple(word for word, one in zip(given, single, strict=True) if not one)
 
 
 @cache
@@ -55,13 +84,13 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
     return codes.Table(index, pages), codes.WHITESPACE if tokens == "whitespace" else codes.TABLE
 
 
-def to_nfc(texts: Texts, table: Any) -> Texts:
+def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
     """The same texts in Unicode's composed form; nearly always nothing has to be done."""
-    risky = kernels.tokens.needs_normalising(texts.data, texts.offsets, table)
-    if not risky.any():
+    composed: dict[int, bytes] = {}
+    for number in np.flatnonzero(risky).tolist():
+        text = texts.document(number).decode("utf-8", "replace")
+        if not unicodedata.is_normalized("NFC", text):
+            composed[number] = unicodedata.normalize("NFC", text).encode()
+    if not composed:
         return texts
-    documents = [texts.document(number) for number in range(len(texts))]
-    for number in np.flatnonzero(risky):
-        text = documents[number].decode("utf-8", "replace")
-        documents[number] = unicodedata.normalize("NFC", text).encode()
-    return Texts.from_strings(documents)
+    return Texts.from_strings([composed.get(n) or texts.document(n) for n in range(len(texts))])

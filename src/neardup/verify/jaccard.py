@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Numbers, Pairs, Signatures
-
-
-def as_fraction(threshold: float) -> Fraction:
-    """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
-    return Fraction(repr(float(threshold))).limit_denominator(10**9)
+from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
+from neardup.thresholds import as_fraction
 
 
 @dataclass(frozen=True)
@@ -43,19 +38,24 @@ class Jaccard:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots)."""
+    """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots).
 
+    With a width, the share of equal groups of so many slots: super-shingles, or hashes of 64 bits.
+    """
+
+    width: int = 1
     level: Literal["signatures"] = "signatures"
 
     def measure(self, values: Signatures, left: Numbers, right: Numbers) -> Pairs:
-        """Evidence as if documents had as many features as there are slots in the union."""
-        slots = values.slots
+        """Evidence as if documents had as many features as there are slots (or groups) in the union."""
+        groups = values.slots.shape[1] // self.width
+        slots = values.slots[:, : groups * self.width].reshape(len(values), groups, self.width)
         equal = np.zeros(len(left))
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))
-            equal[part] = (slots[left[part]] == slots[right[part]]).sum(axis=1)
+            equal[part] = (slots[left[part]] == slots[right[part]]).all(axis=2).sum(axis=1)
         equal[~(values.present[left] & values.present[right])] = 0  # nothing agrees with nothing
-        half = (slots.shape[1] + equal) / 2
+        half = (groups + equal) / 2
         return Pairs(left, right, equal, half, half)
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
@@ -77,12 +77,3 @@ class Unverified:
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
         """All of them."""
         return np.ones(len(pairs), np.bool_)
-
-
-def make_distinct(features: Features) -> Features:
-    """The features of each document as a sorted set."""
-    if features.distinct:
-        return features
-    hashes = np.empty(len(features.hashes), np.uint64)
-    ends = kernels.sets.distinct(features.hashes, features.offsets, hashes)
-    return Features(ends, hashes[: ends[-1]], distinct=True)

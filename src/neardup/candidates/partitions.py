@@ -1,0 +1,106 @@
+"""The SpotSigs matcher: optimal length partitions, inverted lists within them, two-dimensional pruning.
+
+Theobald et al., SpotSigs (SIGIR 2008), section 4, with the conditions of algorithm 1 put right: `kernels.partitions`
+has them with their proofs. There is no parameter but τ.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup import kernels
+from neardup.candidates.exact import Collection, Matches, Work
+from neardup.columns import Numbers
+
+
+def boundaries(limit: Fraction, largest: int) -> Numbers:
+    """Where length partitions begin: p₀ = 1, p₁ = 2 …, the last one above the largest size.
+
+    (A) similar sizes L ≤ L' ≤ L/τ lie in the same partition or the next: L ≤ p(k+1) − 1 gives
+        L' ≤ ⌊(p(k+1) − 1)/τ⌋ < p(k+2) as long as p(k+2) ≥ ⌊(p(k+1) − 1)/τ⌋ + 1;
+    (B) no two sizes of a partition are dissimilar: p(k+1) − 1 ≤ p(k)/τ;
+    (C) partitions are as narrow as (A) allows. The least p(k+1) > p(k) for (A) is max(p(k) + 1, ⌊(p(k) − 1)/τ⌋ + 1),
+        and it fulfils (B). The recurrence as printed in 4.2, ⌊p(k)/τ⌋ + 1, is the widest that fulfils both.
+    """
+    p, q = limit.numerator, limit.denominator
+    begins = [1]
+    while begins[-1] <= largest:
+        begins.append(max(begins[-1] + 1, (begins[-1] - 1) * q // p + 1))
+    return np.array(begins, np.int64)
+
+
+def match(
+    collection: Collection,
+    limit: Fraction,
+    threads: int = 1,
+    partitions: bool = True,
+    pruning: bool = True,
+) -> Matches:
+    """All similar pairs of contents. Without partitions or pruning the same pairs at a higher cost, to compare."""
+    n = len(collection)
+    spans = _spans(collection.sizes, limit) if partitions else [(0, n, 0, n)]
+    if limit == 1 and partitions and pruning:
+        spans = []  # different contents are never equal
+    heavy = max(n // (2 * threads), 1000)
+    small = [span for span in spans if span[1] - span[0] <= heavy]
+    with ThreadPoolExecutor(threads) as pool:
+        found = [*pool.map(lambda span: _match_span(collection, span, limit, pruning), small)]
+        for span in (span for span in spans if span[1] - span[0] > heavy):
+            found += _match_large(collection, span, limit, pruning, pool, 4 * threads)
+    work = Work(np.zeros(n, np.int64), sum(part.visits for part in found), {"partitions": len(spans)})
+    for part in found:
+        work.computed[part.first : part.first + len(part.computed)] += part.computed
+    rows = np.concatenate([np.zeros((0, 3), np.int64), *(part.rows for part in found)])
+    return Matches(rows[:, 0], rows[:, 1], rows[:, 2], work)
+
+
+Span = tuple[int, int, int, int]  # the ranks that are looked up, and those in the lists
+
+
+class Found(NamedTuple):
+    """What looking up some ranks gave."""
+
+    rows: Numbers
+    visits: int
+    computed: Numbers
+    first: int
+
+
+def _spans(sizes: Numbers, limit: Fraction) -> list[Span]:
+    """For each partition that has documents: itself and the one before look up what is in it."""
+    if len(sizes) == 0:
+        return []
+    places = np.searchsorted(sizes, boundaries(limit, int(sizes[-1]))).tolist()
+    firsts = [0, *places[:-2]]  # where the partition before begins
+    return [
+        (before, end, begin, end)
+        for before, begin, end in zip(firsts, places[:-1], places[1:], strict=True)
+        if end - begin > 0 and end - before > 1
+    ]
+
+
+def _match_span(collection: Collection, span: Span, limit: Fraction, pruning: bool) -> Found:
+    table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
+    return _look_up(collection, table, span, limit, pruning)
+
+
+def _match_large(
+    collection: Collection, span: Span, limit: Fraction, pruning: bool, pool: ThreadPoolExecutor, pieces: int
+) -> list[Found]:
+    """A partition with much of the collection is looked up in pieces, by all threads."""
+    table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
+    cuts = np.linspace(span[0], span[1], pieces + 1).astype(int).tolist()
+    parts = [(a, b, span[2], span[3]) for a, b in pairwise(cuts) if b > a]
+    return [*pool.map(lambda part: _look_up(collection, table, part, limit, pruning), parts)]
+
+
+def _look_up(collection: Collection, table: object, span: Span, limit: Fraction, pruning: bool) -> Found:
+    ranks = (collection.documents, collection.sizes)
+    ratio = (limit.numerator, limit.denominator)
+    found = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)
+    return Found(*found, span[0])  # type: ignore[call-arg]

@@ -1,0 +1,41 @@
+"""Features that are single words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from neardup.columns import Features, Hashes, Tokens
+from neardup.features.shingles import Shingles
+from neardup.text.stopwords import stop_words
+from neardup.text.words import hash_words
+
+
+@dataclass(frozen=True)
+class ContentWords:
+    """Every word that is no stop word, repeats included.
+
+    stopwords  a language code, several joined by '+', or a tuple of words, which may be empty
+    """
+
+    stopwords: str | tuple[str, ...] = "en"
+    details: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """An unknown language is refused before any text is read."""
+        _hashes(self.stopwords)
+
+    def __call__(self, tokens: Tokens) -> Features:
+        wanted = ~np.isin(tokens.hashes, _hashes(self.stopwords))
+        kept = np.concatenate([[0], np.cumsum(wanted)]).astype(np.int64)
+        words = Tokens(kept[tokens.offsets], tokens.hashes[wanted], tokens.positions[:0], tokens.marks[:0])
+        return Shingles(1)(words)
+
+
+@cache
+def _hashes(stopwords: str | tuple[str, ...]) -> Hashes:
+    words = stop_words(stopwords) if isinstance(stopwords, str) else stopwords
+    return hash_words(words)[0]

@@ -1,0 +1,61 @@
+"""Sign bits of random projections, and how many of them differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+U32, U64 = np.uint32, np.uint64
+
+
+@inline
+def random_word(h, block, seed):
+    """64 random bits for a feature, others for each block of projections."""
+    h = U64(h ^ U64(U64(block) * U64(0x9E3779B97F4A7C15) + U64(seed)))
+    h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
+    h = U64((h ^ h >> U64(32)) * U64(0xC2B2AE3D27D4EB4F))
+    return U64(h ^ h >> U64(29))
+
+
+@jit
+def sign_bits(hashes, weights, offsets, seed, out):
+    """Fills out[d] with the signs of random ±1 projections of each document's weighted features, packed.
+
+    Weights are integers (fixed point), so that a sum does not depend on the order of its terms. A document of
+    weight 0 in a direction has the bit 0 there.
+    """
+    blocks = out.shape[1] // 2
+    sums = np.empty(64, np.int64)
+    for d in range(len(offsets) - 1):
+        for block in range(blocks):
+            sums[:] = 0
+            for i in range(offsets[d], offsets[d + 1]):
+                word, weight = random_word(hashes[i], block, seed), weights[i]
+                for bit in range(64):
+                    sums[bit] += weight if (word >> U64(bit)) & U64(1) else -weight
+            for half in range(2):
+                packed = U32(0)
+                for bit in range(32):
+                    packed |= U32(sums[half * 32 + bit] > 0) << U32(bit)
+                out[d, 2 * block + half] = packed
+
+
+@inline
+def count_bits(x):
+    """How many bits are set."""
+    x = U32(x - U32(U32(x >> U32(1)) & U32(0x55555555)))
+    x = U32(U32(x & U32(0x33333333)) + U32(U32(x >> U32(2)) & U32(0x33333333)))
+    x = U32(U32(x + U32(x >> U32(4))) & U32(0x0F0F0F0F))
+    return U32(U32(x * U32(0x01010101)) >> U32(24))
+
+
+@jit
+def hamming(slots, left, right, out):
+    """Fills out[p] with the number of bits in which documents left[p] and right[p] differ."""
+    for p in range(len(left)):
+        a, b = left[p], right[p]
+        total = U32(0)
+        for k in range(slots.shape[1]):
+            total += count_bits(U32(slots[a, k] ^ slots[b, k]))
+        out[p] = total

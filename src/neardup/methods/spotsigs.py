@@ -1,0 +1,108 @@
+"""SpotSigs: signatures that begin at stop words, matched exactly or by min-hash."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from neardup.candidates.exact import Exact
+from neardup.candidates.groups import Groups
+from neardup.errors import ParameterError
+from neardup.features.spots import Spots
+from neardup.plan import Plan, View, Weight
+from neardup.registry import Count, Natural, Part, Share, method
+from neardup.signatures.minhash import MinHash
+from neardup.text.words import Words
+from neardup.verify.multiset import MultisetJaccard
+from neardup.weights.counts import Counts
+from neardup.weights.frequency import IdfRange
+
+
+@method
+def spotsigs(
+    *,
+    threshold: Share = 0.44,
+    antecedents: str = "paper",
+    distance: Count = 2,
+    chain: Count = 3,
+    stopwords: str = "en",
+    idf_low: Part = 0.0,
+    idf_high: Share = 1.0,
+    matcher: Literal["auto", "prefix", "partitions"] = "auto",
+) -> Plan:
+    """Documents that share the words behind their stop words: page furniture has few of those, and is passed over.
+
+    A signature begins at an antecedent (an article, a form of be, can, will, have or do) and takes the next
+    content words at a distance. Documents match when the Jaccard similarity of their multi-sets of signatures
+    reaches the threshold. All such pairs are found, none by chance and none missed.
+
+    Args:
+        threshold: The least multi-set Jaccard similarity of a near-duplicate.
+        antecedents: The words that begin a signature: a preset, or words and specifications like 'is(3,1), that'.
+        distance: How many tokens further on each word of a signature is looked for.
+        chain: How many words follow the antecedent.
+        stopwords: The language of the stop words that are passed over; several codes may be joined by '+'.
+        idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
+        idf_high: The greatest normalised idf of a signature that counts.
+        matcher: How pairs are found; the result is the same.
+    """
+    return Plan(
+        method="spotsigs",
+        text=Words(),
+        view=_spots("spotsigs", antecedents, distance, chain, stopwords, idf_low, idf_high),
+        candidates=Exact(matcher),
+        check=MultisetJaccard(),
+        threshold=threshold,
+    )
+
+
+@method
+def spotsigs_lsh(
+    *,
+    threshold: Share = 0.44,
+    antecedents: str = "paper",
+    distance: Count = 2,
+    chain: Count = 3,
+    stopwords: str = "en",
+    idf_low: Part = 0.0,
+    idf_high: Share = 1.0,
+    bands: Count = 32,
+    rows: Count = 6,
+    seed: Natural = 1,
+) -> Plan:
+    """Documents that share the words behind their stop words, found by min-hash bands and verified exactly.
+
+    LSH-S of the SpotSigs paper: the candidates of `bands` bands of `rows` min-hashes of the multi-set of spot
+    signatures; each is compared exactly. What the bands miss is missed.
+
+    Args:
+        threshold: The least multi-set Jaccard similarity of a near-duplicate.
+        antecedents: The words that begin a signature: a preset, or words and specifications like 'is(3,1), that'.
+        distance: How many tokens further on each word of a signature is looked for.
+        chain: How many words follow the antecedent.
+        stopwords: The language of the stop words that are passed over; several codes may be joined by '+'.
+        idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
+        idf_high: The greatest normalised idf of a signature that counts.
+        bands: The number of bands (l in the paper).
+        rows: The number of min-hashes in a band (k in the paper).
+        seed: The seed of the permutations.
+    """
+    view = _spots("spotsigs_lsh", antecedents, distance, chain, stopwords, idf_low, idf_high)
+    return Plan(
+        method="spotsigs_lsh",
+        text=Words(),
+        view=View(view.features, view.weights, MinHash(bands * rows, seed, multiset=True)),
+        candidates=Groups(bands, rows, seed=seed),
+        check=MultisetJaccard(),
+        threshold=threshold,
+    )
+
+
+def _spots(
+    name: str, antecedents: str, distance: int, chain: int, stopwords: str, low: float, high: float
+) -> View:
+    """Counted spot signatures, those outside an idf range left out."""
+    if low > high:
+        raise ParameterError("idf_low", name, f"at most idf_high, {high:g}", low)
+    spots = Spots(antecedents, distance, chain, stopwords)
+    limits: tuple[Weight, ...] = () if (low, high) == (0.0, 1.0) else (IdfRange(spots, low, high),)
+    return View(spots, (*limits, Counts()))

@@ -1,0 +1,59 @@
+"""Super-shingles: groups of min-hashes that agree as a whole."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from neardup.candidates.groups import Groups
+from neardup.errors import ParameterError
+from neardup.features.shingles import Shingles
+from neardup.plan import Plan, View
+from neardup.registry import Count, Natural, Share, method
+from neardup.signatures.minhash import MinHash
+from neardup.text.words import TokenKind, Words
+from neardup.verify.jaccard import Agreement, Jaccard
+
+
+@method
+def super_shingles(
+    *,
+    threshold: Share = 0.7,
+    ngram: Count = 5,
+    tokens: TokenKind = "words",
+    num_perm: Count = 84,
+    groups: Count = 6,
+    agree: Count = 2,
+    verify: Literal["agreement", "exact"] = "agreement",
+    seed: Natural = 1,
+) -> Plan:
+    """Documents that agree in whole groups of min-hashes: little is kept, and only close copies are found.
+
+    84 min-hashes of word n-grams are hashed in 6 groups of 14 to 64 bits each. Documents match when at least
+    `agree` of the groups are equal. The similarity that is reported is the share of equal groups; with
+    verify=exact it is the Jaccard similarity of the n-grams, which must reach the threshold.
+
+    Args:
+        threshold: The least Jaccard similarity, where it is verified.
+        ngram: How many consecutive tokens make one feature.
+        tokens: What a token is: a word, whatever stands between white space, or a character.
+        num_perm: The number of min-hashes.
+        groups: The number of super-shingles that they are cut into.
+        agree: How many super-shingles must be equal.
+        verify: Let the super-shingles decide alone, or compare each candidate exactly.
+        seed: The seed of the permutations.
+    """
+    if agree > groups:
+        raise ParameterError("agree", "super_shingles", f"at most the number of groups, {groups}", agree)
+    if num_perm < groups:
+        raise ParameterError(
+            "num_perm", "super_shingles", f"at least the number of groups, {groups}", num_perm
+        )
+    width, exact = num_perm // groups, verify == "exact"
+    return Plan(
+        method="super_shingles",
+        text=Words(tokens),
+        view=View(Shingles(ngram), signature=MinHash(groups * width, seed)),
+        candidates=Groups(groups, width, agree, seed),
+        check=Jaccard() if exact else Agreement(width),
+        threshold=threshold if exact else agree / groups,
+    )

@@ -1,0 +1,55 @@
+"""Sign bits of random projections: equal as often as the angle between weighted documents is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import acos, pi
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Signatures, make_distinct
+
+FIXED_POINT = 1 << 20  # of the largest weight of a document: weights are whole numbers of this share of it
+
+
+@dataclass(frozen=True)
+class SignBits:
+    """`bits` signs of ±1 projections (Charikar; section 2.3 of the ANDD paper), packed into 32-bit slots.
+
+    P(a bit is equal) = 1 − θ/π, θ being the angle between the documents' weighted features.
+    """
+
+    bits: int = 64
+    seed: int = 1
+    estimates: ClassVar[str] = "angle"
+
+    @property
+    def slots(self) -> int:
+        """32-bit words."""
+        return -(-self.bits // 64) * 2
+
+    def __call__(self, features: Features) -> Signatures:
+        features = make_distinct(features)
+        out = np.empty((len(features), self.slots), np.uint32)
+        kernels.bits.sign_bits(features.hashes, fixed_point(features), features.offsets, self.seed, out)
+        valid = np.clip(self.bits - 32 * np.arange(self.slots), 0, 32)
+        out &= ((np.int64(1) << valid) - 1).astype(np.uint32)  # the kernel makes a multiple of 64 bits
+        return Signatures(out, features.sizes > 0)
+
+
+def fixed_point(features: Features) -> NDArray[np.int64]:
+    """The weights as whole numbers, relative to the largest of each document: a scale changes no sign."""
+    if features.weights is None:
+        return np.ones(len(features.hashes), np.int64)
+    largest = np.zeros(len(features))
+    np.maximum.at(largest, np.repeat(np.arange(len(features)), features.sizes), np.abs(features.weights))
+    scale = FIXED_POINT / np.where(largest > 0, largest, 1)
+    return np.rint(features.weights * np.repeat(scale, features.sizes)).astype(np.int64)
+
+
+def bit_agreement(cosine: float) -> float:
+    """The share of equal bits that a cosine similarity gives."""
+    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi

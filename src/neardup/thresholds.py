@@ -1,0 +1,10 @@
+"""Thresholds as fractions of whole numbers: a tie counts, and no rounding decides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def as_fraction(threshold: float) -> Fraction:
+    """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
+    return Fraction(repr(float(threshold))).limit_denominator(10**9)
