@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from neardup.evaluate.allpairs import all_pairs
 
 from neardup.columns import Texts
-from neardup.evaluate.allpairs import all_pairs
 from neardup.features.shingles import Shingles
 from neardup.text.words import Words
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from neardup.api import as_inputs
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
-from neardup.engines.workers import checked_threads
+from neardup.workers import checked_threads
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
