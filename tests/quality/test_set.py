@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from neardup.evaluate.allpairs import all_pairs
+from neardup.candidates.allpairs import all_pairs
 
 from neardup.columns import Texts
 from neardup.features.shingles import Shingles
