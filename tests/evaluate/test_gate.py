@@ -68,6 +68,8 @@ def test_a_method_is_measured(floors: Path) -> None:
     bench = open_bench("small", read_floors(floors).data["small"], floors)
     assert measure(bench, "minhash:ngram=2,threshold=0.5") == Score(1.0, 1.0)
     assert measure(bench, "minhash:ngram=10,threshold=1") == Score(f1=pytest.approx(2 / 3), recall=None)
+    assert measure(bench, "minhash:ngram=11").f1 == pytest.approx(2 / 3)
+    assert measure(bench, "minhash:ngram=12").f1 == 0  # finding every pair is no merit
     with pytest.raises(ParameterError, match="without alternatives"):
         measure(bench, "minhash:ngram=2/3")
 

@@ -38,6 +38,11 @@ def test_a_method_stays_above_its_floor(name: str, method: str) -> None:
     assert not short, f"{method} on {name}: {'; '.join(short)}"
 
 
+def test_every_floor_can_be_missed() -> None:
+    low = [(name, method) for name, method in FLOORS if FLOORS.scores[name][method].f1 < 0.05]
+    assert not low
+
+
 def test_the_bundled_data_has_floors_for_the_default() -> None:
     assert FLOORS.data["own"].bundled
     assert FLOORS.scores["own"]["minhash"].f1 > 0.4

@@ -42,7 +42,7 @@ class LoweredFloor(NeardupError):
 class Score:
     """What a method reaches on a data set, or must reach."""
 
-    f1: float  # the best over all thresholds
+    f1: float  # the best over all thresholds above 0
     recall: (
         float | None
     )  # of the candidates: the share of pairs at the threshold that are found; None: no pairs
@@ -160,7 +160,8 @@ def measure(bench: Bench, method: str) -> Score:
     result = bench.evaluate(method, specs[0].plan)
     matching = result.matching
     recall = matching.recall if matching is not None and matching.pairs else None
-    return Score(float(result.curve.f1.max()), recall)
+    above = result.curve.f1[:-1]  # the last threshold is 0, where every pair is found whatever the method
+    return Score(float(above.max(initial=0.0)), recall)
 
 
 def shortfalls(floor: Score, measured: Score) -> list[str]:
