@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from neardup.candidates.allpairs import all_pairs
 
+from neardup.candidates.allpairs import all_pairs
 from neardup.columns import Texts
 from neardup.features.shingles import Shingles
 from neardup.text.words import Words
