@@ -236,7 +236,7 @@ def test_bad_records_among_good_ones_are_counted_and_the_rest_goes_on(here, kind
     assert outcome.code == 0
     problems = json.loads(outcome.out)["problems"]
     assert problems["total"] == 1 and problems["first"][0]["record"] == 5
-    assert problems["first"][0]["source"] == "corpus.jsonl"
+    assert problems["first"][0]["file"] == "corpus.jsonl"
     assert [row["id"] for row in lines(here / "clean/removed.jsonl")] == ["d2", "d3"]
     out = run("dedup", "corpus.jsonl", "-o", "again").out
     assert "1 problem in the input" in out and "corpus.jsonl, record 5" in out

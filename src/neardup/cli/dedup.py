@@ -66,6 +66,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       pairs.parquet               left, right, similarity, containment, reason, bridge
       clusters.parquet            id, cluster, leader, keep, duplicate_of, similarity, …
       report.json                 counts, times, problems, and the plan
+      problems.jsonl              every bad record, where there are any: file, record, reason, what was done
 
     \b
     Examples:

@@ -67,7 +67,7 @@ def run(
 ) -> Run:
     """The whole pipeline up to the decisions; nothing is written but the work folder."""
     settings, progress = settings or Settings(), progress or Progress()
-    problems = Problems(strict=settings.strict)
+    problems = Problems(strict=settings.strict, folder=settings.work_dir)
     spool = Spool(settings.work_dir)
     try:
         corpus = read_corpus(plan, sources, columns or Columns(), spool, problems, progress, settings.threads)

@@ -34,6 +34,7 @@ from neardup.workers import prefetched
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
 RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
+PROBLEMS = "problems.jsonl"  # only where there are any
 
 
 def write_run(
@@ -50,7 +51,10 @@ def write_run(
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
-        files = RECORDS
+        files = list(RECORDS)
+        if run.corpus.problems.total:
+            run.corpus.problems.write(output.file(PROBLEMS))
+            files.append(PROBLEMS)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
                 files = _write_documents(run, output, mode, format) + files
@@ -64,12 +68,12 @@ def write_run(
 
 
 def _files_of_last_run(folder: Path) -> set[str]:
-    """The document files that the report in the folder lists: with --force they would stand beside new ones."""
+    """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
         listed = json.loads((folder / "report.json").read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    ours = {stem for stems in DOCUMENTS.values() for stem in stems}
+    ours = {stem for stems in DOCUMENTS.values() for stem in stems} | {PROBLEMS.partition(".")[0]}
     return {
         name
         for name in listed
@@ -90,7 +94,7 @@ def check_output(
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        names = [*_document_files(sources, mode, format), *RECORDS]
+        names = [*_document_files(sources, mode, format), *RECORDS, PROBLEMS]
         _refuse_inputs(sources, output.path, names)
         for name in names:
             output.file(name)
