@@ -34,7 +34,8 @@ def section(study: Study, data: DataFolder) -> tuple[str, str]:
     start = time.perf_counter()
     tables = study.run(data)
     seconds = time.perf_counter() - start
-    row = f"| [{study.name}](#{study.name.replace('_', '-')}) | {study.source} | {seconds:.0f} | `neardup study run {study.name}` |"
+    link, command = study.name.replace("_", "-"), f"`neardup study run {study.name}`"
+    row = f"| [{study.name}](#{link}) | {study.source} | {seconds:.0f} | {command} |"
     body = "\n\n".join([f"## {study.name.replace('_', ' ')}", study.summary, *map(as_markdown, tables)])
     return row, body
 
