@@ -5,7 +5,7 @@
 
 A block is labelled by whether the gold text holds it: tokens of page and gold are aligned, and more than half of the
 block's must be matched in runs of at least four. The model is a logistic regression, strongly regularised, in which
-each page has the same weight and a block the square root of its words. Needs scikit-learn, and the labelled pages in
+each page has the same weight and a block the square root of its words. Needs scipy, and the labelled pages in
 the folder NEARDUP_DATA (or ../shared/data beside the repository).
 """
 
@@ -29,8 +29,13 @@ from neardup import kernels  # noqa: E402
 from neardup.text.article import FEATURES, describe_page  # noqa: E402
 from neardup.text.encoding import page_bytes  # noqa: E402
 from neardup.text.markup import Page, scan_page  # noqa: E402
+from neardup.text.vocabulary import HINT_NAMES  # noqa: E402
 
-STRENGTH = 0.03  # scikit-learn's C: by cross-validation within the development half, flat from 0.01 to 0.1
+PENALTY = 0.004  # of squared weights: by cross-validation within the development half, flat around it
+LEAST_SPREAD = 0.25  # rare features are scaled as if they were less rare: a few pages decide nothing
+# What these name is no article, whatever some pages of a small sample say.
+NEVER_FOR = {f"named {hint}" for hint in HINT_NAMES if hint not in ("article", "body", "main")}
+NEVER_FOR |= {f"in <{tag}>" for tag in ("nav", "aside", "footer", "header", "form")}
 LEAST_RUN = 4  # tokens
 
 
@@ -66,17 +71,25 @@ def label_page(document: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def learn(labelled: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> dict[str, float]:
     """The weight of each feature, and the constant."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
+    from scipy.optimize import minimize
 
     features, labels, importance = (np.concatenate(column) for column in zip(*labelled, strict=True))
-    scale = StandardScaler().fit(features)
-    model = LogisticRegression(C=STRENGTH, max_iter=5000)
-    model.fit(scale.transform(features), labels, sample_weight=importance)
-    slopes = model.coef_[0] / scale.scale_
-    constant = float(model.intercept_[0] - slopes @ scale.mean_)
-    found = dict(zip(FEATURES, slopes.tolist(), strict=True)) | {"constant": constant}
-    return {name: round(weight, 3) for name, weight in found.items()}
+    sign = np.where(labels, 1.0, -1.0)
+    mean, scale = features.mean(axis=0), np.maximum(features.std(axis=0), LEAST_SPREAD)
+    rows = np.column_stack(((features - mean) / scale, np.ones(len(features))))
+    share = importance / importance.sum()
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        margin = sign * (rows @ weights)
+        slopes = np.append(weights[:-1], 0.0)  # the constant is free
+        pull = -share * sign / (1 + np.exp(margin))
+        return share @ np.logaddexp(0, -margin) + PENALTY / 2 * slopes @ slopes, rows.T @ pull + PENALTY * slopes
+
+    bounds = [(None, 0.0) if name in NEVER_FOR else (None, None) for name in (*FEATURES, "constant")]
+    fit = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 2000})
+    slopes = fit.x[:-1] / scale
+    found = dict(zip(FEATURES, slopes.tolist(), strict=True)) | {"constant": float(fit.x[-1] - slopes @ mean)}
+    return {name: round(weight, 3) + 0.0 for name, weight in found.items()}
 
 
 def main() -> None:
