@@ -20,7 +20,6 @@ from neardup.evaluate.intervals import (
     intervals,
     judged_precision,
     resample,
-    sample_of,
     weighted_counts,
 )
 from neardup.evaluate.labels import Truth
@@ -104,11 +103,3 @@ def test_judged_precision(right: int, wrong: int) -> None:
         pytest.approx(high, abs=1e-9),
     )
     assert (found.precision, found.judged, found.unclear) == (right / (right + wrong), right + wrong, 3)
-
-
-def test_a_sample_to_judge() -> None:
-    numbers = np.arange(100, 200)
-    chosen = sample_of(numbers, 10, 1)
-    assert len({*chosen.tolist()}) == 10 and {*chosen.tolist()} <= {*numbers.tolist()}
-    assert sorted(chosen) == chosen.tolist() and sample_of(numbers, 10, 1).tolist() == chosen.tolist()
-    assert sample_of(numbers, 1000, 1).tolist() == numbers.tolist()

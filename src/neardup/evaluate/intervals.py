@@ -130,9 +130,3 @@ def judged_precision(right: int, wrong: int, unclear: int = 0, confidence: float
     return JudgedPrecision(
         right / judged, Interval(*wilson_interval(right, judged, confidence)), judged, unclear
     )
-
-
-def sample_of(numbers: Numbers, count: int, seed: int) -> Numbers:
-    """So many of the numbers, each as likely as any other, in order: pairs to be judged by hand."""
-    chosen = np.random.default_rng(seed).choice(len(numbers), min(count, len(numbers)), replace=False)
-    return numbers[np.sort(chosen)]

@@ -114,9 +114,3 @@ def score_splits(
     threshold, precision, recall, f1 = columns[:4]
     around = dict(zip(OFFSETS, columns[4:], strict=True))
     return SplitScores(goal, threshold, precision, recall, f1, around)
-
-
-def sensitivity(pairs: ScoredPairs, threshold: float) -> dict[float, float]:
-    """F1 at a threshold that is a little lower or higher."""
-    curve = make_curve(pairs)
-    return {offset: curve.at(threshold + offset).f1 for offset in OFFSETS}
