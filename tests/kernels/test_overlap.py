@@ -10,10 +10,10 @@ from inputs import COMPILED, pack
 from numpy.typing import NDArray
 
 import naive
+from neardup.candidates import allpairs
+from neardup.candidates.allpairs import all_pairs, similarities
 from neardup.columns import Features
 from neardup.errors import ParameterError
-from neardup.evaluate import allpairs
-from neardup.evaluate.allpairs import all_pairs, similarities
 from neardup.kernels import overlap, weighted
 
 Weighted = dict[int, float]

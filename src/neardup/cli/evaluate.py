@@ -169,9 +169,9 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
-    from neardup.engines.workers import checked_threads
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
+    from neardup.workers import checked_threads
 
     return Protocol(
         goal=parse_goal(values["goal"]),

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.matching import Matches
 from neardup.engines.measuring import Measurer, features_of
 from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
-from neardup.evaluate.allpairs import Kind, all_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import Plan
@@ -51,12 +51,12 @@ def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, thr
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None
         if plan.check.level == "none":
-            return _candidates(plan, matches)
+            return candidate_scores(plan, matches)
         found = Measurer(plan, corpus, threads).measure(truth.left, truth.right)
         return _with_copies(corpus, matches, truth.left, truth.right, _scored(found))
     labelled = np.flatnonzero(truth.clusters >= 0)
     if plan.check.level == "none" or len(labelled) > MOST:
-        return _candidates(plan, matches)
+        return candidate_scores(plan, matches)
     if isinstance(plan.check, (Jaccard, MultisetJaccard, Cosine)):
         kind: Kind = "cosine" if isinstance(plan.check, Cosine) else "jaccard"
         pairs = all_pairs(features_of(plan, corpus, labelled, threads), kind, threads)
@@ -97,7 +97,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
     return _scored(Pairs.concatenate(parts))
 
 
-def _candidates(plan: Plan, matches: Matches) -> Similarities:
+def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
     least = min(plan.threshold, plan.candidates.reach(plan.recall)) if verified else 0.0

@@ -12,7 +12,6 @@ import pyarrow as pa
 from neardup.api import as_inputs
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
-from neardup.engines.workers import checked_threads
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
@@ -22,6 +21,7 @@ from neardup.evaluate.results import Evaluation
 from neardup.evaluate.run import Protocol, evaluate
 from neardup.evaluate.specs import make_specs
 from neardup.plan import Plan
+from neardup.workers import checked_threads
 
 
 def evaluation(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs
-
-TOLERANCE = 1e-9  # sums of products are rounded: a pair is not lost at the threshold for that
+from neardup.thresholds import TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs, make_distinct
-from neardup.engines.workers import checked_threads, ordered_map
 from neardup.errors import ParameterError
+from neardup.workers import checked_threads, ordered_map
 
 __all__ = ["Kind", "all_pairs", "similarities"]
 
