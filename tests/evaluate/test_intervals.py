@@ -40,6 +40,8 @@ def test_weights_count_like_copies(one: Collection, seed: int) -> None:
         for name in ("precision", "recall", "f1", "mcc"):
             expected = getattr(naive, name)(table)
             assert samples[name][kept] == pytest.approx(expected, nan_ok=True), name
+        best = naive.best_f1(copies)
+        assert samples["best_f1"][kept] == pytest.approx(0.0 if math.isnan(best) else best)
         assert samples["average_precision"][kept] == pytest.approx(naive.average_precision(copies))
         kept += 1
     assert len(samples["f1"]) == kept

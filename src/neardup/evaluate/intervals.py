@@ -59,7 +59,8 @@ def resample(
         true = weight[at_threshold.positive[reach]].sum()
         counts = Counts(float(weight.sum()), float(true), positives, total)
         curve = make_curve(pairs, weigh(weights), total, positives)
-        best = float(curve.f1.max()), curve.average_precision
+        above = curve.f1[curve.thresholds > 0]  # to find everything is no choice
+        best = float(above.max()) if len(above) else 0.0, curve.average_precision
         for name, value in zip(
             SCORES, (counts.precision, counts.recall, counts.f1, counts.mcc, *best), strict=True
         ):
