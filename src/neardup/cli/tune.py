@@ -36,7 +36,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
 )  # fmt: skip
-@label_options
+@label_options(bootstrap=0)
 @input_options
 @method_options
 @click.option(
