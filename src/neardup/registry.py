@@ -132,6 +132,15 @@ class Parameter:
             text = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
         return text + (" or None" if self.optional else "")
 
+    def read(self, text: str, owner: str) -> Any:
+        """The value that a word stands for, or a ParameterError."""
+        try:
+            words: Any = {"true": True, "yes": True, "false": False, "no": False}
+            value = words[text.lower()] if self.kind is bool else self.kind(text)
+        except (ValueError, KeyError):
+            raise ParameterError(self.name, owner, self.constraint, text) from None
+        return self.check(value, owner)
+
     def check(self, value: Any, owner: str) -> Any:
         """The value in the parameter's own type, or a ParameterError."""
         if value is None and self.optional:

@@ -139,7 +139,7 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
-        (["corpus.jsonl"], "unexpected extra argument"),
+        (["corpus.jsonl"], "corpus.jsonl has documents: say what people think of them with --labels"),
     ],
 )
 def test_bad_options_are_one_line(

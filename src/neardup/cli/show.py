@@ -121,7 +121,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
     unverified = report["plan"]["check"]["level"] == "none"
     lines = [
-        f"{_count(n, 'document')} ({_size(report['text_bytes'])}) in {seconds:.1f} s: "
+        f"{_count(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
         f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
         f"{_count(report['clusters'], 'cluster')}; {_count(report['exact_copies'], 'exact copy')}; "
         + (
@@ -210,7 +210,8 @@ def _short(name: Any, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _size(count: float) -> str:
+def size_in_words(count: float) -> str:
+    """Bytes in a unit that fits."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"

@@ -14,9 +14,9 @@ from neardup.engines.matching import Matches, find_matches, find_more
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, Corpus, read_corpus
 from neardup.engines.spool import Spool
-from neardup.engines.workers import default_threads
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
+from neardup.workers import default_threads
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from neardup.columns import Hashes, Numbers, Pairs
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
-from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
+from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 

@@ -28,9 +28,9 @@ from neardup.documents import (
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotation_table, cluster_table, count_pairs, pair_tables, pairs_schema
-from neardup.engines.workers import prefetched
 from neardup.errors import InputError, OutputError
 from neardup.plan import Plan
+from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}

@@ -27,7 +27,8 @@ class MultisetJaccard:
             raise PlanError("Multi-sets need counted features: put the weight stage Counts into the view.")
         shared = np.zeros(len(left), np.float64)
         kernels.sets.intersect_weighted(values.hashes, values.weights, values.offsets, left, right, shared)
-        sizes = kernels.sets.sum_weights(values.weights, values.offsets)
+        sizes = np.zeros(len(values))
+        kernels.weighted.sum_weights(values.offsets, values.weights, False, sizes)
         return Pairs(left, right, shared, sizes[left], sizes[right])
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
