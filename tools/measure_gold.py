@@ -27,11 +27,11 @@ from neardup.text.html import visible_text
 
 # (method, options, the threshold at which everything is asked for, where one is swept)
 RUNS: list[tuple[str, dict[str, Any], float | None]] = [
-    ("minhash", {}, 0.1),
-    ("minhash", {"ngram": 3}, 0.1),
+    ("minhash", {}, 0.04),
+    ("minhash", {"ngram": 3}, 0.04),
     ("minhash", {"ngram": 1}, 0.1),
-    ("minhash", {"ngram": 3, "one_in": 4}, 0.1),
-    ("minhash", {"ngram": 3, "one_in": 16}, 0.1),
+    ("minhash", {"ngram": 3, "one_in": 4}, 0.04),
+    ("minhash", {"ngram": 3, "one_in": 16}, 0.04),
     ("super_shingles", {}, None),
     ("super_shingles", {"agree": 1}, None),
     ("super_shingles", {"agree": 1, "ngram": 1}, None),
@@ -48,6 +48,7 @@ RUNS: list[tuple[str, dict[str, Any], float | None]] = [
     ("spotsigs", {}, 0.05),
     ("spotsigs", {"idf_low": 0.2, "idf_high": 0.85}, 0.05),
     ("spotsigs_lsh", {}, 0.05),
+    ("spotsigs_lsh", {"bands": 64, "rows": 2}, 0.05),
     ("spotsigs_lsh", {"idf_low": 0.2, "idf_high": 0.85}, 0.05),
 ]
 
