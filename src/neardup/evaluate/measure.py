@@ -18,7 +18,7 @@ from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
-from neardup.plan import Plan
+from neardup.plan import USUAL_RECALL, Plan
 from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.multiset import MultisetJaccard
@@ -100,7 +100,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
 def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
-    least = min(plan.threshold, plan.candidates.reach(plan.recall)) if verified else 0.0
+    least = plan.reach if verified else 0.0
     kept = matches.pairs.take(plan.check.passes(matches.pairs, least)) if verified else matches.pairs
     blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
     if not blocks:
@@ -183,7 +183,7 @@ def promises_recall(plan: Plan) -> bool:
     Otherwise they are part of what the method means by near-duplicates, as where super-shingles must agree.
     """
     measured = plan.check.level != "none" and plan.check_view is None
-    return measured and plan.candidates.probability(plan.threshold) >= plan.recall - 1e-9
+    return measured and plan.candidates.probability(plan.threshold) >= (plan.recall or USUAL_RECALL) - 1e-9
 
 
 def match_recall(plan: Plan, scored: Similarities, seen: NDArray[np.bool_]) -> Matching | None:

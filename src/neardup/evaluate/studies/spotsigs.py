@@ -28,7 +28,7 @@ OWN_TEXT = (
 
 def texts(data: DataFolder) -> Iterator[tuple[str, Bench]]:
     """The gold set read in two ways: the whole page, and the article alone."""
-    for how in ("visible",):
+    for how in ("visible", "auto"):
         yield {"visible": "whole page", "auto": "article text"}[how], data.bench(GOLD, "html", how)
 
 
