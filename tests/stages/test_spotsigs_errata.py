@@ -15,7 +15,9 @@ MATCHERS = ["prefix", "partitions"]
 
 
 def features(*rows: list[int]) -> Features:
-    return Features(np.cumsum([0, *map(len, rows)]), np.array(sum(rows, []), np.uint64), distinct=True)
+    return Features(
+        np.cumsum([0, *map(len, rows)]), np.array([x for row in rows for x in row], np.uint64), distinct=True
+    )
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)
