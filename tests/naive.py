@@ -385,3 +385,10 @@ def set_hash(hashes: Sequence[int], lexicons: int, limit: int, seed: int) -> lis
 def dot(left: Mapping[int, float], right: Mapping[int, float]) -> float:
     """The sum of products over shared features, in order of their hashes."""
     return sum(left[h] * right[h] for h in sorted(left.keys() & right.keys()))
+
+
+def stirred(h: int) -> int:
+    """A hash of a hash, whose remainder selects one feature in p."""
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD % 2**64
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
+    return h ^ h >> 33
