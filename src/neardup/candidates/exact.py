@@ -20,7 +20,9 @@ from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs
 from neardup.errors import ParameterError, PlanError
 from neardup.thresholds import as_fraction
 
-MOST = 2**31 - 1  # so large may a document be, and so many may they be: products with the threshold stay in 64 bits
+MOST = (
+    2**31 - 1
+)  # so large may a document be, and so many may they be: products with the threshold stay in 64 bits
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,9 @@ def collect(features: Features) -> Collection:
     n = len(features)
     sizes, sketches = np.zeros(n, np.int64), np.zeros((n, 3), np.uint64)
     if not kernels.exact.summarise(features.hashes, weights, features.offsets, sizes, sketches):
-        raise PlanError("Exact matching needs whole weights of at least 1, such as those of the stage Counts.")
+        raise PlanError(
+            "Exact matching needs whole weights of at least 1, such as those of the stage Counts."
+        )
     if n > MOST or sizes.max(initial=0) > MOST // 2:
         raise PlanError(f"Exact matching takes at most {MOST:,} documents of at most {MOST // 2:,} features.")
     if len(weights) and int(sizes.sum()) == int(features.offsets[-1] - features.offsets[0]):
@@ -142,7 +146,9 @@ def _as_sets(features: Features) -> Features:
     if features.distinct:
         return features
     if features.weights is not None:
-        raise PlanError("Exact matching needs features that are distinct: put the stage Counts into the view.")
+        raise PlanError(
+            "Exact matching needs features that are distinct: put the stage Counts into the view."
+        )
     hashes = np.empty(len(features.hashes), np.uint64)
     ends = kernels.sets.distinct(features.hashes, features.offsets, hashes)
     return Features(ends, hashes[: ends[-1]], distinct=True)
@@ -177,9 +183,7 @@ def expand(collection: Collection, matches: Matches) -> Pairs:
     return Pairs(x, y, shared[order].astype(np.float64), sizes[x], sizes[y])
 
 
-def _product(
-    a: Numbers, count_a: Numbers, b: Numbers, count_b: Numbers
-) -> tuple[Numbers, Numbers, Numbers]:
+def _product(a: Numbers, count_a: Numbers, b: Numbers, count_b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Every place of a group from a with every one of its partner from b, and the number of the groups."""
     total = count_a * count_b
     which = np.repeat(np.arange(len(a)), total)

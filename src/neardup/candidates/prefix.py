@@ -54,7 +54,8 @@ def match(collection: Collection, limit: Fraction, threads: int = 1) -> Matches:
     """All similar pairs of contents."""
     n = len(collection)
     if n < 2 or limit == 1:  # different contents are never equal
-        return Matches(*np.zeros((3, 0), np.int64), Work(np.zeros(n, np.int64), 0, {}))
+        none = np.zeros(0, np.int64)
+        return Matches(none, none, none, Work(np.zeros(n, np.int64), 0, {}))
     with ThreadPoolExecutor(threads) as pool:
         run = Run(collection, (limit.numerator, limit.denominator), threads, pool)
         classes = guess_classes(collection)
@@ -117,7 +118,9 @@ class Run:
         starts = np.cumsum(room) - room
         total = int(room.sum())
         if total >= 2**32:
-            raise PlanError("Exact matching has too many features at once: raise the threshold, or match in parts.")
+            raise PlanError(
+                "Exact matching has too many features at once: raise the threshold, or match in parts."
+            )
         hashes, rests = np.empty(total, np.uint64), np.empty(total, np.uint32)
         weights = np.empty(total if len(c.weights) else 0, np.uint32)
         counts = np.zeros(len(c), np.int64)

@@ -102,7 +102,10 @@ def may_share(sketches, a, b, both, needed):
     Every slot whose parities differ holds at least one feature that only one of the two has: with x such slots the
     overlap is at most (L + L' − x) / 2. (Sandes et al., A bitmap filter for exact set similarity joins, 2020.)
     """
-    return 2 * needed + differing(sketches[a, 0] ^ sketches[b, 0]) + differing(sketches[a, 1] ^ sketches[b, 1]) <= both
+    return (
+        2 * needed + differing(sketches[a, 0] ^ sketches[b, 0]) + differing(sketches[a, 1] ^ sketches[b, 1])
+        <= both
+    )
 
 
 @inline

@@ -159,9 +159,7 @@ def look_up(arrays, collection, table, span, limit, prune):
                 computed[r - span[0]] += 1
                 both = size + sizes[other]
                 needed = (p * both + p + q - 1) // (p + q)
-                shared = overlap(
-                    hashes, weights, offsets, d, documents[other], (size, sizes[other]), needed
-                )
+                shared = overlap(hashes, weights, offsets, d, documents[other], (size, sizes[other]), needed)
                 if shared >= 0:
                     if total == len(pairs):
                         more = np.empty((2 * total, 3), np.int64)

@@ -55,7 +55,10 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
             continue
         begin, end = U64(offsets[d]), U64(offsets[d + 1])
         size = sizes[r]
-        rest, behind = size, (p * size + q - 1) // q - 1  # the prefix ends as soon as no more than this is behind
+        rest, behind = (
+            size,
+            max((p * size + q - 1) // q - 1, 0),
+        )  # the prefix ends when no more than this is behind
         e = U64(starts[r])
         level, following = U8(0), U8(255)
         while rest > behind:
