@@ -72,7 +72,7 @@ def random_collection(random: np.random.Generator, base: int) -> list[Document]:
 
 
 def check_random_collections(rounds: int, together: int) -> int:
-    """Collections of words of their own are matched together, which costs less than one by one."""
+    """Collections of words of their own are matched together, which costs less; each at every other threshold."""
     pairs = 0
     for number in range(rounds):
         random = np.random.default_rng(number)
@@ -83,7 +83,7 @@ def check_random_collections(rounds: int, together: int) -> int:
         ]
         features = make_features(documents, weighted=number % 2 == 0)
         contents = collect(features)
-        for threshold in THRESHOLDS:
+        for threshold in THRESHOLDS[number // 2 % 2 :: 2]:
             limit, expected = as_fraction(threshold), by_force(features, threshold)
             pairs += len(expected)
             assert found_by(contents, prefix.match(contents, limit, 1 + number % 2)) == expected
