@@ -20,7 +20,6 @@ from neardup.evaluate.intervals import (
     intervals,
     judged_precision,
     resample,
-    sample_of,
     weighted_counts,
 )
 from neardup.evaluate.labels import Truth
@@ -41,6 +40,8 @@ def test_weights_count_like_copies(one: Collection, seed: int) -> None:
         for name in ("precision", "recall", "f1", "mcc"):
             expected = getattr(naive, name)(table)
             assert samples[name][kept] == pytest.approx(expected, nan_ok=True), name
+        best = naive.best_f1(copies)
+        assert samples["best_f1"][kept] == pytest.approx(0.0 if math.isnan(best) else best)
         assert samples["average_precision"][kept] == pytest.approx(naive.average_precision(copies))
         kept += 1
     assert len(samples["f1"]) == kept
@@ -104,11 +105,3 @@ def test_judged_precision(right: int, wrong: int) -> None:
         pytest.approx(high, abs=1e-9),
     )
     assert (found.precision, found.judged, found.unclear) == (right / (right + wrong), right + wrong, 3)
-
-
-def test_a_sample_to_judge() -> None:
-    numbers = np.arange(100, 200)
-    chosen = sample_of(numbers, 10, 1)
-    assert len({*chosen.tolist()}) == 10 and {*chosen.tolist()} <= {*numbers.tolist()}
-    assert sorted(chosen) == chosen.tolist() and sample_of(numbers, 10, 1).tolist() == chosen.tolist()
-    assert sample_of(numbers, 1000, 1).tolist() == numbers.tolist()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,7 @@ class Exact:
 
     matcher: Literal["auto", "prefix", "partitions"] = "auto"
     level: Literal["features"] = "features"
+    decides: ClassVar[str] = "multi-set jaccard"  # … of sets where features have no weights
 
     def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
         """All pairs of documents whose Jaccard similarity reaches the threshold, with the evidence."""

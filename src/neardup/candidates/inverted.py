@@ -20,6 +20,11 @@ class Inverted:
     kind: Kind = "cosine"
     level: ClassVar[Literal["features"]] = "features"
 
+    @property
+    def decides(self) -> str:
+        """The similarity that makes a pair."""
+        return self.kind
+
     def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
         """All pairs of documents whose similarity reaches the threshold, with the evidence."""
         least = max(0.0, threshold - TOLERANCE)

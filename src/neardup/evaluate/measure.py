@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
@@ -17,7 +18,7 @@ from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
-from neardup.plan import Plan
+from neardup.plan import USUAL_RECALL, Plan
 from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.multiset import MultisetJaccard
@@ -35,6 +36,10 @@ class Similarities:
     right: Numbers
     score: Floats
     least: float = 0.0
+
+    def take(self, which: NDArray[np.bool_]) -> Similarities:
+        """Some of the pairs; the others count as 0."""
+        return replace(self, left=self.left[which], right=self.right[which], score=self.score[which])
 
 
 def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, threads: int) -> Similarities:
@@ -95,7 +100,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
 def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
-    least = min(plan.threshold, plan.candidates.reach(plan.recall)) if verified else 0.0
+    least = plan.reach if verified else 0.0
     kept = matches.pairs.take(plan.check.passes(matches.pairs, least)) if verified else matches.pairs
     blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
     if not blocks:
@@ -160,24 +165,38 @@ class Matching:
         return self.found / self.pairs if self.pairs else float("nan")
 
 
-def match_recall(plan: Plan, matches: Matches, codes: Numbers, scored: Similarities) -> Matching | None:
-    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
-    if plan.check.level == "none" or scored.least > 0:
-        return None
+def is_candidate(matches: Matches, codes: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+    """Which pairs of documents the method gets to see: as candidates (see `find_candidates`), or as copies."""
     n, content = len(matches.content), matches.content
-    a, b = content[scored.left], content[scored.right]
-    found = a == b
+    a, b = content[left], content[right]
+    seen: NDArray[np.bool_] = a == b
     wanted = np.minimum(a, b) * n + np.maximum(a, b)
     if len(codes):
         place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        found |= codes[place] == wanted
+        seen |= codes[place] == wanted
+    return seen
+
+
+def promises_recall(plan: Plan) -> bool:
+    """Whether candidates only save work: they find what reaches the threshold, and would for another threshold.
+
+    Otherwise they are part of what the method means by near-duplicates, as where super-shingles must agree.
+    """
+    measured = plan.check.level != "none" and plan.check_view is None
+    return measured and plan.candidates.probability(plan.threshold) >= (plan.recall or USUAL_RECALL) - 1e-9
+
+
+def match_recall(plan: Plan, scored: Similarities, seen: NDArray[np.bool_]) -> Matching | None:
+    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
+    if plan.check.level == "none" or scored.least > 0:
+        return None
     reach = scored.score >= plan.threshold
     in_bin = np.clip(np.searchsorted(BINS, scored.score, "right") - 1, 0, len(BINS) - 2)
     return Matching(
         plan.threshold,
         int(reach.sum()),
-        int((found & reach).sum()),
+        int((seen & reach).sum()),
         BINS,
         np.bincount(in_bin, minlength=len(BINS) - 1),
-        np.bincount(in_bin[found], minlength=len(BINS) - 1),
+        np.bincount(in_bin[seen], minlength=len(BINS) - 1),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ class Cosine:
     """Dot products of weights over the shared features, and squared norms."""
 
     level: Literal["features"] = "features"
+    measures: ClassVar[str] = "cosine"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair of documents of a batch; features must be distinct and sorted."""

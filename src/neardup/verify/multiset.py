@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ class MultisetJaccard:
     """Frequencies that two documents share, of all that they have; equal to Jaccard where every frequency is 1."""
 
     level: Literal["features"] = "features"
+    measures: ClassVar[str] = "multi-set jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair: shared = Σ min, sizes = Σ frequencies, so that Σ max is what Pairs divides by."""

@@ -88,7 +88,7 @@ class DataFolder:
         return Bench(documents, self.clusters(name, documents), Protocol(Goal(), **settings), self.progress)
 
 
-def _articles(texts: pa.ChunkedArray, how: str) -> pa.ChunkedArray:
+def _articles(texts: pa.ChunkedArray, how: Any) -> pa.ChunkedArray:
     """The article text of every page, by an extractor's name."""
     from neardup.text.article import article_text
 
