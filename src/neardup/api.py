@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from neardup.clusters.keep import parse_keep
-from neardup.documents import Inputs, Problems, fitted, open_inputs, unified_schema
+from neardup.documents import LIMITS, Inputs, Limits, Problems, fitted, open_inputs, unified_schema
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.progress import Progress
@@ -154,7 +154,7 @@ def dedup(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    duplicate_ids: str = "error",
+    duplicate_ids: str = "rename",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
@@ -162,6 +162,7 @@ def dedup(
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
+    limits: Limits = LIMITS,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -180,7 +181,7 @@ def dedup(
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    inputs, given = as_inputs(documents, format)
+    inputs, given = as_inputs(documents, format, limits)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
     return Result(run_local(plan, inputs, columns, settings, progress), given)
@@ -200,14 +201,14 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     return shared_passages(make_plan(**options), left, right)
 
 
-def as_inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
+def as_inputs(documents: Any, format: str | None, limits: Limits = LIMITS) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
     if isinstance(documents, (str, os.PathLike)):
-        return open_inputs([documents], format=format), None
+        return open_inputs([documents], format=format, limits=limits), None
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
-        return open_inputs(list(documents), format=format), None
+        return open_inputs(list(documents), format=format, limits=limits), None
     if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
         documents, "__arrow_c_stream__"
     ):

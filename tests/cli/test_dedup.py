@@ -333,7 +333,9 @@ def test_a_file_without_a_document(here, content, sentence):
 
 def test_files_that_are_not_what_they_are_called(here):
     (here / "a.parquet").write_bytes(b"this is no parquet file")
-    assert "a.parquet cannot be read as parquet" in refused("dedup", "a.parquet", "-o", "clean")
+    assert "no documents in a.parquet (a.parquet: damaged parquet: " in refused(
+        "dedup", "a.parquet", "-o", "clean"
+    )
     (here / "b.docx").write_bytes(b"PK")
     assert "say which with --format" in refused("dedup", "b.docx", "-o", "clean")
     (here / "c.jsonl.gz").write_bytes(b"this is not compressed")
@@ -350,9 +352,20 @@ def test_standard_input_that_is_empty(here):
 
 def test_ids_that_occur_twice(here):
     (here / "twice.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "a", "text": "two"}\n')
-    sentence = refused("dedup", "twice.jsonl", "-o", "clean")
+    sentence = refused("dedup", "twice.jsonl", "-o", "clean", "--duplicate-ids", "error")
     assert "'a'" in sentence and "--duplicate-ids rename" in sentence
-    assert run("dedup", "twice.jsonl", "-o", "clean", "--duplicate-ids", "rename").code == 0
+    assert "duplicate id" in refused("dedup", "twice.jsonl", "-o", "clean", "--strict")
+    assert "1 × duplicate id" in run("dedup", "twice.jsonl", "-o", "clean").out
+    assert lines(here / "clean/problems.jsonl") == [
+        {
+            "file": "twice.jsonl",
+            "record": 2,
+            "offset": None,
+            "kind": "duplicate id",
+            "reason": "duplicate id",
+            "action": "called a#2",
+        }
+    ]
 
 
 def test_a_keep_column_with_values_that_cannot_be_read(here):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from neardup.cli.options import given_limits
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
@@ -21,9 +22,10 @@ def run_command(
     """The finished run, while its texts are still on disk; `check` sees the inputs before anything is read."""
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    ids = values["duplicate_ids"] or "rename"
+    columns = Columns(values["text_column"], values["id_column"], values["html"], ids)
     settings = Settings(threads, values["strict"], values["work_dir"])
-    sources = open_inputs(list(inputs), format=values["format"])
+    sources = open_inputs(list(inputs), format=values["format"], limits=given_limits(values))
     if check is not None:
         check(sources)
     with TerminalProgress() as progress:

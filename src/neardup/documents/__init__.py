@@ -10,8 +10,11 @@ Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables i
 
 from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids, plain_column
 from neardup.documents.inputs import Inputs, open_inputs
+from neardup.documents.limits import LIMITS, Limits, size_in_bytes
 from neardup.documents.output import OutputFolder
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source, stamp
+from neardup.documents.places import Places
+from neardup.documents.problems import Problem, Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
 from neardup.documents.writers import (
     Layout,
     Writer,
@@ -27,8 +30,11 @@ __all__ = [
     "BATCH_ROWS",
     "Batch",
     "Inputs",
+    "LIMITS",
+    "Limits",
     "Layout",
     "OutputFolder",
+    "Places",
     "Problem",
     "Problems",
     "Source",
@@ -43,6 +49,8 @@ __all__ = [
     "output_format",
     "output_layout",
     "plain_column",
+    "size_in_bytes",
     "stamp",
     "unified_schema",
+    "watched",
 ]

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents.blocks import one_line
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
+from neardup.documents.limits import LIMITS, Limits, Meter
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
 from neardup.documents.values import read_value, row_report
 from neardup.errors import InputError
 
@@ -22,6 +24,7 @@ __all__ = ["ParquetSource"]
 # A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
 # whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
 _BUFFER = 1 << 20
+FAILED = (OSError, pa.ArrowException, UnicodeDecodeError)  # the last one for names that are not UTF-8
 PROBE = 64  # rows
 SMALL = 64  # bytes a value
 
@@ -34,6 +37,7 @@ class ParquetSource:
     path: str
     size: int | None = None
     format: str = "parquet"
+    limits: Limits = LIMITS
     # Row groups in which reading failed, and the good rows before: the same rows must come again when only
     # columns that are not damaged are read.
     _damaged: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
@@ -41,41 +45,40 @@ class ParquetSource:
     def _open(self) -> pq.ParquetFile:
         try:
             return pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), buffer_size=_BUFFER, pre_buffer=False)
-        except (OSError, pa.ArrowException) as error:
+        except FAILED as error:
             raise InputError(f"{self.name} cannot be read as parquet: {one_line(error)}") from None
 
     @cached_property
-    def _metadata(self) -> pq.FileMetaData:
-        with self._open() as file:
-            return file.metadata
-
-    @cached_property
-    def _schema(self) -> pa.Schema:
-        with self._open() as file:
-            return file.schema_arrow
+    def _known(self) -> tuple[pq.FileMetaData, pa.Schema] | None:
+        """What the footer says, or None where it cannot be read, and then `read` reports it."""
+        try:
+            with self._open() as file:
+                return file.metadata, file.schema_arrow
+        except InputError:
+            return None
 
     @property
     def rows(self) -> int | None:
         """The number of rows, from the metadata."""
-        return self._metadata.num_rows
+        return 0 if self._known is None else self._known[0].num_rows
 
     @property
     def compression(self) -> str | None:
         """The codec of the largest column, which a copy of the file should keep."""
-        if self._metadata.num_row_groups == 0:
+        if self._known is None or self._known[0].num_row_groups == 0:
             return None
-        group = self._metadata.row_group(0)
+        group = self._known[0].row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]
         largest = max(columns, key=lambda column: column.total_compressed_size, default=None)
         return None if largest is None else largest.compression.lower()
 
     def names(self) -> list[str]:
         """Column names, from the schema."""
-        return list(self._schema.names)
+        return list(self.schema().names)
 
     def schema(self) -> pa.Schema:
         """The columns as they are stored."""
-        return self._schema
+        return pa.schema([]) if self._known is None else self._known[1]
 
     def read(
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
@@ -94,9 +97,20 @@ class ParquetSource:
 
     def _stored(self, columns: Sequence[str] | None, problems: Problems) -> Iterator[Batch]:
         start = 0
-        with self._open() as file:
+        try:
+            opened = self._open()
+        except InputError as error:
+            said = str(error).rpartition("as parquet: ")[2]
+            problems.add(self.name, f"damaged parquet: {said}", action="file skipped")
+            return
+        meter = Meter(self.limits, self.size or 0)
+        with opened as file:
             for group in range(file.metadata.num_row_groups):
-                yield from self._group(file, group, start, columns, problems)
+                for batch in self._group(file, group, start, columns, problems):
+                    yield batch
+                    if (reason := meter.add(batch.columns.nbytes)) is not None:
+                        problems.add(self.name, reason, record=start + 1, action="rest of the file skipped")
+                        return
                 start += file.metadata.row_group(group).num_rows
 
     def _group(
@@ -125,7 +139,7 @@ class ParquetSource:
                     numbers = np.arange(start + done + 1, start + done + part.num_rows + 1, dtype=np.int64)
                     yield Batch(self.name, numbers, part, None, self.format)
                 done += part.num_rows
-        except (OSError, pa.ArrowException) as error:
+        except FAILED as error:
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
@@ -165,7 +179,7 @@ def repeated_bytes(file: pq.ParquetFile, group: int) -> int:
         return 0
     try:
         first = next(file.iter_batches(PROBE, row_groups=[group], columns=small, use_threads=False), None)
-    except (OSError, pa.ArrowException):
+    except FAILED:
         return 0
     return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
 

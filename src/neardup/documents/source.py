@@ -31,6 +31,7 @@ __all__ = [
     "empty_columns",
     "sliced",
     "stamp",
+    "watched",
 ]
 
 BATCH_BYTES = 4 << 20
@@ -118,3 +119,15 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
             status = os.stat(path)  # noqa: PTH116 - a path may be a plain string
             found.append((str(path), status.st_size, status.st_mtime_ns))
     return tuple(found)
+
+
+def watched(source: Source, columns: Sequence[str], problems: Problems) -> Iterator[Batch]:
+    """The batches of a source; files that somebody wrote to, or removed, meanwhile are reported."""
+    before = stamp(source)
+    yield from source.read(columns, problems)
+    after = {path: rest for path, *rest in stamp(source)}
+    for path, *rest in before:
+        if after.get(path) != rest:
+            how = "changed" if path in after else "removed"
+            name = source.name if hasattr(source, "path") else dict(source.files)[path]  # type: ignore[attr-defined]
+            problems.add(name, f"{how} while it was read", action="used as far as it was read")

@@ -72,6 +72,7 @@ class Layout:
 
 def output_format(sources: Sequence[Source], wanted: str | None) -> tuple[str, str, str | None]:
     """Format, file extension and compression: those of the sources where they agree, or as wanted."""
+    sources = [source for source in sources if source.format != "unusable"]
     if wanted is not None:
         return _wanted_format(sources, wanted)
     formats = {source.format for source in sources}
@@ -121,6 +122,9 @@ def unified_schema(sources: Sequence[Source]) -> pa.Schema:
 def output_layout(sources: Sequence[Source], wanted: str | None = None) -> Layout:
     """The layout of outputs for these sources; jsonl that is converted is scanned for its columns."""
     format, extension, compression = output_format(sources, wanted)
+    sources = [source for source in sources if source.names()] or sources[
+        :1
+    ]  # without those that have no row
     same = all(source.format == format for source in sources)
     if same and format == "jsonl":
         return Layout(format, extension, compression, pa.schema([]), True)
