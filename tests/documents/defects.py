@@ -226,3 +226,16 @@ MAIL = {
     "a header of a megabyte": defect(_message(f"From: {'a@b, ' * 200_000}\n\nodd"), more=("odd",)),
     "id twice": defect(_message("Message-ID: <d3@x>\n\nagain"), more=("again",)),
 }
+
+
+def nested_parquet() -> bytes:
+    """Lists, objects, a dictionary, missing values and compression: what a damaged file can also be made of."""
+    sink = io.BytesIO()
+    columns = {
+        "id": pa.array([*range(9), None]),
+        "text": pa.array(TEXTS).dictionary_encode(),
+        "tags": [[word, None] for word in WORDS],
+        "more": [{"a": k, "b": [1.5, k]} for k in range(10)],
+    }
+    pq.write_table(pa.table(columns), sink, row_group_size=4, compression="zstd")
+    return sink.getvalue()

@@ -93,6 +93,22 @@ def test_damaged_compression(tmp_path, kind, codec, share):
     result.write(tmp_path / "out")
 
 
+def test_damage_in_a_column_that_is_only_copied_costs_that_column(tmp_path):
+    table = pa.table({"id": defects.IDS, "text": TEXTS, "more": [f"more {k}" for k in range(10)]})
+    options = {"row_group_size": 5, "compression": "none", "use_dictionary": False}
+    pq.write_table(table, tmp_path / "in.parquet", **options)
+    place = pq.ParquetFile(tmp_path / "in.parquet").metadata.row_group(0).column(2).data_page_offset
+    put(tmp_path / "in.parquet", defects.flipped((tmp_path / "in.parquet").read_bytes(), place, 12))
+    result = neardup.dedup(tmp_path / "in.parquet")
+    assert result.report["documents"] == 10 and result.problems.total == 0
+    for folder in ("one", "two"):
+        report = result.write(tmp_path / folder)
+        assert report["problems"]["kinds"] == {"damaged column": 1}, "once, however often it is written"
+        kept = pq.read_table(tmp_path / folder / "kept.parquet")
+        assert kept["text"].to_pylist() == TEXTS
+        assert kept["more"].to_pylist() == [None] * 5 + [f"more {k}" for k in range(5, 10)]
+
+
 # --- files as files -------------------------------------------------------------------------------------------
 
 
@@ -142,10 +158,10 @@ def test_a_disk_that_fails_in_the_middle_of_a_file(tmp_path, name, monkeypatch):
     put(tmp_path / name, data)
 
     class Failing(io.BytesIO):
-        def read(self, size=-1):
+        def read_buffer(self, size):
             if self.tell() == len(data):
                 raise OSError(5, "Input/output error")
-            return super().read(size)
+            return pa.py_buffer(super().read(size))
 
     monkeypatch.setattr("neardup.documents.blocks.Bytes.open", lambda self: Failing(data))
     result = neardup.dedup(tmp_path / name, format="lines" if name == "bad.lines" else None)

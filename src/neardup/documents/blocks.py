@@ -29,6 +29,7 @@ __all__ = [
     "one_line",
     "pieces",
     "places",
+    "read",
     "slices",
     "suffix_compression",
 ]
@@ -95,7 +96,7 @@ def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
     with stream:
         while reason is None:
             try:
-                piece = stream.read(BATCH_BYTES)
+                piece = read(stream, BATCH_BYTES)
             except _FAILED as error:
                 kind = f"damaged {where.compression} data" if where.compression else "read error"
                 reason = f"{kind}: {one_line(error)}"
@@ -108,19 +109,24 @@ def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
         problems.add(where.name, reason, offset=meter.given, action="rest of the file skipped")
 
 
+def read(stream: pa.NativeFile, size: int) -> bytes:
+    """The next bytes. Arrow's own `read` never gives back the memory of a read that fails."""
+    return stream.read_buffer(size).to_pybytes()
+
+
 def _salvaged(where: Bytes, start: int) -> bytes:
     """What a read that failed had decoded already: less than 4 MB, read again in ever smaller steps."""
     found = b""
     for step in (1 << 12, 1):
         with suppress(*_FAILED, InputError), where.open() as stream:
             _skip(stream, start + len(found))
-            while piece := stream.read(step):
+            while piece := read(stream, step):
                 found += piece
     return found
 
 
 def _skip(stream: pa.NativeFile, size: int) -> None:
-    while size > 0 and (piece := stream.read(min(size, BATCH_BYTES))):
+    while size > 0 and (piece := read(stream, min(size, BATCH_BYTES))):
         size -= len(piece)
 
 

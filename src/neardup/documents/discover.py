@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.documents.blocks import COMPRESSIONS, Bytes, newline_of, suffix_compression
+from neardup.documents.blocks import COMPRESSIONS, Bytes, newline_of, read, suffix_compression
 from neardup.documents.encodings import as_utf8
 from neardup.documents.problems import Problems
 from neardup.errors import InputError
@@ -231,7 +231,7 @@ def sniffed(path: str) -> tuple[str, str | None]:
 def _head(path: str, compression: str | None) -> bytes:
     """The beginning of a file, in UTF-8 whatever it is stored in."""
     with Bytes(path, path, compression).open() as stream:
-        first = stream.read(_HEAD)
+        first = read(stream, _HEAD)
     return b"".join(as_utf8(iter([first]), path, Problems())).lstrip()
 
 

@@ -41,6 +41,8 @@ class ParquetSource:
     # Row groups in which reading failed, and the good rows before: the same rows must come again when only
     # columns that are not damaged are read.
     _damaged: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
+    # The row at which the first read stopped because the file had given too much; -1 where it did not.
+    _stopped: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def _open(self) -> pq.ParquetFile:
         try:
@@ -84,7 +86,7 @@ class ParquetSource:
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of rows; a damaged row group is reported and the next one goes on."""
-        for batch in self._stored(columns, problems):
+        for batch in self._stored(columns, problems, fill=columns is None):
             if columns is None:
                 yield batch
             else:
@@ -93,9 +95,11 @@ class ParquetSource:
 
     def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
         """All columns but one, as stored, in the same batches: for a caller that has that one already."""
-        yield from self._stored([name for name in self.names() if name != column], problems)
+        yield from self._stored([name for name in self.names() if name != column], problems, fill=True)
 
-    def _stored(self, columns: Sequence[str] | None, problems: Problems) -> Iterator[Batch]:
+    def _stored(
+        self, columns: Sequence[str] | None, problems: Problems, *, fill: bool = False
+    ) -> Iterator[Batch]:
         start = 0
         try:
             opened = self._open()
@@ -106,12 +110,17 @@ class ParquetSource:
         meter = Meter(self.limits, self.size or 0)
         with opened as file:
             for group in range(file.metadata.num_row_groups):
-                for batch in self._group(file, group, start, columns, problems):
+                for batch in self._group(file, group, start, columns, problems, fill):
                     yield batch
-                    if (reason := meter.add(batch.columns.nbytes)) is not None:
-                        problems.add(self.name, reason, record=start + 1, action="rest of the file skipped")
+                    last = int(batch.numbers[-1])
+                    reason = meter.add(batch.columns.nbytes)
+                    if last == self._stopped.get("row") or (reason and columns and not self._stopped):
+                        self._stopped["row"] = last
+                        reason = reason or "decompression bomb: as before"
+                        problems.add(self.name, reason, record=last, action="rest of the file skipped")
                         return
                 start += file.metadata.row_group(group).num_rows
+        self._stopped.setdefault("row", -1)
 
     def _group(
         self,
@@ -120,7 +129,9 @@ class ParquetSource:
         start: int,
         columns: Sequence[str] | None,
         problems: Problems,
+        fill: bool,
     ) -> Iterator[Batch]:
+        """The batches of a row group up to the first damage; with `fill` only the damaged columns are lost."""
         rows, done = file.metadata.row_group(group).num_rows, 0
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
@@ -140,10 +151,36 @@ class ParquetSource:
                     yield Batch(self.name, numbers, part, None, self.format)
                 done += part.num_rows
         except FAILED as error:
+            whole = self._filled(file, group, start, columns, problems) if fill else None
+            if whole is not None:
+                yield from self._cut(whole.slice(done, good - done), start + done, batch_rows(file, group))
+                return
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
             problems.add(self.name, reason, record=start + done + 1, action=action)
+
+    def _filled(
+        self, file: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, problems: Problems
+    ) -> pa.Table | None:
+        """A row group column by column, with nulls for those that are damaged; None where all are."""
+        fields = [field for field in self.schema() if columns is None or field.name in columns]
+        found = {name: _column(file, group, name) for name in dict.fromkeys(field.name for field in fields)}
+        lost = [name for name, arrays in found.items() if not arrays]
+        if len(lost) == len(found):
+            return None
+        rows = file.metadata.row_group(group).num_rows
+        for name in lost:
+            reason = f"damaged column: {name} of row group {group}"
+            problems.add(self.name, reason, record=start + 1, action=f"taken as missing in {rows} rows")
+        arrays = [found[f.name].pop(0) if found[f.name] else pa.nulls(rows, f.type) for f in fields]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _cut(self, table: pa.Table, start: int, step: int) -> Iterator[Batch]:
+        for batch in table.to_batches(step):
+            numbers = np.arange(start + 1, start + batch.num_rows + 1, dtype=np.int64)
+            yield Batch(self.name, numbers, batch, None, self.format)
+            start += batch.num_rows
 
     def _bare(self, start: int, rows: int, step: int) -> Iterator[Batch]:
         for first in range(start, start + rows, step):
@@ -159,6 +196,14 @@ class ParquetSource:
         missing = pa.nulls(batch.num_rows, pa.string())
         arrays = [read_value(batch.column(at[0]), report) if at else missing for at in places]
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray]:
+    """The columns of that name in a row group, none where they cannot be read."""
+    try:
+        return list(file.read_row_group(group, columns=[name], use_threads=False).columns)
+    except FAILED:
+        return []
 
 
 def batch_rows(file: pq.ParquetFile, group: int) -> int:

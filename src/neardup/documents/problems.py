@@ -62,6 +62,7 @@ class Problems:
     first: list[Problem] = field(default_factory=list)
     folder: str | os.PathLike[str] | None = None
     _spilled: IO[str] | None = field(default=None, repr=False)
+    _late: set[Problem] = field(default_factory=set, repr=False)
 
     @property
     def total(self) -> int:
@@ -88,6 +89,18 @@ class Problems:
             self._spill(problem)
         if self.sink is not None:
             self.sink(problem)
+
+    def add_late(self, problem: Problem) -> None:
+        """Count what only a second reading can meet, once however often that is repeated; the rest is known."""
+        if problem.kind == "damaged column" and problem not in self._late:
+            self._late.add(problem)
+            self.add(
+                problem.source,
+                problem.reason,
+                record=problem.record,
+                offset=problem.offset,
+                action=problem.action,
+            )
 
     def _spill(self, problem: Problem) -> None:
         try:

@@ -53,12 +53,12 @@ def write_run(
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
         files = list(RECORDS)
-        if run.corpus.problems.total:
-            run.corpus.problems.write(output.file(PROBLEMS))
-            files.append(PROBLEMS)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
                 files = _write_documents(run, output, mode, format) + files
+        if run.corpus.problems.total:
+            run.corpus.problems.write(output.file(PROBLEMS))
+            files.append(PROBLEMS)
         report = make_report(run, files)
         output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         stale = _files_of_last_run(output.path) - set(report["files"])
@@ -154,9 +154,9 @@ def _check_unchanged(run: Run, documents: int) -> None:
 
 def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
-    quiet, column = Problems(), run.corpus.text_column
+    quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
     if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
-        yield from _with_spooled_texts(run, column)
+        yield from _with_spooled_texts(run, column, quiet)
         return
     for source in run.corpus.sources:
         yield from source.read(layout.columns, quiet, raw=layout.verbatim)
@@ -172,11 +172,11 @@ def _can_skip_texts(source: Any, column: str) -> bool:
     return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
 
 
-def _with_spooled_texts(run: Run, column: str) -> Iterator[Batch]:
+def _with_spooled_texts(run: Run, column: str, quiet: Problems) -> Iterator[Batch]:
     done = 0
     for source in run.corpus.sources:
         schema = source.schema()
-        rest: Iterator[Batch] = source.read_rest(column, Problems())  # type: ignore[attr-defined]
+        rest: Iterator[Batch] = source.read_rest(column, quiet)  # type: ignore[attr-defined]
         for batch in rest:
             stop = min(done + len(batch), len(run.corpus))
             texts = run.corpus.spool.read_range(done, stop).to_arrow(schema.field(column).type)
