@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents.blocks import one_line
+from neardup.documents.footers import Chunk, column_chunks
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
@@ -59,6 +61,15 @@ class ParquetSource:
         except InputError:
             return None
 
+    @cached_property
+    def _chunks(self) -> list[list[Chunk]]:
+        with suppress(OSError), pa.OSFile(os.fsencode(self.path)) as file:
+            return column_chunks(file)
+        return []
+
+    def _batch_rows(self, file: pq.ParquetFile, group: int) -> int:
+        return batch_rows(file, group, self._chunks[group] if group < len(self._chunks) else None)
+
     @property
     def rows(self) -> int | None:
         """The number of rows, from the metadata."""
@@ -67,12 +78,9 @@ class ParquetSource:
     @property
     def compression(self) -> str | None:
         """The codec of the largest column, which a copy of the file should keep."""
-        if self._known is None or self._known[0].num_row_groups == 0:
-            return None
-        group = self._known[0].row_group(0)
-        columns = [group.column(i) for i in range(group.num_columns)]
-        largest = max(columns, key=lambda column: column.total_compressed_size, default=None)
-        return None if largest is None else largest.compression.lower()
+        first = self._chunks[0] if self._chunks else []
+        largest = max(first, key=lambda column: column.compressed, default=None)
+        return None if largest is None else largest.codec
 
     def names(self) -> list[str]:
         """Column names, from the schema."""
@@ -135,25 +143,27 @@ class ParquetSource:
         rows, done = file.metadata.row_group(group).num_rows, 0
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
-            yield from self._bare(start, good, batch_rows(file, group))
+            yield from self._bare(start, good, self._batch_rows(file, group))
             return
         batches = file.iter_batches(
-            batch_rows(file, group),
+            self._batch_rows(file, group),
             row_groups=[group],
             columns=None if columns is None else list(dict.fromkeys(columns)),
             use_threads=False,
         )
         try:
             for batch in batches:
-                part = batch.slice(0, good - done)
+                part = checked(batch).slice(0, good - done)
                 if part.num_rows:
                     numbers = np.arange(start + done + 1, start + done + part.num_rows + 1, dtype=np.int64)
                     yield Batch(self.name, numbers, part, None, self.format)
                 done += part.num_rows
+            if done < good:
+                raise pa.ArrowInvalid("fewer rows than the footer says")
         except FAILED as error:
             whole = self._filled(file, group, start, columns, problems) if fill else None
             if whole is not None:
-                yield from self._cut(whole.slice(done, good - done), start + done, batch_rows(file, group))
+                yield from self._cut(whole.slice(done, good - done), start + done, self._batch_rows(file, group))
                 return
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
@@ -206,21 +216,28 @@ def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray
         return []
 
 
-def batch_rows(file: pq.ParquetFile, group: int) -> int:
+def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if the numbers that a damaged dictionary or list may hold point into it."""
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) or pa.types.is_nested(column.type):
+            column.validate(full=True)
+    return batch
+
+
+def batch_rows(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
     """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
     info = file.metadata.row_group(group)
-    each = max(1, info.total_byte_size // max(1, info.num_rows) + repeated_bytes(file, group))
+    stored = max(1, info.total_byte_size // max(1, info.num_rows))
+    each = max(1, stored + repeated_bytes(file, group, chunks))
     return max(1, min(BATCH_ROWS, BATCH_BYTES // each))
 
 
-def repeated_bytes(file: pq.ParquetFile, group: int) -> int:
+def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
     """The bytes of a row in columns that are stored as a small dictionary: a long text that is repeated
     takes next to nothing in the file, and all of its length in memory. The first rows tell.
     """
-    info = file.metadata.row_group(group)
-    columns = [info.column(place) for place in range(info.num_columns)]
-    small = [column.path_in_schema for column in columns if _small_dictionary(column)]
-    if not small:
+    small = None if chunks is None else [chunk.path for chunk in chunks if _small_dictionary(chunk)]
+    if small == []:
         return 0
     try:
         first = next(file.iter_batches(PROBE, row_groups=[group], columns=small, use_threads=False), None)
@@ -229,6 +246,5 @@ def repeated_bytes(file: pq.ParquetFile, group: int) -> int:
     return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
 
 
-def _small_dictionary(column: pq.ColumnChunkMetaData) -> bool:
-    coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
-    return coded and column.total_uncompressed_size < SMALL * max(1, column.num_values)
+def _small_dictionary(chunk: Chunk) -> bool:
+    return chunk.text and chunk.dictionary and chunk.uncompressed < SMALL * max(1, chunk.values)
