@@ -101,7 +101,11 @@ def campaign(target: str, options: argparse.Namespace) -> tuple[int, int]:
                 break
             if size == 0 and done == 0:
                 raise SystemExit(f"{target}: the corpus itself fails; see above")
-            save(target, data, f"the process ended with code {process.returncode} (negative: signal; -9: no end)")
+            save(
+                target,
+                data,
+                f"the process ended with code {process.returncode} (negative: signal; -9: no end)",
+            )
             first = done + 1
     return first - options.first, len(found(target) - before)
 
@@ -154,7 +158,9 @@ def main() -> None:
         return
     from fuzzing.targets import TARGETS, run
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; default: all")
     parser.add_argument("--inputs", type=int, default=100_000, help="for each target (default 100,000)")
     parser.add_argument("--seconds", type=float, default=1e9, help="the most for each target")
@@ -178,7 +184,9 @@ def main() -> None:
         start = time.monotonic()
         tried, bad = campaign(target, options)
         findings += bad
-        print(f"{target:<12}{tried:>10,} inputs{time.monotonic() - start:>8.0f} s{bad:>5} findings", flush=True)
+        print(
+            f"{target:<12}{tried:>10,} inputs{time.monotonic() - start:>8.0f} s{bad:>5} findings", flush=True
+        )
     sys.exit(1 if findings else 0)
 
 

@@ -144,4 +144,17 @@ def noise(data: bytearray, seeds: list[bytes], draw: Random) -> None:
     data[place:place] = draw.randbytes(draw.choice((1, 4, 16, 64)))
 
 
-ACCIDENTS = (flip_bit, flip_bit, set_byte, insert_token, insert_token, overwrite, remove, repeat, move, cut, splice, noise)
+ACCIDENTS = (
+    flip_bit,
+    flip_bit,
+    set_byte,
+    insert_token,
+    insert_token,
+    overwrite,
+    remove,
+    repeat,
+    move,
+    cut,
+    splice,
+    noise,
+)

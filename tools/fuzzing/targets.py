@@ -60,7 +60,7 @@ _rooms: list[Path] = []
 
 
 def check(source: Any, data: bytes) -> None:
-    """Read a source in each way: valid columns, the same records every time, one problem at least where data is lost."""
+    """Read a source in each way: valid columns, and the same records every time."""
     problems = Problems()
     names = source.names()
     text = next((name for name in names if name == "text"), names[0] if names else "text")
@@ -103,7 +103,9 @@ def written(source: Any, copies: list[Batch], rows: int) -> None:
         writer.write(batch, None, pa.RecordBatch.from_arrays(added, schema=extra))
     writer.close()
     kind = type(source)
-    back = kind("written", str(path)) if source.format == "jsonl" else kind("written", str(path), source.format)
+    back = (
+        kind("written", str(path)) if source.format == "jsonl" else kind("written", str(path), source.format)
+    )
     assert sum(len(batch) for batch in back.read(None, Problems())) == rows
 
 
@@ -185,7 +187,8 @@ def normaliser(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    each.__name__: each for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, normaliser)
+    each.__name__: each
+    for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, normaliser)
 }
 
 

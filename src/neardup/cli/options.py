@@ -51,6 +51,11 @@ def input_options(command: Command) -> Command:
             metavar="SIZE",
             help="Stop reading a file that gives more than this.  [default: 1T]",
         ),
+        click.option(
+            "--unescape-formulas",
+            is_flag=True,
+            help="INPUT is csv that neardup wrote: take back its apostrophes before formulas.",
+        ),
         click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
         click.option(
             "--work-dir",
@@ -65,8 +70,16 @@ def input_options(command: Command) -> Command:
     return command
 
 
-def given_limits(values: dict[str, Any]) -> Limits:
-    """The caps on what one file may ask of the machine."""
+def reading_options(values: dict[str, Any]) -> dict[str, Any]:
+    """How inputs are opened: their format, and the caps on what one file may ask of the machine."""
+    return {
+        "format": values["format"],
+        "limits": _limits(values),
+        "unescape_formulas": values["unescape_formulas"],
+    }
+
+
+def _limits(values: dict[str, Any]) -> Limits:
     record, expansion = values["max_record"], values["max_expansion"]
     decompressed = values["max_decompressed"]
     return Limits(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from neardup.cli.options import given_limits
+from neardup.cli.options import reading_options
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
@@ -25,7 +25,7 @@ def run_command(
     ids = values["duplicate_ids"] or "rename"
     columns = Columns(values["text_column"], values["id_column"], values["html"], ids)
     settings = Settings(threads, values["strict"], values["work_dir"])
-    sources = open_inputs(list(inputs), format=values["format"], limits=given_limits(values))
+    sources = open_inputs(list(inputs), **reading_options(values))
     if check is not None:
         check(sources)
     with TerminalProgress() as progress:

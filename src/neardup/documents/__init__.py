@@ -11,7 +11,7 @@ Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables i
 from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids, plain_column
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
-from neardup.documents.output import OutputFolder
+from neardup.documents.output import OutputFolder, is_file_name
 from neardup.documents.places import Places
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
@@ -43,6 +43,7 @@ __all__ = [
     "document_ids",
     "document_texts",
     "fitted",
+    "is_file_name",
     "joined_ids",
     "open_inputs",
     "open_writer",

@@ -125,7 +125,9 @@ def document_ids(batch: Batch, column: str | None, problems: Problems | None = N
 
         for row in pc.indices_nonzero(array.is_null()).to_pylist():
             number = int(batch.numbers[row])
-            (problems or Problems()).add(batch.source, "no id", record=number, action=f"called {batch.source}:{number}")
+            (problems or Problems()).add(
+                batch.source, "no id", record=number, action=f"called {batch.source}:{number}"
+            )
         array = pc.coalesce(array, pa.array(_numbered(batch.source, batch.numbers), pa.string()))
     return array
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Bytes, slices
+from neardup.documents.formulas import unescaped
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
 from neardup.documents.records import FIELD, Records, record_blocks
@@ -37,6 +38,7 @@ class DelimitedSource:
     size: int | None = None
     rows: int | None = None
     limits: Limits = LIMITS
+    unescape: bool = False  # take back the apostrophes that neardup put before formulas
 
     @property
     def _delimiter(self) -> str:
@@ -54,7 +56,8 @@ class DelimitedSource:
                 return []
             if len(block.starts):
                 cells = parsed(block, 0, 1, self._delimiter)[0] or []
-                return [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
+                names = [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
+                return unescaped(pa.array(names, pa.string())).to_pylist() if self.unescape else names
         return []
 
     def names(self) -> list[str]:
@@ -102,6 +105,8 @@ class DelimitedSource:
             arrays = columns_of([cells[row - first] or [] for row in good.tolist()], wanted)
         report = row_report(problems.add, self.name, good + number)
         arrays = [plain(array, report) for array in arrays]
+        if self.unescape:
+            arrays = [unescaped(array) for array in arrays]
         table = pa.RecordBatch.from_arrays(arrays, names=names) if arrays else empty_columns(len(good))
         return good, table
 

@@ -25,14 +25,20 @@ class Inputs(list[Source]):
         self.notes = list(notes)
 
 
-def open_inputs(inputs: Sequence[Any], *, format: str | None = None, limits: Limits = LIMITS) -> Inputs:
+def open_inputs(
+    inputs: Sequence[Any],
+    *,
+    format: str | None = None,
+    limits: Limits = LIMITS,
+    unescape_formulas: bool = False,
+) -> Inputs:
     """One source for each file or table; text files and mail are gathered into one source of each kind.
 
     An input is a path (file, folder, glob, "-" for standard input) or data in memory. A name inside a
     folder is relative to it when the folder is the only input, otherwise it begins with the folder as given.
     A file of no bytes is left out. `format` decides for files whose suffix says nothing, and chooses among
     the files of a folder. What cannot be read although a folder or glob names it is a source without rows, which
-    reports the reason when it is read.
+    reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
@@ -48,7 +54,7 @@ def open_inputs(inputs: Sequence[Any], *, format: str | None = None, limits: Lim
 
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
-    return Inputs(_not_empty(_opened(found, limits), inputs, notes), notes)
+    return Inputs(_not_empty(_opened(found, limits, unescape_formulas), inputs, notes), notes)
 
 
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
@@ -94,7 +100,7 @@ def _refuse_twice(found: Iterable[Found | Source]) -> None:
             seen.add(path)
 
 
-def _opened(found: Sequence[Found | Source], limits: Limits) -> list[Source]:
+def _opened(found: Sequence[Found | Source], limits: Limits, unescape: bool) -> list[Source]:
     """Sources in the order given; the first text file, or mail, stands for all of its kind."""
     sources: list[Source] = []
     done: set[str] = set()
@@ -104,7 +110,7 @@ def _opened(found: Sequence[Found | Source], limits: Limits) -> list[Source]:
         elif one.unusable is not None:
             sources.append(UnusableSource(one.name, one.unusable))
         elif one.format not in ("text", "mail"):
-            sources.append(_file_source(one, limits))
+            sources.append(_file_source(one, limits, unescape))
         elif one.format not in done:
             done.add(one.format)
             same = [each for each in found if isinstance(each, Found) and each.format == one.format]
@@ -124,7 +130,7 @@ def _gathered(format: str, files: Sequence[Found], limits: Limits) -> Source:
     return TextSource(name, pairs, limits=limits)
 
 
-def _file_source(found: Found, limits: Limits) -> Source:
+def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
     size = _size(found)
     if found.format == "parquet":
         from neardup.documents.parquet import ParquetSource
@@ -140,7 +146,9 @@ def _file_source(found: Found, limits: Limits) -> Source:
         return LineSource(found.name, found.path, found.compression, size, limits=limits)
     from neardup.documents.delimited import DelimitedSource
 
-    return DelimitedSource(found.name, found.path, found.format, found.compression, size, limits=limits)
+    return DelimitedSource(
+        found.name, found.path, found.format, found.compression, size, limits=limits, unescape=unescape
+    )
 
 
 def _size(found: Found) -> int | None:

@@ -163,7 +163,9 @@ class ParquetSource:
         except FAILED as error:
             whole = self._filled(file, group, start, columns, problems) if fill else None
             if whole is not None:
-                yield from self._cut(whole.slice(done, good - done), start + done, self._batch_rows(file, group))
+                yield from self._cut(
+                    whole.slice(done, good - done), start + done, self._batch_rows(file, group)
+                )
                 return
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
@@ -211,9 +213,11 @@ class ParquetSource:
 def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray]:
     """The columns of that name in a row group, none where they cannot be read."""
     try:
-        return list(file.read_row_group(group, columns=[name], use_threads=False).columns)
+        found = file.read_row_group(group, columns=[name], use_threads=False)
+        found.validate(full=True)
     except FAILED:
         return []
+    return list(found.columns) if len(found) == file.metadata.row_group(group).num_rows else []
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:

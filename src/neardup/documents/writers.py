@@ -57,7 +57,13 @@ class Layout:
         """What to `read`: nothing but the records themselves when they are copied."""
         return [] if self.verbatim else None
 
-    def open(self, path: Path, extra: pa.Schema | None = None, threads: int = 1) -> Writer:
+    def open(
+        self,
+        path: Path,
+        extra: pa.Schema | None = None,
+        threads: int = 1,
+        escape_formulas: bool = True,
+    ) -> Writer:
         """A writer of documents in this layout."""
         return open_writer(
             path,
@@ -66,6 +72,7 @@ class Layout:
             extra=extra,
             compression=self.compression,
             schema=self.schema,
+            escape_formulas=escape_formulas,
             threads=threads,
         )
 

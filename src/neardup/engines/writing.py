@@ -21,6 +21,7 @@ from neardup.documents import (
     Problems,
     Source,
     Writer,
+    is_file_name,
     output_format,
     output_layout,
     stamp,
@@ -45,6 +46,7 @@ def write_run(
     mode: Mode = "remove",
     format: str | None = None,
     force: bool = False,
+    escape_formulas: bool = True,
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
     check_output(run.corpus.sources, folder, mode, format, force)
@@ -55,7 +57,7 @@ def write_run(
         files = list(RECORDS)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
-                files = _write_documents(run, output, mode, format) + files
+                files = _write_documents(run, output, mode, format, escape_formulas) + files
         if run.corpus.problems.total:
             run.corpus.problems.write(output.file(PROBLEMS))
             files.append(PROBLEMS)
@@ -78,7 +80,7 @@ def _files_of_last_run(folder: Path) -> set[str]:
     return {
         name
         for name in listed
-        if isinstance(name, str) and name.partition(".")[0] in ours and "/" not in name
+        if isinstance(name, str) and name.partition(".")[0] in ours and is_file_name(name)
     }
 
 
@@ -119,13 +121,15 @@ def write_pairs(run: Run, path: os.PathLike[str]) -> int:
     return rows
 
 
-def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | None) -> list[str]:
+def _write_documents(
+    run: Run, output: OutputFolder, mode: Mode, format: str | None, escape: bool
+) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
     names = _document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
-    writers = [layout.open(output.file(name), added, run.settings.threads) for name in names]
+    writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
