@@ -12,7 +12,7 @@ from neardup.text.article import article_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 
-from article_gold import average, precision_and_recall, read_documents, shingles  # noqa: E402
+from article_gold import average, precision_and_recall, read_documents, shingles
 
 
 def test_the_measure_counts_shingles_as_multisets() -> None:
@@ -30,7 +30,9 @@ def test_the_measure_counts_shingles_as_multisets() -> None:
 def test_the_default_is_as_good_and_as_fast_as_promised() -> None:
     pages = read_documents("article_extraction")
     if pages is None:
-        pytest.skip("the labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction")
+        pytest.skip(
+            "the labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction"
+        )
     article_text(pages[0]["html"])
     start = time.process_time()
     texts = [article_text(page["html"]) for page in pages]

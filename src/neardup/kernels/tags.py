@@ -158,7 +158,13 @@ def read_attributes(data, i, table, state):
         hash = add_byte(U64(HASH_START), U8(ATTRIBUTE))
         hash = add_byte(hash, to_lower(data[i]))  # a first "=" belongs to the name
         i += 1
-        while i < size and not is_space(data[i]) and data[i] != U8(47) and data[i] != U8(62) and data[i] != U8(61):
+        while (
+            i < size
+            and not is_space(data[i])
+            and data[i] != U8(47)
+            and data[i] != U8(62)
+            and data[i] != U8(61)
+        ):
             hash = add_byte(hash, to_lower(data[i]))
             i += 1
         while i < size and is_space(data[i]):
