@@ -85,6 +85,20 @@ class Exact:
         """All pairs of documents whose Jaccard similarity reaches the threshold, with the evidence."""
         return exact_pairs(features, threshold, self.matcher, threads)
 
+    def links(
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]:
+        """Pairs that connect what is similar, and how often members of a crowd were not compared.
+
+        Documents of equal features are linked to the one of the smallest rank. A feature of a crowd brings a
+        document together with the `most` that are nearest in size (then in rank) only: linear in the crowd.
+        """
+        from neardup.candidates.prefix import match
+
+        collection = collect(features, ranks)
+        matches = match(collection, check_threshold(threshold), threads, most)
+        return link(collection, matches, ranks), matches.work.details.get("cuts", 0)
+
     def probability(self, similarity: float) -> float:
         """Nothing that is asked for is missed."""
         return 1.0
@@ -122,8 +136,11 @@ def check_threshold(threshold: float) -> Fraction:
     return as_fraction(threshold)
 
 
-def collect(features: Features) -> Collection:
-    """The different contents of documents that have features; occurrences that were not counted make sets."""
+def collect(features: Features, ranks: Hashes | None = None) -> Collection:
+    """The different contents of documents that have features; occurrences that were not counted make sets.
+
+    Contents of one size follow each other by number, or by rank where ranks are given.
+    """
     features = _as_sets(features)
     none = np.zeros(0, np.float32)
     weights = none if features.weights is None else features.weights
@@ -141,7 +158,11 @@ def collect(features: Features) -> Collection:
     digests = sketches[:, 2].copy()
     arrays = (features.hashes, weights, features.offsets)
     kernels.exact.collapse_equal(arrays, digests, np.argsort(digests), content)
+    if ranks is not None:
+        content = lead(content, ranks)
     chosen = np.flatnonzero((sizes > 0) & (content == np.arange(n)))
+    if ranks is not None:
+        chosen = chosen[np.argsort(ranks[chosen], kind="stable")]
     if sizes.max(initial=0) <= 4 * n + 1000:
         counts = np.zeros(int(sizes.max(initial=0)) + 2, np.int64)
         documents = kernels.exact.order_by_size(sizes, chosen, counts)
@@ -157,6 +178,28 @@ def _as_sets(features: Features) -> Features:
             "Exact matching needs features that are distinct: put the stage Counts into the view."
         )
     return make_distinct(features)
+
+
+def lead(content: Numbers, ranks: Hashes) -> Numbers:
+    """For each document the one of the smallest rank among those of its content."""
+    leaders = np.arange(len(content))
+    order = np.argsort(ranks, kind="stable")[::-1]
+    leaders[content[order]] = order  # the smallest rank is written last
+    return leaders[content]
+
+
+def link(collection: Collection, matches: Matches, ranks: Hashes) -> Pairs:
+    """Pairs of contents, and each copy of a content with the document that stands for it."""
+    size_of = np.zeros(len(collection.content), np.int64)
+    size_of[collection.documents] = collection.sizes
+    copies = np.flatnonzero((collection.content != np.arange(len(size_of))) & (size_of[collection.content] > 0))
+    leaders = collection.content[copies]
+    x = np.concatenate((collection.documents[matches.left], leaders))
+    y = np.concatenate((collection.documents[matches.right], copies))
+    shared = np.concatenate((matches.shared, size_of[leaders])).astype(np.float64)
+    sizes = size_of[collection.content].astype(np.float64)
+    x, y = np.minimum(x, y), np.maximum(x, y)
+    return Pairs(x, y, shared, sizes[x], sizes[y])
 
 
 def expand(collection: Collection, matches: Matches) -> Pairs:

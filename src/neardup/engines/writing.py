@@ -218,6 +218,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
             "largest": counts.largest,
             "above_limit": counts.hot,
             "pairs_not_compared_there": counts.skipped,
+            "crowds_cut": run.matches.cuts,
             "pairs_already_in_one_cluster": run.matches.joined,
         },
         "text_bytes": run.corpus.spool.size,
