@@ -15,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.exact import may_share, overlap
+from neardup.kernels.exact import (
+    may_share,
+    overlap,
+)  # touch this file when they change (cache)
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 SPREAD = 0x9E3779B97F4A7C15
