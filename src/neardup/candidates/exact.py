@@ -8,7 +8,7 @@ documents with equal features are one, ordered by size. τ is a fraction of whol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -95,9 +95,13 @@ class Exact:
         """
         from neardup.candidates.prefix import match
 
-        collection = collect(features, ranks)
+        order = np.argsort(ranks, kind="stable")  # which members are met must not depend on the input's order
+        collection = collect(_as_sets(features).take(order))
         matches = match(collection, check_threshold(threshold), threads, most)
-        return link(collection, matches, ranks), matches.work.details.get("cuts", 0)
+        found = link(collection, matches)
+        return replace(found, left=order[found.left], right=order[found.right]), matches.work.details.get(
+            "cuts", 0
+        )
 
     def probability(self, similarity: float) -> float:
         """Nothing that is asked for is missed."""
@@ -136,11 +140,8 @@ def check_threshold(threshold: float) -> Fraction:
     return as_fraction(threshold)
 
 
-def collect(features: Features, ranks: Hashes | None = None) -> Collection:
-    """The different contents of documents that have features; occurrences that were not counted make sets.
-
-    Contents of one size follow each other by number, or by rank where ranks are given.
-    """
+def collect(features: Features) -> Collection:
+    """The different contents of documents that have features; occurrences that were not counted make sets."""
     features = _as_sets(features)
     none = np.zeros(0, np.float32)
     weights = none if features.weights is None else features.weights
@@ -158,11 +159,7 @@ def collect(features: Features, ranks: Hashes | None = None) -> Collection:
     digests = sketches[:, 2].copy()
     arrays = (features.hashes, weights, features.offsets)
     kernels.exact.collapse_equal(arrays, digests, np.argsort(digests), content)
-    if ranks is not None:
-        content = lead(content, ranks)
     chosen = np.flatnonzero((sizes > 0) & (content == np.arange(n)))
-    if ranks is not None:
-        chosen = chosen[np.argsort(ranks[chosen], kind="stable")]
     if sizes.max(initial=0) <= 4 * n + 1000:
         counts = np.zeros(int(sizes.max(initial=0)) + 2, np.int64)
         documents = kernels.exact.order_by_size(sizes, chosen, counts)
@@ -180,19 +177,13 @@ def _as_sets(features: Features) -> Features:
     return make_distinct(features)
 
 
-def lead(content: Numbers, ranks: Hashes) -> Numbers:
-    """For each document the one of the smallest rank among those of its content."""
-    leaders = np.arange(len(content))
-    order = np.argsort(ranks, kind="stable")[::-1]
-    leaders[content[order]] = order  # the smallest rank is written last
-    return leaders[content]
-
-
-def link(collection: Collection, matches: Matches, ranks: Hashes) -> Pairs:
+def link(collection: Collection, matches: Matches) -> Pairs:
     """Pairs of contents, and each copy of a content with the document that stands for it."""
     size_of = np.zeros(len(collection.content), np.int64)
     size_of[collection.documents] = collection.sizes
-    copies = np.flatnonzero((collection.content != np.arange(len(size_of))) & (size_of[collection.content] > 0))
+    copies = np.flatnonzero(
+        (collection.content != np.arange(len(size_of))) & (size_of[collection.content] > 0)
+    )
     leaders = collection.content[copies]
     x = np.concatenate((collection.documents[matches.left], leaders))
     y = np.concatenate((collection.documents[matches.right], copies))

@@ -320,7 +320,9 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
 
 def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Matches:
     """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched again."""
-    if matches.cuts and matches.large is not None:  # a join that met not all members of a crowd: at a higher threshold it meets others
+    if (
+        matches.cuts and matches.large is not None
+    ):  # a join that met not all members of a crowd: at a higher threshold it meets others
         again = Matches(matches.content, Pairs.concatenate([]), plan.threshold)
         return replace(again, pairs=Matcher(plan, corpus, again, matches.large, progress, threads).run())
     if matches.large is None or len(matches.large.owners) == 0:
