@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class Counter:
 
     def __init__(self, memory: int = MEMORY, folder: str | os.PathLike[str] | None = None) -> None:
         self._room = max(1, memory // (ENTRY * WORKING))
-        self._folder, self._file = folder, None
+        self._folder = folder
+        self._file: Any = None
         self._waiting: list[Frequencies] = []
         self._size = 0
         self._runs: list[_Run] = []
