@@ -240,11 +240,6 @@ def count_equal(hashes: Iterable[int]) -> list[tuple[int, int]]:
     return sorted(Counter(hashes).items())
 
 
-def sum_weights(counts: Mapping[int, int]) -> int:
-    """The size of a multi-set."""
-    return sum(counts.values())
-
-
 def intersect_weighted(a: Mapping[int, int], b: Mapping[int, int]) -> int:
     """The size of what two multi-sets have in common."""
     return (Counter(a) & Counter(b)).total()

@@ -15,11 +15,11 @@ from neardup.engines.local import run as run_local
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
-from neardup.engines.workers import checked_threads
 from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
+from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
     from neardup.verify.passages import Comparison

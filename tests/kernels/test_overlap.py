@@ -10,11 +10,11 @@ from inputs import COMPILED, pack
 from numpy.typing import NDArray
 
 import naive
+from neardup.candidates import allpairs
+from neardup.candidates.allpairs import all_pairs, similarities
 from neardup.columns import Features
 from neardup.errors import ParameterError
-from neardup.evaluate import allpairs
-from neardup.evaluate.allpairs import all_pairs, similarities
-from neardup.kernels import overlap
+from neardup.kernels import overlap, weighted
 
 Weighted = dict[int, float]
 
@@ -122,7 +122,7 @@ def test_repeated_features_count_once() -> None:
 def test_sums_and_similarity_are_those_of_the_twin() -> None:
     weights = np.array([0.1, 2.5, 1e-3, 3e7], np.float32)
     sums = np.zeros(3)
-    overlap.sum_weights(np.array([0, 3, 3, 4]), weights, True, sums)
+    weighted.sum_weights(np.array([0, 3, 3, 4]), weights, True, sums)
     assert sums.tolist() == [
         naive.sum_weights(map(float, part), True) for part in (weights[:3], weights[3:3], weights[3:])
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,8 @@ PAGE_ERRORS = 25  # of each kind on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-def label_options(command: Any) -> Any:
-    """Adds what every command that reads labels takes."""
+def label_options(bootstrap: int) -> Callable[[Any], Any]:
+    """Adds what every command that reads labels takes, with so many samples unless others are asked for."""
     options = [
         click.option(
             "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
@@ -45,13 +45,17 @@ def label_options(command: Any) -> Any:
             help="How often the clusters are halved: the threshold is fixed on one half and applied to the other.",
         ),
         click.option(
-            "--bootstrap", type=click.IntRange(0), default=200, show_default=True, metavar="N",
+            "--bootstrap", type=click.IntRange(0), default=bootstrap, show_default=True, metavar="N",
             help="Samples of clusters that the 95 % intervals come from; 0 leaves them out.",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 @click.command()
@@ -68,7 +72,7 @@ def label_options(command: Any) -> Any:
     "--scores", multiple=True, metavar="FILE[:COLUMN]",
     help="Scores of another tool: a table of two ids and a score or similarity.",
 )  # fmt: skip
-@label_options
+@label_options(bootstrap=200)
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
     help="The seed of splits and samples.",
@@ -165,9 +169,9 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
-    from neardup.engines.workers import checked_threads
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
+    from neardup.workers import checked_threads
 
     return Protocol(
         goal=parse_goal(values["goal"]),
@@ -196,7 +200,8 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
         scores = {}
         for text in values["scores"]:
             file, column = (text, None) if Path(text).exists() else _file_and_column(text)
-            scores[text] = read_scores(file, documents.ids, column)
+            name = Path(file).name + (f":{column}" if column else "")
+            scores[text if name in scores else name] = read_scores(file, documents.ids, column)
         return documents, evaluate(documents, truth, specs, rules, progress, scores)
 
 

@@ -38,12 +38,14 @@ def show(evaluation: Evaluation) -> None:
 def _head(evaluation: Evaluation) -> list[str]:
     truth = evaluation.truth
     share = truth.positives / truth.total
-    pairs = f"{truth.total:,} pairs, {truth.positives:,} of them near-duplicates ({share:.2%})"
+    part = f"{share:.2%}" if share >= 1e-3 else f"{1e6 * share:.3g} in a million"
+    pairs = f"{truth.total:,} pairs, {truth.positives:,} of them near-duplicates ({part})"
     if truth.clusters is None:
         lines = [f"{evaluation.documents:,} documents; judged: {pairs}."]
     else:
         clusters = int((truth.sizes > 0).sum())
-        lines = [f"{evaluation.documents:,} documents in {clusters:,} labelled clusters: {pairs}."]
+        labelled = int(truth.sizes.sum())
+        lines = [f"{labelled:,} documents in {clusters:,} labelled clusters: {pairs}."]
     if truth.agreement is not None:
         kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_two"].items()]
         lines.append(f"Agreement (Cohen's kappa): {'; '.join(kappas)}.")

@@ -138,6 +138,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
             f"{_count(skipped, 'pair')} there only those with a few representatives were compared "
             "(--pairs all compares everything)"
         )
+    lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
     lines += _problem_lines(report["problems"])
     if folder is not None:
@@ -148,13 +149,30 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
 def _recall_lines(report: dict[str, Any]) -> list[str]:
     """What the bands promise, and a warning where that is less than was asked for."""
     threshold, found = report["plan"]["threshold"], report["recall_at_threshold"]
+    if found is None:  # what makes candidates is not what is measured
+        return []
+    if found == 1 and report["plan"]["recall"] is None:
+        return [f"every pair that reaches the threshold of {threshold:g} is found"]
     line = (
         f"a pair at the threshold of {threshold:g} is found with probability {found:.4f}, others more surely"
     )
     wanted = report["plan"]["recall"]
-    if found >= wanted:
+    if wanted is None or found >= wanted:
         return [line]
     return [line, f"  this is less than the recall of {wanted:g} asked for: see neardup tune"]
+
+
+def _without_lines(report: dict[str, Any]) -> list[str]:
+    """Which documents could not be compared, where there are any."""
+    lines, method = [], report["plan"]["method"]
+    if report["without_tokens"]:
+        lines.append(f"{_count(report['without_tokens'], 'document')} without a word: kept, like no other")
+    if report["without_features"]:
+        lines.append(
+            f"{_count(report['without_features'], 'document')} with nothing that {method} compares: "
+            "only exact copies of them are found"
+        )
+    return lines
 
 
 def _count(number: int, noun: str) -> str:

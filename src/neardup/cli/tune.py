@@ -36,7 +36,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
 )  # fmt: skip
-@label_options
+@label_options(bootstrap=0)
 @input_options
 @method_options
 @click.option(
@@ -108,6 +108,8 @@ def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
 
 def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
     """Why these bands."""
+    if plan.recall is None:
+        return f"the method {plan.method} takes bands and rows as they are"
     wanted = f"a recall of {plan.recall:g} at {plan.threshold:g}"
     hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
     unused = given.get("num_perm", shape.slots) - shape.slots
@@ -140,7 +142,7 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
         "reason": _reason(shape, given, plan),
         "recall_wanted": plan.recall,
         "recall": found,
-        "enough": found >= plan.recall,
+        "enough": plan.recall is None or found >= plan.recall,
         "midpoint": shape.midpoint,
         "recall_at": [{"similarity": s, "recall": p} for s, p in rows],
         "standard_error": standard_error(plan.threshold, shape.slots),
@@ -163,7 +165,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
     console.print(
         f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
     )
-    if found < plan.recall:
+    if plan.recall is not None and found < plan.recall:
         warning = f"Warning: this is less than the recall of {plan.recall:g} that is wanted"
         console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
     console.print()

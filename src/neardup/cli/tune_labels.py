@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,15 @@ def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict
             json.dumps({"goal": str(rules.goal), **found.as_dict()}, ensure_ascii=False, allow_nan=False)
         )
     else:
-        click.echo("\n".join(_lines(found, str(rules.goal), inputs)))
+        click.echo("\n".join(_lines(found, str(rules.goal), _reading(inputs, values))))
+
+
+def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
+    """The inputs and what was said about them, as they may be typed again."""
+    names = ("text_column", "id_column", "format")
+    told = [word for name in names if values[name] for word in (f"--{name.replace('_', '-')}", values[name])]
+    html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]
+    return shlex.join([*inputs, *told, *html])
 
 
 def _specs(values: dict[str, Any]) -> list[Spec]:
@@ -67,15 +76,15 @@ def _specs(values: dict[str, Any]) -> list[Spec]:
     return [Spec(method or "minhash", options)]
 
 
-def _lines(found: Tuning, goal: str, inputs: tuple[str, ...]) -> list[str]:
-    lines = [*_best(found, goal, inputs), "", f"All that was tried, for {goal}:", _tried(found.choices)]
+def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
+    lines = [*_best(found, goal, reading), "", f"All that was tried, for {goal}:", _tried(found.choices)]
     lines.append(
         "held out: on clusters that the threshold was not chosen on; ±: standard deviation of the halves."
     )
     return lines
 
 
-def _best(found: Tuning, goal: str, inputs: tuple[str, ...]) -> list[str]:
+def _best(found: Tuning, goal: str, reading: str) -> list[str]:
     best, measured = found.best, found.measured
     if best is None or best.result.best is None or measured is None:
         return [f"No method reaches {goal} at any threshold on these labels."]
@@ -87,8 +96,9 @@ def _best(found: Tuning, goal: str, inputs: tuple[str, ...]) -> list[str]:
         f"F1 {figure(counts.f1)}",
         f"  {found.documents:,} such documents: about {duration(seconds)} with {measured.threads} "
         f"thread{'s' * (measured.threads > 1)} without writing, and {size_in_words(memory)} of memory",
-        f"  measured: {measured.documents:,} documents, {size_in_words(measured.text_bytes)}, {measured.seconds:.2f} s",
-        f"  neardup dedup {' '.join(inputs)} -o clean {' '.join(best.spec.words())}",
+        f"  measured on {measured.documents:,} such documents: {size_in_words(measured.text_bytes)} in "
+        f"{measured.seconds:.2f} s",
+        f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
     ]
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from neardup.columns import Features, Numbers
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
-from neardup.engines.workers import ordered_map
 from neardup.plan import Feature, Text, stage_json
 from neardup.statistics import Counter, Frequencies, Statistics, count_features
 from neardup.statistics.counting import MEMORY
+from neardup.workers import ordered_map
 
 CHUNK = 1 << 20  # bytes of text that are worked on at a time
 CHUNK_ROWS = 1 << 14

@@ -37,10 +37,10 @@ from neardup.engines.signing import (
     sign_contents,
 )
 from neardup.engines.spool import Spool
-from neardup.engines.workers import ordered_map
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
+from neardup.workers import ordered_map
 
 
 @dataclass(frozen=True)

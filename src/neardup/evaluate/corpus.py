@@ -124,7 +124,8 @@ def run_plan(
     with progress.stage(f"run {plan.method}"):
         run = run_local(plan, documents.sources(), PLAIN, settings, timed)
     seconds, cpu = sum(timed.seconds.values()), sum(timed.cpu.values())
-    held = bytes_held(run.corpus) + 8.0 * plan.candidates.tables * len(documents)  # keys are gone by now
+    tables = getattr(plan.candidates, "tables", 0)
+    held = bytes_held(run.corpus) + 8.0 * tables * len(documents)  # keys are gone by now
     each = held / len(documents)
     return run, Measured(len(documents), documents.size, seconds, cpu, each, threads)
 
@@ -133,7 +134,9 @@ def bytes_held(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
     arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
-    return float(sum(a.nbytes for a in arrays) + corpus.spool.offsets.nbytes + corpus.ids.nbytes + slots)
+    held = corpus.contents.features.hashes.nbytes if corpus.contents is not None else 0
+    fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
+    return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
 
 
 def find_candidates(
@@ -147,7 +150,8 @@ def find_candidates(
 
     A code is left · n + right, of contents.
     """
-    loose = plan.with_(pairs="all", threshold=ANY if plan.check.level != "none" else plan.threshold)
+    exact = plan.check.level == "none" or plan.candidates.level == "features"
+    loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
     with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
         corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads)
         matches = find_matches(loose, corpus, Progress(), threads)

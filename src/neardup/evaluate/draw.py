@@ -39,16 +39,21 @@ def draw_evaluation(
     for number, result in enumerate(results, 1):
         name = f"{number:02d}_{re.sub(r'[^A-Za-z0-9.=]+', '_', result.name)}"
         files.append(_draw_similarities(result, place / f"{name}_similarities{suffix}"))
-        if result.matching is not None and result.plan is not None:
+        joined = result.plan is None or result.plan.candidates.level == "features"  # finds all, by promise
+        if result.matching is not None and not joined:
             files.append(_draw_candidates(result, place / f"{name}_candidates{suffix}"))
     return files
 
 
 def _draw_similarities(result: MethodResult, path: Path) -> Path:
-    """The histogram, with pairs of the score 0 in its first bin however many they are."""
+    """The histogram of pairs that have a score: those without would be a tower at 0."""
     pairs = result.pairs
     return plot_similarities(
-        path, pairs.score, pairs.positive, threshold=result.threshold, title=f"{result.name}: scores by label"
+        path,
+        pairs.score,
+        pairs.positive,
+        threshold=result.threshold,
+        title=f"{result.name}: pairs with something in common, by label",
     )
 
 

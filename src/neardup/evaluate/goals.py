@@ -67,7 +67,8 @@ def find_best(curve: Curve, goal: Goal, least: float = 0.0) -> Best | None:
         return None
     place = int(np.argmax(np.where(allowed, value, -np.inf)))
     upto = float(curve.thresholds[place])
-    above = max(float(curve.thresholds[place + 1]), 0.0) if place + 1 < len(curve.thresholds) else 0.0
+    below = float(curve.thresholds[place + 1]) if place + 1 < len(curve.thresholds) else 0.0
+    above = max(below, float(np.nextafter(least, -1.0)), 0.0)  # what lies below `least` is not known
     return Best(short_number(above, upto), above, upto, curve.at(upto))
 
 

@@ -12,7 +12,7 @@ Where pairs were judged and there are no clusters, the documents that judged pai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from neardup.columns import Numbers
 from neardup.errors import ParameterError
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
+from neardup.evaluate.scores import Counts, Floats, ScoredPairs, make_curve
 from neardup.signatures.estimate import wilson_interval
 
 SCORES = ("precision", "recall", "f1", "mcc", "best_f1", "average_precision")
@@ -35,26 +35,44 @@ class Interval:
 
 
 def resample(
-    truth: Truth, pairs: ScoredPairs, threshold: float, repeats: int, seed: int
+    truth: Truth,
+    pairs: ScoredPairs,
+    threshold: float,
+    repeats: int,
+    seed: int,
+    found: ScoredPairs | None = None,
 ) -> dict[str, Floats]:
-    """Each score (see SCORES) in each of so many samples; equal seeds draw the same clusters for any method."""
+    """Each score (see SCORES) in each of so many samples; equal seeds draw the same clusters for any method.
+
+    Scores at the threshold are those of the pairs that were `found`, where not all that reach it were.
+    """
     units = truth.units
-    a, b = units[pairs.left], units[pairs.right]
-    inside = a == b
-    found: dict[str, list[float]] = {name: [] for name in SCORES}
+    at_threshold = found if found is not None else pairs
+    weigh, weigh_found = _weigher(units, pairs), _weigher(units, at_threshold)
+    reach = at_threshold.score >= threshold
+    samples: dict[str, list[float]] = {name: [] for name in SCORES}
     for weights in draw(truth, repeats, seed):
-        weight = weights[a] * np.where(inside, 1.0, weights[b])
         positives, total = weighted_counts(truth, weights)
         if total == 0 or positives == 0:
             continue
-        curve = make_curve(pairs, weight, total, positives)
-        counts = curve.at(threshold)
-        values = (counts.precision, counts.recall, counts.f1, counts.mcc)
+        weight = weigh_found(weights)[reach]
+        true = weight[at_threshold.positive[reach]].sum()
+        counts = Counts(float(weight.sum()), float(true), positives, total)
+        curve = make_curve(pairs, weigh(weights), total, positives)
+        above = curve.f1[curve.thresholds > 0]  # to find everything is no choice
+        best = float(above.max()) if len(above) else 0.0, curve.average_precision
         for name, value in zip(
-            SCORES, (*values, float(curve.f1.max()), curve.average_precision), strict=True
+            SCORES, (counts.precision, counts.recall, counts.f1, counts.mcc, *best), strict=True
         ):
-            found[name].append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            samples[name].append(value)
+    return {name: np.array(values) for name, values in samples.items()}
+
+
+def _weigher(units: Numbers, pairs: ScoredPairs) -> Callable[[Floats], Floats]:
+    """How often each pair counts in a sample."""
+    a, b = units[pairs.left], units[pairs.right]
+    inside = a == b
+    return lambda weights: weights[a] * np.where(inside, 1.0, weights[b])
 
 
 def draw(truth: Truth, repeats: int, seed: int) -> Floats:
@@ -113,9 +131,3 @@ def judged_precision(right: int, wrong: int, unclear: int = 0, confidence: float
     return JudgedPrecision(
         right / judged, Interval(*wilson_interval(right, judged, confidence)), judged, unclear
     )
-
-
-def sample_of(numbers: Numbers, count: int, seed: int) -> Numbers:
-    """So many of the numbers, each as likely as any other, in order: pairs to be judged by hand."""
-    chosen = np.random.default_rng(seed).choice(len(numbers), min(count, len(numbers)), replace=False)
-    return numbers[np.sort(chosen)]

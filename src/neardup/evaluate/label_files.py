@@ -141,11 +141,11 @@ def _places(table: Table, cells: list[str], ids: pa.Array) -> Numbers:
     found = pc.index_in(pa.array(cells, pa.large_string()), value_set=known)
     if found.null_count:
         missing = pc.indices_nonzero(found.is_null()).to_pylist()
-        more = f" (nor for {len(missing) - 1:,} more)" if len(missing) > 1 else ""
+        more = f", nor for {len(missing) - 1:,} more below" if len(missing) > 1 else ""
         like = ", ".join(repr(value.as_py()) for value in known[:2])
         raise table.refuse(
             missing[0],
-            f"there is no document {cells[missing[0]]!r}{more}; ids are like {like}: correct the labels, or "
+            f"there is no document {cells[missing[0]]!r}{more} (ids are like {like}): correct the labels, or "
             "choose another --id-column",
         )
     places: Numbers = found.to_numpy(zero_copy_only=False).astype(np.int64)

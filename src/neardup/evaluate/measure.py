@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.matching import Matches
 from neardup.engines.measuring import Measurer, features_of
 from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
-from neardup.evaluate.allpairs import all_pairs
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
-from neardup.plan import Plan
+from neardup.plan import USUAL_RECALL, Plan
+from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
+from neardup.verify.multiset import MultisetJaccard
 
 MOST = 5000  # labelled documents of which all pairs are compared
 BLOCK = 1 << 20  # pairs that are measured at a time where there is no faster way
@@ -34,6 +37,10 @@ class Similarities:
     score: Floats
     least: float = 0.0
 
+    def take(self, which: NDArray[np.bool_]) -> Similarities:
+        """Some of the pairs; the others count as 0."""
+        return replace(self, left=self.left[which], right=self.right[which], score=self.score[which])
+
 
 def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, threads: int) -> Similarities:
     """The similarity of all pairs of labelled documents, or as many of them as there is time for.
@@ -44,18 +51,16 @@ def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, thr
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None
         if plan.check.level == "none":
-            return _candidates(plan, matches)
+            return candidate_scores(plan, matches)
         found = Measurer(plan, corpus, threads).measure(truth.left, truth.right)
         return _with_copies(corpus, matches, truth.left, truth.right, _scored(found))
     labelled = np.flatnonzero(truth.clusters >= 0)
     if plan.check.level == "none" or len(labelled) > MOST:
-        return _candidates(plan, matches)
-    if isinstance(plan.check, Jaccard):
-        pairs = all_pairs(features_of(plan, corpus, labelled, threads), "jaccard", threads)
-        found = Pairs(
-            labelled[pairs.left], labelled[pairs.right], pairs.shared, pairs.left_size, pairs.right_size
-        )
-        scored = _scored(found)
+        return candidate_scores(plan, matches)
+    if isinstance(plan.check, (Jaccard, MultisetJaccard, Cosine)):
+        kind: Kind = "cosine" if isinstance(plan.check, Cosine) else "jaccard"
+        pairs = all_pairs(features_of(plan, corpus, labelled, threads), kind, threads)
+        scored = _scored(replace(pairs, left=labelled[pairs.left], right=labelled[pairs.right], kind=kind))
     else:
         scored = _block_by_block(plan, corpus, labelled, threads)
     return _with_copies(corpus, matches, *_featureless_copies(corpus, matches, labelled), scored)
@@ -70,7 +75,7 @@ def cache_key(plan: Plan, truth: Truth) -> str | None:
     view = dict(stages["view"])
     if plan.check.level == "features":
         view.pop("signature")
-    return json.dumps([stages["text"], view, stages["check"]], sort_keys=True)
+    return json.dumps([stages["text"], view, stages["check"], stages["check_view"]], sort_keys=True)
 
 
 def _scored(pairs: Pairs) -> Similarities:
@@ -83,7 +88,7 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
     """All pairs by the plan's own measure; only those with something in common are kept."""
     n = len(labelled)
     measurer = Measurer(plan, corpus, threads)
-    measure = measurer.holding(labelled) if plan.check.level == "features" else measurer.measure
+    measure = measurer.holding(labelled) if measurer.needs_texts else measurer.measure
     parts = []
     for _, k in numbered_rows(np.array([n * (n - 1) // 2]), BLOCK):
         i, j = unranked_pairs(k)
@@ -92,10 +97,10 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
     return _scored(Pairs.concatenate(parts))
 
 
-def _candidates(plan: Plan, matches: Matches) -> Similarities:
+def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
-    least = min(plan.threshold, plan.candidates.reach(plan.recall)) if verified else 0.0
+    least = plan.reach if verified else 0.0
     kept = matches.pairs.take(plan.check.passes(matches.pairs, least)) if verified else matches.pairs
     blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
     if not blocks:
@@ -160,24 +165,38 @@ class Matching:
         return self.found / self.pairs if self.pairs else float("nan")
 
 
-def match_recall(plan: Plan, matches: Matches, codes: Numbers, scored: Similarities) -> Matching | None:
-    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
-    if plan.check.level == "none" or scored.least > 0:
-        return None
+def is_candidate(matches: Matches, codes: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+    """Which pairs of documents the method gets to see: as candidates (see `find_candidates`), or as copies."""
     n, content = len(matches.content), matches.content
-    a, b = content[scored.left], content[scored.right]
-    found = a == b
+    a, b = content[left], content[right]
+    seen: NDArray[np.bool_] = a == b
     wanted = np.minimum(a, b) * n + np.maximum(a, b)
     if len(codes):
         place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        found |= codes[place] == wanted
+        seen |= codes[place] == wanted
+    return seen
+
+
+def promises_recall(plan: Plan) -> bool:
+    """Whether candidates only save work: they find what reaches the threshold, and would for another threshold.
+
+    Otherwise they are part of what the method means by near-duplicates, as where super-shingles must agree.
+    """
+    measured = plan.check.level != "none" and plan.check_view is None
+    return measured and plan.candidates.probability(plan.threshold) >= (plan.recall or USUAL_RECALL) - 1e-9
+
+
+def match_recall(plan: Plan, scored: Similarities, seen: NDArray[np.bool_]) -> Matching | None:
+    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
+    if plan.check.level == "none" or scored.least > 0:
+        return None
     reach = scored.score >= plan.threshold
     in_bin = np.clip(np.searchsorted(BINS, scored.score, "right") - 1, 0, len(BINS) - 2)
     return Matching(
         plan.threshold,
         int(reach.sum()),
-        int((found & reach).sum()),
+        int((seen & reach).sum()),
         BINS,
         np.bincount(in_bin, minlength=len(BINS) - 1),
-        np.bincount(in_bin[found], minlength=len(BINS) - 1),
+        np.bincount(in_bin[seen], minlength=len(BINS) - 1),
     )

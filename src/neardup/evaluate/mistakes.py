@@ -14,8 +14,9 @@ from neardup.columns import Numbers
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth, pair_codes
 from neardup.evaluate.results import MethodResult
-from neardup.evaluate.scores import ScoredPairs
+from neardup.evaluate.scores import Floats, ScoredPairs
 from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
+from neardup.plan import Plan
 from neardup.registry import get_method
 
 BLOCK = 1 << 20
@@ -39,22 +40,34 @@ def find_mistakes(documents: Documents, truth: Truth, result: MethodResult, most
     columns = (
         np.concatenate([seen.left, left]),
         np.concatenate([seen.right, right]),
-        np.concatenate([seen.score, np.zeros(len(left))]),
+        np.concatenate([_decisive(result), np.zeros(len(left))]),
     )
     positive = np.concatenate([seen.positive, np.ones(len(left), np.bool_)])
     errors = worst_errors(*columns, positive, result.threshold, clusters=truth.clusters, most=most)
-    plan = (
-        result.plan or get_method("minhash").plan()
-    )  # another tool's pairs are shown by shared runs of words
     pairs = compare_worst(
         errors,
         *columns,
-        plan=plan,
+        plan=_shown_by(result.plan),
         ids=_Items(documents.ids),
         text=_Items(documents.texts),
         clusters=None if truth.clusters is None else _Labels(truth.clusters, truth.names),
     )
     return Mistakes(result.name, result.threshold, pairs, errors)
+
+
+def _decisive(result: MethodResult) -> Floats:
+    """The score of each pair; 0 where it would be enough, but the candidates missed it."""
+    pairs, found = result.pairs, result.found
+    seen = np.isin(pair_codes(pairs.left, pairs.right), pair_codes(found.left, found.right))
+    return np.where((pairs.score >= result.threshold) & ~seen, 0.0, pairs.score)
+
+
+def _shown_by(plan: Plan | None) -> Plan:
+    """The plan whose features are marked in the texts: shared runs of words where the method's own cannot be.
+
+    They cannot be for another tool's scores, nor where features depend on the frequencies of a whole corpus.
+    """
+    return get_method("minhash").plan() if plan is None or plan.counts else plan
 
 
 def unseen_positives(truth: Truth, pairs: ScoredPairs) -> tuple[Numbers, Numbers]:

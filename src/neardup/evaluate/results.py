@@ -28,9 +28,10 @@ class MethodResult:
     plan: Plan | None  # None: another tool's scores
     threshold: float  # the plan's, or the best one
     least: float  # scores below are not known, and count as 0
-    pairs: ScoredPairs
-    curve: Curve
-    counts: Counts  # at the threshold
+    pairs: ScoredPairs  # by similarity
+    found: ScoredPairs  # … those that the method gets to see
+    curve: Curve  # of the similarities, at all thresholds
+    counts: Counts  # of what is found at the threshold
     best: Best | None  # for the goal; None: no threshold reaches it
     average_precision: float
     pearson: float
@@ -120,6 +121,7 @@ class Evaluation:
     comparisons: list[Comparison]
     notes: list[str]
     seconds: float
+    peak_memory: int  # bytes, of the process so far
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
@@ -141,6 +143,7 @@ class Evaluation:
             "comparisons": self.comparisons,
             "notes": self.notes,
             "seconds": self.seconds,
+            "peak_memory": self.peak_memory,
         })  # fmt: skip
 
 

@@ -12,18 +12,25 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.engines.local import Run
-from neardup.engines.progress import Progress
+from neardup.engines.progress import Progress, peak_memory
 from neardup.errors import ParameterError
 from neardup.evaluate.clusterings import score_clustering
 from neardup.evaluate.corpus import Documents, find_candidates, run_plan
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import Similarities, cache_key, match_recall, similarities
+from neardup.evaluate.measure import (
+    Similarities,
+    cache_key,
+    is_candidate,
+    match_recall,
+    promises_recall,
+    similarities,
+)
 from neardup.evaluate.results import Comparison, Evaluation, MethodResult
 from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
 from neardup.evaluate.specs import Spec
-from neardup.evaluate.splits import OFFSETS, score_splits
+from neardup.evaluate.splits import OFFSETS, SplitScores, score_splits
 from neardup.evaluate.versus import (
     align,
     chi_square,
@@ -77,11 +84,13 @@ class Bench:
                 scored = self._similarities(plan, run, matches)
         finally:
             run.corpus.spool.close()
-        result = self.score(name, plan, scored)
+        seen = is_candidate(matches, codes, scored.left, scored.right)
+        found = scored.take(seen)
+        result = self.score(name, plan, scored if promises_recall(plan) else found, found)
         clustering = None
         if self.truth.clusters is not None:
             clustering = score_clustering(self.truth.clusters, found_clusters(run))
-        matching = match_recall(plan, matches, codes, scored)
+        matching = match_recall(plan, scored, seen)
         return replace(result, clustering=clustering, matching=matching, measured=measured)
 
     def _similarities(self, plan: Plan, run: Run, matches: Any) -> Similarities:
@@ -93,22 +102,27 @@ class Bench:
             self.cache[key] = scored
         return self.cache[key]
 
-    def score(self, name: str, plan: Plan | None, scored: Similarities) -> MethodResult:
-        """The scores of a method's similarities."""
+    def score(
+        self, name: str, plan: Plan | None, scored: Similarities, seen: Similarities | None = None
+    ) -> MethodResult:
+        """The scores of a method's similarities; at its own threshold, those of the pairs that it gets to see."""
         truth, protocol = self.truth, self.protocol
         pairs = score_pairs(truth, scored.left, scored.right, scored.score)
+        found = pairs if seen is None else score_pairs(truth, seen.left, seen.right, seen.score)
         curve = make_curve(pairs)
         best = find_best(curve, protocol.goal, scored.least)
         threshold = plan.threshold if plan is not None else best.threshold if best is not None else 1.0
-        counts = curve.at(threshold)
+        counts = make_curve(found).at(threshold)
         with self.progress.stage("intervals and splits"):
-            samples, splits = self._doubts(pairs, threshold, scored.least)
+            samples = self._samples(pairs, found, threshold)
+            splits = self.split(pairs, scored.least)
         return MethodResult(
             name=name,
             plan=plan,
             threshold=threshold,
             least=scored.least,
             pairs=pairs,
+            found=found,
             curve=curve,
             counts=counts,
             best=best,
@@ -116,27 +130,30 @@ class Bench:
             pearson=pearson(pairs),
             separation=separation(pairs),
             sensitivity={offset: curve.at(threshold + offset).f1 for offset in OFFSETS},
-            by_cluster=score_clusters(truth, pairs, threshold) if truth.clusters is not None else None,
+            by_cluster=score_clusters(truth, found, threshold) if truth.clusters is not None else None,
             judged=_judged(truth, counts.true, counts.false_positives),
             intervals=intervals(samples, protocol.confidence),
             samples=samples,
             splits=splits,
         )
 
-    def _doubts(self, pairs: ScoredPairs, threshold: float, least: float) -> tuple[dict[str, Any], Any]:
-        """Samples of clusters, and held-out halves; as far as they are wanted and the labels allow."""
-        truth, protocol = self.truth, self.protocol
-        samples: dict[str, Any] = {}
-        if protocol.bootstrap:
-            samples = resample(truth, pairs, threshold, protocol.bootstrap, protocol.seed)
-        splits = None
-        if protocol.splits and can_split(truth):
-            splits = score_splits(truth, pairs, protocol.goal, protocol.splits, protocol.seed, least)
-        return samples, splits
+    def _samples(self, pairs: ScoredPairs, found: ScoredPairs, threshold: float) -> dict[str, Any]:
+        """The scores of samples of clusters, if they are wanted."""
+        protocol = self.protocol
+        if not protocol.bootstrap:
+            return {}
+        return resample(self.truth, pairs, threshold, protocol.bootstrap, protocol.seed, found)
+
+    def split(self, pairs: ScoredPairs, least: float, fixed: float | None = None) -> SplitScores | None:
+        """The scores of held-out halves, if they are wanted and the labels allow; of a fixed threshold if given."""
+        protocol = self.protocol
+        if not protocol.splits or not can_split(self.truth):
+            return None
+        return score_splits(self.truth, pairs, protocol.goal, protocol.splits, protocol.seed, least, fixed)
 
     def compare(self, first: MethodResult, second: MethodResult) -> Comparison:
         """The second method beside the first."""
-        both = align(first.pairs, second.pairs)
+        both, decided = align(first.pairs, second.pairs), align(first.found, second.found)
         difference = None
         if first.samples and second.samples:
             difference = interval(second.samples["f1"] - first.samples["f1"], self.protocol.confidence)
@@ -151,7 +168,7 @@ class Bench:
             earth_movers_distance=earth_movers_distance(
                 first.pairs.score, first.pairs.total, second.pairs.score, second.pairs.total
             ),
-            mcnemar=mcnemar(both, first.threshold, second.threshold),
+            mcnemar=mcnemar(decided, first.threshold, second.threshold),
             chi_square=chi_square(first.counts, second.counts),
             t_test=paired_t_test(x, y) if halves and x is not None and y is not None else None,
             corrected_t_test=corrected_t_test(x, y) if halves and x is not None and y is not None else None,
@@ -177,7 +194,8 @@ def evaluate(
     comparisons = [bench.compare(results[0], other) for other in results[1:]]
     seconds = time.perf_counter() - start
     notes = _notes(bench, results)
-    return Evaluation(len(documents), truth, bench.protocol.goal, results, comparisons, notes, seconds)
+    goal, memory = bench.protocol.goal, peak_memory()
+    return Evaluation(len(documents), truth, goal, results, comparisons, notes, seconds, memory)
 
 
 def _named(method: Spec | Plan) -> tuple[str, Plan]:
@@ -214,13 +232,18 @@ def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
     labelled = int((truth.units >= 0).sum())
     if labelled < n:
         notes.append(
-            f"{n - labelled:,} of {n:,} documents have no label, or are irrelevant, and are left out"
+            f"left out, because they have no label or are irrelevant: {n - labelled:,} of {n:,} documents"
         )
     if truth.unclear:
-        notes.append(f"{truth.unclear:,} pairs are unclear and left out")
+        notes.append(f"left out, because they are unclear: {truth.unclear:,} pairs")
     if bench.protocol.splits and not can_split(truth):
         notes.append("the labels have near-duplicates in one cluster only: there are no held-out halves")
     for result in results:
+        if result.plan is not None and not promises_recall(result.plan):
+            notes.append(
+                f"{result.name}: what its candidates miss has the score 0 at any threshold, for they do not "
+                "promise to find what is similar"
+            )
         if result.least > 0:
             notes.append(
                 f"{result.name}: scores are known from a similarity of {result.least:.3f} upwards, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
@@ -38,7 +39,7 @@ class Spec:
 
     def words(self) -> list[str]:
         """The options of `neardup dedup` for it."""
-        told = [f"--{key.replace('_', '-')} {value}" for key, value in self.options.items()]
+        told = [f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in self.options.items()]
         return [f"--method {self.method}", *told]
 
 

@@ -84,29 +84,33 @@ def _units_with_pairs(truth: Truth, count: int) -> Mask:
 
 
 def score_splits(
-    truth: Truth, pairs: ScoredPairs, goal: Goal, repeats: int, seed: int, least: float = 0.0
+    truth: Truth,
+    pairs: ScoredPairs,
+    goal: Goal,
+    repeats: int,
+    seed: int,
+    least: float = 0.0,
+    fixed: float | None = None,
 ) -> SplitScores:
-    """The scores of held-out halves; each half is once the sample that fixes the threshold and once the rest."""
+    """The scores of held-out halves; each half is once the sample that fixes the threshold and once the rest.
+
+    A threshold that is `fixed` beforehand is applied to the same halves.
+    """
     rows: list[list[float]] = []
     for pair in halves(truth, repeats, seed):
         curves = [
             make_curve(pairs.take(side[pairs.left] & side[pairs.right], truth.only(side))) for side in pair
         ]
         for sample, rest in (curves, curves[::-1]):
-            best = find_best(sample, goal, least)
-            if best is None:
+            best = find_best(sample, goal, least) if fixed is None else None
+            threshold = best.threshold if best is not None else fixed
+            if threshold is None:
                 rows.append([np.nan] * (4 + len(OFFSETS)))
                 continue
-            counts = rest.at(best.threshold)
-            near = [rest.at(best.threshold + offset).f1 for offset in OFFSETS]
-            rows.append([best.threshold, counts.precision, counts.recall, counts.f1, *near])
+            counts = rest.at(threshold)
+            near = [rest.at(threshold + offset).f1 for offset in OFFSETS]
+            rows.append([threshold, counts.precision, counts.recall, counts.f1, *near])
     columns = np.array(rows).T
     threshold, precision, recall, f1 = columns[:4]
     around = dict(zip(OFFSETS, columns[4:], strict=True))
     return SplitScores(goal, threshold, precision, recall, f1, around)
-
-
-def sensitivity(pairs: ScoredPairs, threshold: float) -> dict[float, float]:
-    """F1 at a threshold that is a little lower or higher."""
-    curve = make_curve(pairs)
-    return {offset: curve.at(threshold + offset).f1 for offset in OFFSETS}

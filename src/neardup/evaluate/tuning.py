@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import Measured, run_plan
+from neardup.evaluate.goals import Best
 from neardup.evaluate.results import MethodResult, plain
 from neardup.evaluate.run import Bench
 from neardup.evaluate.specs import Spec
@@ -85,8 +86,7 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     choices = []
     for spec in specs:
         result = bench.evaluate(spec.name, spec.plan)
-        threshold = result.best.threshold if result.best else spec.plan.threshold
-        choices.append(Choice(spec.at(threshold), result, _value(bench, result)))
+        choices.append(_choice(bench, spec, result))
     choices.sort(
         key=lambda one: (one.reached, -math.inf if math.isnan(one.value) else one.value), reverse=True
     )
@@ -98,6 +98,29 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         )
         run.corpus.spool.close()
     return Tuning(choices, measured, documents)
+
+
+def _choice(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
+    """The spec with its best threshold, if it can have it: candidates may not reach down so far."""
+    if result.best is None:
+        return Choice(spec, result, math.nan)
+    chosen = spec.at(result.best.threshold)
+    try:
+        plan = chosen.plan
+    except ParameterError:
+        return Choice(spec, replace(result, best=None), math.nan)
+    if plan.threshold != result.best.threshold:
+        return _as_it_is(bench, spec, result)
+    return Choice(chosen, result, _value(bench, result))
+
+
+def _as_it_is(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
+    """A method that has no threshold to choose (a number of hashes must agree): good enough, or not."""
+    goal, at = bench.protocol.goal, result.threshold
+    enough = goal.kind in ("f1", "mcc") or getattr(result.counts, goal.kind) >= goal.least
+    best = Best(at, at, at, result.counts) if enough else None
+    result = replace(result, best=best, splits=bench.split(result.found, result.least, fixed=at))
+    return Choice(spec, result, _value(bench, result) if enough else math.nan)
 
 
 def _value(bench: Bench, result: MethodResult) -> float:

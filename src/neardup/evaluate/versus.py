@@ -12,6 +12,7 @@ from neardup.evaluate.labels import Mask, pair_codes
 from neardup.evaluate.packages import load
 from neardup.evaluate.scores import Counts, Floats, ScoredPairs
 
+SAME = 1e-12  # differences of scores that are rounding
 FEW = 25  # differing pairs below which McNemar's test is exact
 
 
@@ -89,8 +90,8 @@ def paired_t_test(first: Floats, second: Floats) -> Test:
     x, y = _both_known(first, second)
     if len(x) < 2:
         return Test(math.nan, math.nan)
-    if np.ptp(x - y) == 0:
-        return Test(0.0, 1.0) if x[0] == y[0] else Test(math.copysign(math.inf, x[0] - y[0]), 0.0)
+    if np.ptp(x - y) < SAME:
+        return Test(0.0, 1.0) if abs(x[0] - y[0]) < SAME else Test(math.copysign(math.inf, x[0] - y[0]), 0.0)
     found = load("scipy.stats").ttest_rel(x, y)
     return Test(float(found.statistic), float(found.pvalue))
 
@@ -101,7 +102,7 @@ def corrected_t_test(first: Floats, second: Floats, rest_by_sample: float = 1.0)
     The variance is widened by the size of the rest over that of the sample, 1 for halves.
     """
     x, y = _both_known(first, second)
-    if len(x) < 2 or np.ptp(x - y) == 0:
+    if len(x) < 2 or np.ptp(x - y) < SAME:
         return paired_t_test(first, second)
     difference = x - y
     scale = math.sqrt((1 / len(x) + rest_by_sample) * float(difference.var(ddof=1)))

@@ -46,17 +46,6 @@ class Found(NamedTuple):
 
 
 @jit
-def sum_weights(offsets, weights, squared, sums):
-    """Fills in each document's sum of weights, or of their squares, added in the order of its features."""
-    for d in range(len(sums)):
-        total = 0.0
-        for i in range(offsets[d], offsets[d + 1]):
-            w = np.float64(weights[i])
-            total += w * w if squared else w
-        sums[d] = total
-
-
-@jit
 def similar(shared, a, b, rule):
     """The similarity of two documents of sizes a and b; a quotient, as users compute it, so that ties count."""
     whole = np.sqrt(a * b) if rule.cosine else a + b - shared

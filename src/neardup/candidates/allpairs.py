@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.workers import checked_threads, ordered_map
+from neardup.columns import Features, Numbers, Pairs, make_distinct
 from neardup.errors import ParameterError
-from neardup.verify.jaccard import make_distinct
+from neardup.workers import checked_threads, ordered_map
 
 __all__ = ["Kind", "all_pairs", "similarities"]
 
@@ -110,7 +109,7 @@ def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
     if features.weights is None:
         return features.sizes.astype(np.float64)
     sums = np.zeros(len(features))
-    kernels.overlap.sum_weights(features.offsets, features.weights, kind == "cosine", sums)
+    kernels.weighted.sum_weights(features.offsets, features.weights, kind == "cosine", sums)
     return sums
 
 
