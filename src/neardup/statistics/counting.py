@@ -76,7 +76,9 @@ class Counter:
                 self._file.write(np.ascontiguousarray(table.counts).data)
                 self._runs.append(_Run(start, len(table)))
         except OSError as error:
-            raise OutputError(f"The work folder cannot be written: {error.strerror}; see --work-dir.") from None
+            raise OutputError(
+                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+            ) from None
         self._waiting, self._size = [], 0
 
     def tables(self) -> Iterator[Frequencies]:
@@ -168,4 +170,3 @@ def heavy_hitters(tables: Iterable[Frequencies], most: int) -> Frequencies:
         kept = Frequencies(whole.keys[left], whole.counts[left] - cut)
         slack += cut + table.slack
     return Frequencies(kept.keys, kept.counts, 1 + slack, slack)
-
