@@ -23,8 +23,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
-from train_article_weights import label_page, learn
-
 from article_gold import (
     TOKEN,
     Quality,
@@ -34,6 +32,8 @@ from article_gold import (
     read_clusters,
     read_documents,
 )
+from train_article_weights import label_page, learn
+
 from neardup.errors import MissingExtra
 from neardup.text import article
 
@@ -67,9 +67,7 @@ def judge(pages: Pages, texts: list[str]) -> list[Quality]:
     """The quality on the first half, the other half, and all pages."""
     scores = [precision_and_recall(page["gold"], text) for page, text in zip(pages, texts, strict=True)]
     first = [in_development_half(page["id"]) for page in pages]
-    halves = [
-        [score for score, here in zip(scores, first, strict=True) if here == want] for want in (True, False)
-    ]
+    halves = [[score for score, here in zip(scores, first, strict=True) if here == want] for want in (True, False)]
     return [average(half) for half in (*halves, scores)]
 
 
@@ -152,17 +150,13 @@ def row(name: str, quality: list[Quality], speed: str, news: str) -> str:
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", help="names, separated by commas; all if not given")
     parser.add_argument("--reps", type=int, default=3, help="runs over all pages, of which the best counts")
     options = parser.parse_args()
     pages, news = read_documents("article_extraction"), read_documents("spotsigs_gold")
     if pages is None:
-        print(
-            "Skipped: the labelled pages are absent. Set NEARDUP_DATA to the folder that holds article_extraction."
-        )
+        print("Skipped: the labelled pages are absent. Set NEARDUP_DATA to the folder that holds article_extraction.")
         return
     print(HEADER + "\n|---|---|---|---|---|---|---|")
     wanted = options.methods.split(",") if options.methods else None

@@ -56,7 +56,9 @@ def article_text(html: str | bytes, how: ArticleMethod = "auto") -> str:
     return _extractor(how)(html)
 
 
-def article_texts(pages: Iterable[str | bytes], how: ArticleMethod = "auto", threads: int = 1) -> list[str]:
+def article_texts(
+    pages: Iterable[str | bytes], how: ArticleMethod = "auto", threads: int = 1
+) -> list[str]:
     """The article's text of each page. More than half of the work of `blocks` and `segments` is outside the
     interpreter's lock, so that threads help."""
     if threads < 1:
@@ -155,9 +157,12 @@ def choose_blocks(scores: NDArray[np.float64], facts: NDArray[np.float64]) -> Nu
 
 
 def join_blocks(page: Page, chosen: Numbers) -> str:
-    """The text of the chosen blocks, or of all if none is: character references decoded, a line for each block."""
+    """The text of the chosen blocks: character references decoded, a line for each block.
+
+    All text if none is chosen, and where there are too many blocks to tell them apart: none is lost.
+    """
     columns, text = kernels.markup, page.text.tobytes()
-    if len(chosen) < len(page.blocks) and len(chosen):
+    if len(chosen) and not page.is_full:
         spans = page.blocks[chosen][:, [columns.START, columns.END]].tolist()
         text = b"\n".join([text[start:end] for start, end in spans])
     return unescape(text.decode("utf-8", "replace")).strip()
