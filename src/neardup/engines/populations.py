@@ -26,6 +26,7 @@ from neardup.plan import Plan
 from neardup.registry import get_method
 
 PLAIN = ("contents", "clusters")
+FIRST_THRESHOLD = 0.3  # documents this similar count as one
 
 
 def parse_population(text: str) -> str:
@@ -72,13 +73,9 @@ def first_plan(plan: Plan) -> Plan:
     weights = plan.view.weights
     if any(hasattr(weight, "before_rarity") for weight in weights):
         before = tuple(getattr(weight, "before_rarity", weight) for weight in weights)
-        threshold = max(plan.threshold, FIRST_THRESHOLD)
         view = replace(plan.view, weights=before)
-        return plan.with_(view=view, threshold=threshold, population="contents", pairs="clusters")
+        return plan.with_(view=view, threshold=FIRST_THRESHOLD, population="contents", pairs="clusters")
     return get_method("minhash").plan().with_(text=plan.text)
-
-
-FIRST_THRESHOLD = 0.3  # documents this similar count as one
 
 
 def cluster_groups(first: Plan, corpus: object, owners: Numbers, progress: Progress, threads: int) -> Numbers:

@@ -159,18 +159,58 @@ def read_corpus(
 ) -> Corpus:
     """The corpus after its one pass over the input, and one more over its contents where the plan needs it."""
     _check_statistics(plan, statistics)
+    later = needs_contents_first(plan)
+    corpus, signed, groups = _read(
+        plan, sources, columns, spool, problems, progress, threads, sign_now=not later
+    )
+    if not later:
+        return _seen(corpus, Signed.concatenate(signed))
+    owners, places = contents_of(corpus.digests, corpus.ranks)
+    if plan.counts and statistics is None:
+        known = _groups(plan, corpus, owners, places, groups, progress, threads)
+        statistics = _count(plan, spool, owners, known, progress, threads)
+    seen = sign_contents(plan, spool, owners, statistics, progress, threads)
+    contents = None if seen.features is None else Contents(owners, seen.features)
+    return _seen(corpus, seen.spread(places), contents, statistics)
+
+
+def read_contents(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns,
+    spool: Spool,
+    problems: Problems,
+    progress: Progress,
+    threads: int,
+) -> tuple[Numbers, Numbers | None]:
+    """One document of each content, and the group of each where the plan's population has groups."""
+    corpus, _, values = _read(plan, sources, columns, spool, problems, progress, threads, sign_now=False)
+    owners, places = contents_of(corpus.digests, corpus.ranks)
+    return owners, _groups(plan, corpus, owners, places, values, progress, threads)
+
+
+def _read(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns,
+    spool: Spool,
+    problems: Problems,
+    progress: Progress,
+    threads: int,
+    sign_now: bool,
+) -> tuple[Corpus, list[Signed], pa.Array | None]:
+    """The corpus before the plan has seen it, what it saw if asked, and the column that says what counts once."""
     reader = Reader(plan, columns, spool, problems)
     stamps = tuple(stamp(source) for source in sources)
-    later = needs_contents_first(plan)
 
     def work(texts: Texts) -> tuple[Described, Signed | None]:
-        return describe(texts), None if later else sign(plan, texts)
+        return describe(texts), sign(plan, texts) if sign_now else None
 
     described: list[Described] = []
     signed: list[Signed] = []
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
-    with progress.stage("read" if later else "read and sign", total):
+    with progress.stage("read and sign" if sign_now else "read", total):
         for one, other in ordered_map(work, reader.chunks(sources), threads):
             described.append(one)
             signed += [] if other is None else [other]
@@ -197,15 +237,7 @@ def read_corpus(
         stamps=stamps,
         numbered=reader.numbered or ids is not given,
     )
-    if not later:
-        return _seen(corpus, Signed.concatenate(signed))
-    owners, places = contents_of(digests, ranks)
-    if plan.counts and statistics is None:
-        values = _joined_values(reader.groups) if reader.groups else None
-        statistics = _count(plan, corpus, owners, places, values, progress, threads)
-    seen = sign_contents(plan, spool, owners, statistics, progress, threads)
-    contents = None if seen.features is None else Contents(owners, seen.features)
-    return _seen(corpus, seen.spread(places), contents, statistics)
+    return corpus, signed, _joined_values(reader.groups) if reader.groups else None
 
 
 def _seen(
@@ -236,7 +268,7 @@ def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
         statistics.check(stage_json(plan.text), [stage_json(feature) for feature in plan.counts])
 
 
-def _count(
+def _groups(
     plan: Plan,
     corpus: Corpus,
     owners: Numbers,
@@ -244,18 +276,22 @@ def _count(
     values: pa.Array | None,
     progress: Progress,
     threads: int,
+) -> Numbers | None:
+    """What counts once: the number of each content's group; None where each content does."""
+    if values is not None:
+        return column_groups(plan, values, owners)
+    if plan.population != "clusters":
+        return None
+    first = first_plan(plan)
+    known = _count(first, corpus.spool, owners, None, progress, threads) if first.counts else None
+    seen = sign_contents(first, corpus.spool, owners, known, progress, threads).spread(places)
+    return cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
+
+
+def _count(
+    plan: Plan, spool: Spool, owners: Numbers, groups: Numbers | None, progress: Progress, threads: int
 ) -> Statistics:
     """The frequencies that the plan asks for, over its population."""
-    spool, groups = corpus.spool, None
-    if values is not None:
-        groups = column_groups(plan, values, owners)
-    elif plan.population == "clusters":
-        first = first_plan(plan)
-        known = None
-        if first.counts:
-            known = _count(first, corpus, owners, places, None, progress, threads)
-        seen = sign_contents(first, spool, owners, known, progress, threads).spread(places)
-        groups = cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
     return count(
         plan.text, plan.counts, spool, owners, groups, population=plan.population, folder=spool.folder,
         progress=progress, threads=threads,

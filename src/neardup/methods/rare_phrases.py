@@ -20,14 +20,14 @@ from neardup.weights.phrases import Function, PhraseWeight
 @method
 def rare_phrases(
     *,
-    threshold: Share = 0.2,
+    threshold: Share = 0.15,
     ngram: Count = 3,
     tokens: TokenKind = "words",
     function: Function = "df2",
     around: Natural = 20,
     passage: Natural = 50,
     inverse: bool = False,
-    rare: Part = 0.95,
+    rare: Part = 0.75,
     common_above: Count | None = None,
     recall: Chance = 0.95,
     num_perm: Count | None = None,

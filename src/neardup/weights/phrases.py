@@ -60,9 +60,9 @@ class PhraseWeight:
     function: Function = "df2"
     around: int = 20
     inverse: bool = False
-    rare: float = 0.95
+    rare: float = 0.75
     common_above: int | None = None
-    alone: float = 0.1
+    alone: float = 0.01
     details: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
