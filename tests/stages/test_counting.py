@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import OutputError, StatisticsError
-from neardup.statistics import Counter, Frequencies, Statistics, add_up, heavy_hitters
+from neardup.statistics import Counter, Frequencies, Sketch, Statistics, add_up
 
 values = st.sampled_from([*range(40), *(k << 57 for k in range(60)), 2**64 - 1])
 tables = st.lists(st.dictionaries(values, st.integers(1, 5), max_size=30), max_size=12)
@@ -46,7 +46,9 @@ def test_runs_on_disk_add_up_to_the_whole(parts: list[dict[int, int]], memory: i
 
 def test_many_runs_larger_than_their_buffers(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
-    parts = [np.unique(random.integers(0, 20_000, 3_000).astype(np.uint64) << np.uint64(40)) for _ in range(40)]
+    parts = [
+        np.unique(random.integers(0, 20_000, 3_000).astype(np.uint64) << np.uint64(40)) for _ in range(40)
+    ]
     with Counter(40_000, tmp_path) as counter:
         for part in parts:
             counter.add(Frequencies(part, np.ones(len(part), np.int64)))
@@ -65,11 +67,18 @@ def test_a_work_folder_that_cannot_be_written_is_named() -> None:
         counter.add(table({1: 1, 2: 1}))
 
 
+def sketch(parts: list[dict[int, int]], most: int) -> Frequencies:
+    counter = Sketch(most)
+    for part in parts:
+        counter.add(table(part))
+    return counter.finish()
+
+
 @given(tables, st.integers(1, 20))
 def test_the_sketch_is_never_too_high_and_at_most_its_slack_too_low(
     parts: list[dict[int, int]], most: int
 ) -> None:
-    found = heavy_hitters(map(table, parts), most)
+    found = sketch(parts, most)
     truth, listed = total(parts), as_dict(found)
     assert len(found) <= most
     assert found.slack * (most + 1) <= sum(truth.values())
@@ -78,7 +87,7 @@ def test_the_sketch_is_never_too_high_and_at_most_its_slack_too_low(
 
 
 def test_what_fits_is_exact() -> None:
-    found = heavy_hitters([table({1: 3, 2: 1}), table({2: 4, 9: 1})], 3)
+    found = sketch([{1: 3, 2: 1}, {2: 4, 9: 1}], 3)
     assert as_dict(found) == {1: 3, 2: 5, 9: 1} and found.slack == 0
 
 

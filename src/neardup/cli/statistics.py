@@ -18,7 +18,7 @@ from neardup.engines.reading import Columns, read_contents
 from neardup.engines.spool import Spool
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
-from neardup.statistics import Counter, Frequencies, heavy_hitters
+from neardup.statistics import Counter, Frequencies, Sketch
 from neardup.workers import checked_threads
 
 
@@ -48,17 +48,18 @@ def build_statistics(
         owners, groups = read_contents(plan, sources, columns, spool, problems, progress, threads)
         counters = count_into(
             stack, plan.text, plan.counts, spool, owners, groups, memory=memory, folder=values["work_dir"],
-            progress=progress, threads=threads,
+            sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
         documents = len(owners) if groups is None else len(np.unique(groups))
-        tables = dict(zip(names, (_tables(counter, least, most) for counter in counters), strict=True))
+        tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
         return _write(output, documents, plan, tables, least, force, progress)
 
 
-def _tables(counter: Counter, least: int, most: int | None) -> Iterator[Frequencies] | list[Frequencies]:
-    if most is not None:
-        return [heavy_hitters(counter.tables(), most)]
+def _tables(counter: Counter | Sketch, least: int) -> Iterator[Frequencies] | list[Frequencies]:
+    """A counter's features in portions, a sketch's at once."""
+    if isinstance(counter, Sketch):
+        return [counter.finish(least)]
     return (table.at_least(least) for table in counter.tables())
 
 

@@ -14,10 +14,11 @@ from neardup.columns import Features, Numbers
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
 from neardup.plan import Feature, Text, stage_json
-from neardup.statistics import Counter, Frequencies, Statistics, count_features
+from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_features
 from neardup.statistics.counting import MEMORY
 from neardup.workers import ordered_map
 
+Tally = Counter | Sketch
 CHUNK = 1 << 20  # bytes of text that are worked on at a time
 CHUNK_ROWS = 1 << 14
 
@@ -72,13 +73,16 @@ def count_into(
     *,
     memory: int = MEMORY,
     folder: str | os.PathLike[str] | None = None,
+    sketch: int | None = None,
     progress: Progress | None = None,
     threads: int = 1,
-) -> list[Counter]:
-    """A counter for each stage, filled; they live as long as the stack."""
+) -> list[Tally]:
+    """A counter for each stage, filled; they live as long as the stack. With `sketch`, of so many entries each."""
     progress = progress or Progress()
     share = max(1, memory // max(1, len(stages)))
-    counters = [stack.enter_context(Counter(share, folder)) for _ in stages]
+    counters: list[Tally] = [
+        stack.enter_context(Counter(share, folder)) if sketch is None else Sketch(sketch) for _ in stages
+    ]
     details = any(stage.details for stage in stages)
 
     def work(portion: Portion) -> list[Frequencies]:
@@ -107,14 +111,14 @@ def count_into(
 
 
 def _add_part(
-    stages: Sequence[Feature], inside: list[Counter], whole: list[Counter], tables: list[Frequencies]
+    stages: Sequence[Feature], inside: list[Counter], whole: list[Tally], tables: list[Frequencies]
 ) -> None:
     """Count part of a group: within the group first, but for what is not counted by document."""
     for stage, inner, outer, table in zip(stages, inside, whole, tables, strict=True):
         (inner if by_document(stage) else outer).add(table)
 
 
-def _close_group(inside: list[Counter], whole: list[Counter]) -> None:
+def _close_group(inside: list[Counter], whole: list[Tally]) -> None:
     """A group's features, each once, however many of its documents have it."""
     for inner, outer in zip(inside, whole, strict=True):
         for table in inner.tables():

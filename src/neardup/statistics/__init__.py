@@ -4,7 +4,7 @@ frequencies  what is known, and what can be asked
 counting     how it is counted with bounded memory: exactly, with sorted runs on disk, or by a sketch
 """
 
-from neardup.statistics.counting import Counter, heavy_hitters
+from neardup.statistics.counting import Counter, Sketch
 from neardup.statistics.frequencies import Frequencies, Statistics, add_up, count_features, merge
 
-__all__ = ["Counter", "Frequencies", "Statistics", "add_up", "count_features", "heavy_hitters", "merge"]
+__all__ = ["Counter", "Frequencies", "Sketch", "Statistics", "add_up", "count_features", "merge"]

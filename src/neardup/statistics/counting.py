@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -152,7 +152,7 @@ class _Reader:
         return data
 
 
-def heavy_hitters(tables: Iterable[Frequencies], most: int) -> Frequencies:
+class Sketch:
     """The frequencies of the most frequent features in a fixed number of entries, too low by `slack` at the most.
 
     Misra and Gries' summary in the mergeable form of Agarwal et al. (Mergeable Summaries, PODS 2012): where more
@@ -160,13 +160,31 @@ def heavy_hitters(tables: Iterable[Frequencies], most: int) -> Frequencies:
     the sum of these, at most (sum of all counts) / (most + 1); a feature that is not listed occurs in at most
     slack documents.
     """
-    slack = 0
-    kept = Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64))
-    for table in tables:
-        whole = add_up([Frequencies(kept.keys, kept.counts), Frequencies(table.keys, table.counts)])
-        excess = len(whole) - most
+
+    def __init__(self, most: int) -> None:
+        self._most, self._slack, self._size = most, 0, 0
+        self._waiting: list[Frequencies] = []
+
+    def add(self, table: Frequencies) -> None:
+        """Count a table in."""
+        self._waiting.append(Frequencies(table.keys, table.counts))
+        self._size += len(table)
+        self._slack += table.slack
+        if self._size > 2 * self._most:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        whole = add_up(self._waiting)
+        excess = len(whole) - self._most
         cut = int(np.partition(whole.counts, excess - 1)[excess - 1]) if excess > 0 else 0
         left = whole.counts > cut
-        kept = Frequencies(whole.keys[left], whole.counts[left] - cut)
-        slack += cut + table.slack
-    return Frequencies(kept.keys, kept.counts, 1 + slack, slack)
+        self._waiting = [Frequencies(whole.keys[left], whole.counts[left] - cut)]
+        self._size, self._slack = int(left.sum()), self._slack + cut
+
+    def finish(self, least: int = 1) -> Frequencies:
+        """What is known of the most frequent features."""
+        if not self._waiting:
+            return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
+        self._shrink()
+        kept = self._waiting[0]
+        return Frequencies(kept.keys, kept.counts, 1 + self._slack, self._slack).at_least(least)
