@@ -168,6 +168,10 @@ class Plan:
     pivots: int = 4  # … with so many
     clustering: Clustering = Clustering()
     keep: Keep = Keep()
+    population: str = "contents"  # what counts once where frequencies are counted; see engines/populations.py
+    statistics: str = (
+        ""  # the digest of frequencies from elsewhere; empty: counted over the documents themselves
+    )
 
     @property
     def views(self) -> tuple[View, ...]:
