@@ -6,10 +6,15 @@ With NUMBA_DISABLE_JIT=1 the kernels are plain Python, where integers of fixed w
 from __future__ import annotations
 
 import os
+import random
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from sentences import overlapping
+
+STORIES = overlapping(random.Random(1), 5)
 
 settings.register_profile(
     "neardup",
@@ -29,6 +34,7 @@ if os.environ.get("NUMBA_DISABLE_JIT") == "1":
 def compiled_kernels() -> None:
     """Compiles what a run needs before the first test: a command that compiles says so, and no test expects it."""
     import neardup
+    from neardup.registry import methods
 
     texts = [
         "one two three four five six",
@@ -39,3 +45,5 @@ def compiled_kernels() -> None:
     neardup.dedup(texts, threshold=0.2).rethreshold(0.9)
     neardup.dedup(texts, threshold=0.2, pairs="all", clusters="leaders")
     neardup.compare(texts[0], texts[1])
+    for name in methods():
+        neardup.dedup([*STORIES, STORIES[0].upper(), ""], method=name)

@@ -240,14 +240,40 @@ def count_equal(hashes: Iterable[int]) -> list[tuple[int, int]]:
     return sorted(Counter(hashes).items())
 
 
-def sum_weights(counts: Mapping[int, int]) -> int:
-    """The size of a multi-set."""
-    return sum(counts.values())
-
-
 def intersect_weighted(a: Mapping[int, int], b: Mapping[int, int]) -> int:
     """The size of what two multi-sets have in common."""
     return (Counter(a) & Counter(b)).total()
+
+
+def sum_weights(weights: Iterable[float], squared: bool) -> float:
+    """The weights, or their squares, added one after the other."""
+    total = 0.0
+    for weight in weights:
+        total += weight * weight if squared else weight
+    return total
+
+
+def count_overlaps(rows: Sequence[Iterable[int]]) -> dict[Edge, int]:
+    """How many features any two documents share, for those that share one."""
+    shared = {(a, b): intersect(rows[a], rows[b]) for a, b in combinations(range(len(rows)), 2)}
+    return {pair: count for pair, count in shared.items() if count}
+
+
+def add_overlaps(rows: Sequence[dict[int, float]], cosine: bool) -> dict[Edge, float]:
+    """The least weights of shared features, or their products, added in the order of the features."""
+    found = {}
+    for a, b in combinations(range(len(rows)), 2):
+        common = sorted(rows[a].keys() & rows[b].keys())
+        both = [(rows[a][feature], rows[b][feature]) for feature in common]
+        if common:
+            found[a, b] = sum_weights([v * w if cosine else min(v, w) for v, w in both], squared=False)
+    return found
+
+
+def similar(shared: float, a: float, b: float, cosine: bool) -> float:
+    """Cosine from a dot product and squared norms, or Jaccard from sums of weights; 0 where there are none."""
+    whole = (a * b) ** 0.5 if cosine else a + b - shared
+    return shared / whole if whole > 0 else 0.0
 
 
 # Buckets and graphs

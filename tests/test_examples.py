@@ -21,7 +21,7 @@ import neardup
 
 ROOT = Path(__file__).parent.parent
 ARTICLES = ROOT / "examples" / "articles.jsonl"
-PAGES = ("README.md", "docs/tutorial.md", "docs/output.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/output.md", "docs/evaluation.md")
 
 CLUSTERS = [
     {"bridge", "bridge-corrected"},
@@ -70,11 +70,14 @@ def similarity(left: str, right: str, **options: Any) -> float:
 def test_the_corpus_is_made_from_its_stories() -> None:
     sys.path.insert(0, str(ROOT / "tools"))
     try:
-        from make_examples import STORIES, read_stories
+        from make_examples import STORIES, label, read_stories
     finally:
         sys.path.pop(0)
     stories = read_stories(STORIES.read_text(encoding="utf-8"))
     assert {story.id: story._asdict() for story in stories} == articles()
+    labels = [f"{id},{label(STORIES.read_text(encoding='utf-8'))[id]}" for id in articles()]
+    written = (ROOT / "examples" / "stories.csv").read_text(encoding="utf-8")
+    assert written.splitlines() == ["id,cluster", *labels]
     for name in ("harbour", "harbour-syndicated"):
         text = (ROOT / "examples" / f"{name}.txt").read_text(encoding="utf-8")
         assert text == articles()[name]["text"] + "\n"

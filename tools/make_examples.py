@@ -1,4 +1,4 @@
-"""Writes examples/articles.jsonl and the two harbour texts from examples/source/articles.txt.
+"""Writes examples/articles.jsonl, its labels and the two harbour texts from examples/source/articles.txt.
 
 Run it after a change to the stories:  .venv/bin/python tools/make_examples.py
 """
@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 STORIES = EXAMPLES / "source" / "articles.txt"
+
+
+OTHER_STORIES = ("picnic-other",)  # the words of another article, with other pictures: another post
 
 
 class Article(NamedTuple):
@@ -35,6 +38,18 @@ def read_stories(source: str) -> list[Article]:
             paragraphs = edited(original, paragraphs)
         found[id] = Article(id, title, outlet, date, "\n\n".join(paragraphs))
     return list(found.values())
+
+
+def label(source: str) -> dict[str, str]:
+    """The story that each article tells: the one that it is a version of, or its own."""
+    stories: dict[str, str] = {}
+    for block in source.split("\n=== ")[1:]:
+        head, _, body = block.partition("\n")
+        id, _, _, _, *of = (part.strip() for part in head.split("|"))
+        origin = of[0].removeprefix("of ") if of else id
+        told = bool(body.strip() or of)
+        stories[id] = "" if not told else id if id in OTHER_STORIES else stories.get(origin, id)
+    return stories
 
 
 def edited(paragraphs: list[str], edits: list[str]) -> list[str]:
@@ -74,6 +89,9 @@ def main() -> None:
     articles.sort(key=lambda article: (article.date, article.id))
     lines = [json.dumps(article._asdict(), ensure_ascii=False) + "\n" for article in articles]
     (EXAMPLES / "articles.jsonl").write_text("".join(lines), encoding="utf-8")
+    stories = label(STORIES.read_text(encoding="utf-8"))
+    rows = [f"{article.id},{stories[article.id]}\n" for article in articles]
+    (EXAMPLES / "stories.csv").write_text("id,cluster\n" + "".join(rows), encoding="utf-8")
     for article in articles:
         if article.id in ("harbour", "harbour-syndicated"):
             (EXAMPLES / f"{article.id}.txt").write_text(article.text + "\n", encoding="utf-8")

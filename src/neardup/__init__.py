@@ -19,11 +19,22 @@ _PUBLIC = {
     "compare": "neardup.api",
     "dedup": "neardup.api",
     "errors": "neardup.errors",
+    "evaluation": "neardup.evaluate.public",
     "make_plan": "neardup.api",
     "list_methods": "neardup.registry",
     "pairs": "neardup.api",
 }
-__all__ = ["Plan", "Result", "compare", "dedup", "errors", "list_methods", "make_plan", "pairs"]
+__all__ = [
+    "Plan",
+    "Result",
+    "compare",
+    "dedup",
+    "errors",
+    "evaluation",
+    "list_methods",
+    "make_plan",
+    "pairs",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,11 +15,11 @@ from neardup.engines.local import run as run_local
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
-from neardup.engines.workers import checked_threads
 from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
+from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
     from neardup.verify.passages import Comparison
@@ -180,7 +180,7 @@ def dedup(
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    inputs, given = _inputs(documents, format)
+    inputs, given = as_inputs(documents, format)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
     return Result(run_local(plan, inputs, columns, settings, progress), given)
@@ -200,7 +200,7 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     return shared_passages(make_plan(**options), left, right)
 
 
-def _inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
+def as_inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
     if isinstance(documents, (str, os.PathLike)):
         return open_inputs([documents], format=format), None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from neardup.statistics import Statistics
 
 FORMAT = 1  # raised when the same JSON would come to mean something else
+USUAL_RECALL = 0.99  # where none is asked for
 STAGE_FOLDERS = ("text", "features", "weights", "signatures", "candidates", "verify", "clusters", "plan")
 
 
@@ -67,6 +68,8 @@ class Candidates(Protocol):
 
     @property
     def level(self) -> Literal["signatures", "features"]: ...
+    @property
+    def decides(self) -> str: ...  # the similarity that makes candidates by itself, without chance
     def probability(self, similarity: float) -> float: ...  # that a pair of this similarity is found
     def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
 
@@ -90,6 +93,8 @@ class Check(Protocol):
 
     @property
     def level(self) -> Literal["features", "signatures", "none"]: ...
+    @property
+    def measures(self) -> str: ...  # which similarity it is
     def measure(self, values: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> Pairs: ...
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]: ...
 
@@ -154,7 +159,7 @@ class Plan:
     check: Check
     threshold: float
     check_view: View | None = None  # what the check looks at, where that is not what candidates come from
-    recall: float = 0.99
+    recall: float | None = None  # the share of pairs at the threshold that was asked for, if any was
     pairs: Literal["clusters", "all"] = "clusters"
     bucket: int = 32  # with pairs="clusters", larger buckets are compared with a few members only
     pivots: int = 4  # … with so many
@@ -175,6 +180,20 @@ class Plan:
     def details(self) -> bool:
         """Whether a stage looks at more of a token than its hash."""
         return any(view.details for view in self.views)
+
+    def found(self, similarity: float) -> float | None:
+        """The chance that a pair of this similarity becomes a candidate; None where candidates come from
+        another similarity than the one that is measured."""
+        if self.candidates.level == "features" or self.candidates.decides == self.check.measures:
+            return 1.0
+        return None if self.check_view is not None else self.candidates.probability(similarity)
+
+    @property
+    def reach(self) -> float:
+        """The least similarity that candidates are found for as surely as was asked for; at most the threshold."""
+        if self.check_view is not None:
+            return self.threshold
+        return min(self.threshold, self.candidates.reach(self.recall or USUAL_RECALL))
 
     def with_(self, **changes: Any) -> Plan:
         """The same plan but for the fields named."""

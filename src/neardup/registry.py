@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from neardup.errors import ParameterError
 from neardup.plan import Plan
+from neardup.text.stopwords import read_words
 
 # What other tools call our parameters. Accepted everywhere, ours is printed.
 ALIASES = {
@@ -84,6 +85,20 @@ class Between:
         return f"{noun} {start} {'and ' if self.above or self.below else ''}{end}"
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A text that a method reads itself, words, or '@' and the name of a file that has them."""
+
+    def take(self, value: Any) -> Any:
+        """A text as it is, otherwise the words themselves: a plan must not depend on a file that may change."""
+        if isinstance(value, str):
+            return read_words(value[1:]) if value.startswith("@") else value
+        if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
+            return tuple(value)
+        return None
+
+
+WordList = Annotated[str | tuple[str, ...], Listed()]
 Part = Annotated[float, Between(0, 1)]
 Share = Annotated[float, Between(0, 1, above=True)]
 Chance = Annotated[float, Between(0, 1, above=True, below=True)]
@@ -102,6 +117,7 @@ class Parameter:
     optional: bool = False
     choices: tuple[str, ...] = ()
     range: Between | None = None
+    listed: Listed | None = None
 
     @property
     def constraint(self) -> str:
@@ -110,14 +126,30 @@ class Parameter:
             text = "one of " + ", ".join(map(repr, self.choices))
         elif self.range:
             text = self.range.describe(self.kind)
+        elif self.listed:
+            text = "a text, a list of words, or '@' and the name of a file of words"
         else:
             text = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
         return text + (" or None" if self.optional else "")
+
+    def read(self, text: str, owner: str) -> Any:
+        """The value that a word stands for, or a ParameterError."""
+        try:
+            words: Any = {"true": True, "yes": True, "false": False, "no": False}
+            value = words[text.lower()] if self.kind is bool else self.kind(text)
+        except (ValueError, KeyError):
+            raise ParameterError(self.name, owner, self.constraint, text) from None
+        return self.check(value, owner)
 
     def check(self, value: Any, owner: str) -> Any:
         """The value in the parameter's own type, or a ParameterError."""
         if value is None and self.optional:
             return None
+        if self.listed:
+            taken = self.listed.take(value)
+            if taken is None:
+                raise ParameterError(self.name, owner, self.constraint, value)
+            return taken
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         fits = isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
@@ -153,7 +185,12 @@ class Method:
                     given, self.name, f"left out where '{name}' is given by another name too", value
                 )
             values[name] = self.parameters[name].check(value, self.name)
-        return self.build(**values)
+        try:
+            return self.build(**values)
+        except ParameterError as error:  # of a stage, which does not know whose option it has
+            if error.name in self.parameters and error.owner != self.name:
+                raise ParameterError(error.name, self.name, error.constraint, error.value) from None
+            raise
 
 
 _METHODS: dict[str, Method] = {}
@@ -206,8 +243,10 @@ def _read_parameter(name: str, hint: Any, default: Any, text: str) -> Parameter:
     if get_origin(hint) is not Annotated and NoneType in get_args(hint):
         members = [arg for arg in get_args(hint) if arg is not NoneType]
     optional = members[0] is not hint
-    inner, span = members[0], None
+    inner, rule = members[0], None
     if get_origin(inner) is Annotated:
-        inner, span = get_args(inner)
+        inner, rule = get_args(inner)
     choices = get_args(inner) if get_origin(inner) is Literal else ()
-    return Parameter(name, str if choices else inner, default, text, optional, choices, span)
+    kind = str if choices or isinstance(rule, Listed) else inner
+    span, listed = (None, rule) if isinstance(rule, Listed) else (rule, None)
+    return Parameter(name, kind, default, text, optional, choices, span, listed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+TOLERANCE = 1e-9  # sums of products are rounded: a pair is not lost at the threshold for that
+
 
 def as_fraction(threshold: float) -> Fraction:
     """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""

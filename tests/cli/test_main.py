@@ -67,14 +67,14 @@ def test_help_lists_the_commands_without_loading_what_computes(here):
         [sys.executable, "-X", "importtime", "-c", MAIN, "--help"], capture_output=True, text=True
     )
     assert done.returncode == 0
-    for name in ("dedup", "pairs", "compare", "tune", "methods"):
+    for name in ("dedup", "pairs", "compare", "evaluate", "tune", "methods"):
         assert re.search(rf"^  {name}  ", done.stdout, re.MULTILINE)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "neardup.cli" in loaded
     assert not {name for name in loaded if name.split(".")[0] in ("numba", "pyarrow", "numpy", "rich")}
 
 
-@pytest.mark.parametrize("command", ["dedup", "pairs", "compare", "tune", "methods"])
+@pytest.mark.parametrize("command", ["dedup", "pairs", "compare", "evaluate", "tune", "methods"])
 def test_help_of_a_command_does_not_load_the_compiler(here, command):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", MAIN, command, "--help"], capture_output=True, text=True

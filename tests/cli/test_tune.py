@@ -133,13 +133,13 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "sentence"),
     [
         (["--threshold", "1.5"], "The 'threshold' parameter of minhash must be a number above 0"),
-        (["--threshold", "0.001"], "The 'threshold' parameter of choose_bands must be at least 0.009"),
-        (["--num-perm", "10", "--bands", "20"], "The 'num_perm' parameter of choose_bands must be at least"),
+        (["--threshold", "0.001"], "The 'threshold' parameter of minhash must be at least 0.009"),
+        (["--num-perm", "10", "--bands", "20"], "The 'num_perm' parameter of minhash must be at least"),
         (["--bands", "many"], "The 'bands' parameter of minhash must be a whole number"),
         (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
-        (["corpus.jsonl"], "unexpected extra argument"),
+        (["corpus.jsonl"], "corpus.jsonl has documents: say what people think of them with --labels"),
     ],
 )
 def test_bad_options_are_one_line(

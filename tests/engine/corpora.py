@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import neardup
 import neardup.documents
 import neardup.engines
+from sentences import story
 
 # With so many bands of one row a pair of similarity s is missed with probability (1 − s)^48: 4e-8 at 0.3.
 CERTAIN: dict[str, Any] = {"bands": 48, "rows": 1}
@@ -42,14 +43,14 @@ SPECIAL = [
 ]
 
 
-def words(source: random.Random, count: int) -> list[str]:
-    """Words of a vocabulary that is large enough for unrelated texts to share hardly a shingle."""
-    return [f"w{source.randrange(400)}" for _ in range(count)]
-
-
 def edited(source: random.Random, text: list[str]) -> list[str]:
-    """The text with a few words changed, and perhaps its beginning or end missing."""
-    text = list(text)
+    """The text with a few words changed, and perhaps its beginning or end missing; or with a word of its own
+    more, or in capitals, which leaves everything that some method compares as it was."""
+    text, kind = list(text), source.randrange(4)
+    if kind == 0:
+        return [word.upper() for word in text]
+    if kind == 1:
+        return [*text, f"x{source.randrange(10**6)}"]
     for _ in range(source.randrange(4)):
         text[source.randrange(len(text))] = f"x{source.randrange(10**6)}"
     cut = source.randrange(4)
@@ -61,8 +62,8 @@ def corpus(seed: int = 1, families: int = 60) -> pa.Table:
     source = random.Random(seed)
     texts = list(SPECIAL)
     for _ in range(families):
-        family = [words(source, source.randrange(20, 60))]
-        for _ in range(source.choice([0, 0, 1, 2, 5])):
+        family = [story(source, source.randrange(2, 12)).split()]
+        for _ in range(source.choice([0, 0, 1, 2, 9])):
             family.append(edited(source, source.choice(family)))
         texts += [" ".join(text) for text in family]
         texts += [source.choice(texts)] * source.choice([0, 0, 0, 1, 3])

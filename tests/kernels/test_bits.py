@@ -72,7 +72,7 @@ def test_dot_products_are_those_of_the_twin(rows: list[dict[int, int]]) -> None:
     left, right = (side.ravel() for side in np.indices((len(rows), len(rows))))
     out, norms = np.zeros(len(left)), np.zeros(len(rows))
     weighted.dot(keys, weights, offsets, left, right, out)
-    weighted.squared_norms(weights, offsets, norms)
+    weighted.sum_weights(offsets, weights, True, norms)
     assert out.tolist() == [naive.dot(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
     assert norms.tolist() == [naive.dot(row, row) for row in rows]
 

@@ -1,6 +1,7 @@
 """What must hold for every method that is registered, whatever its stages are.
 
-A method added under methods/ is tested by being there: here its plans, its options and its stages up to the keys,
+A method added under methods/ is tested by being there: here its plans, its options and its stages up to the keys
+(or up to the features, where candidates come from them),
 in engine/test_battery.py whole runs.
 """
 
@@ -8,8 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,14 +21,18 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from neardup.columns import Features, Signatures, Texts, Tokens
+from neardup.columns import Features, Texts, Tokens, make_distinct
 from neardup.errors import ParameterError, PlanError
-from neardup.plan import Plan
+from neardup.features.shingles import Shingles
+from neardup.plan import Plan, View, stage_json
 from neardup.registry import ALIASES, Method, Parameter, methods, presets
+from neardup.statistics import Statistics, count_features
+from sentences import overlapping
 
 every_method = pytest.mark.parametrize("method", methods().values(), ids=lambda method: method.name)
 
 LONG = " ".join(f"word{number % 37} and{number % 11}" for number in range(200))
+STORIES = overlapping(random.Random(4), 7)
 NO_TOKEN = ["", " ", "\n\u2028\t", "...!?", "\u00ad\u200d\ufe0f", "\0\0"]
 DOCUMENTS = [
     "",
@@ -40,30 +48,57 @@ DOCUMENTS = [
     LONG + " and a line more",
     "one",
     None,
+    *STORIES,
 ]
-EXPECTED_PRESENT = [bool(text) and text not in NO_TOKEN for text in DOCUMENTS]
+EXPECTED_TOKENS = [bool(text) and text not in NO_TOKEN for text in DOCUMENTS]
 
 
 # Plans
 
 
-def another(parameter: Parameter) -> Any:
-    """A value that is allowed and is not the default."""
+# Options that are texts, with something else that they can mean.
+MEANINGS = {"antecedents": ["is", "is(3,1), that"], "stopwords": ["de", ("the", "of")]}
+
+
+def others(parameter: Parameter) -> list[Any]:
+    """Values that are allowed and are not the default."""
     if parameter.choices:
-        return next(choice for choice in parameter.choices if choice != parameter.default)
-    if parameter.kind is bool:
-        return not parameter.default
-    if parameter.kind is str:
-        return f"{parameter.default}x"
-    candidates = [0.5, 0.25, 0.9] if parameter.kind is float else [3, 17, 2]
-    inside = [value for value in candidates if parameter.range is None or parameter.range.admits(value)]
-    return next(value for value in inside if value != parameter.default)
+        values: list[Any] = list(parameter.choices)
+    elif parameter.kind is str:
+        values = list(MEANINGS[parameter.name])
+    else:
+        values = {bool: [True, False], float: [0.5, 0.25, 0.9], int: [3, 17, 2]}[parameter.kind]
+        values = [value for value in values if parameter.range is None or parameter.range.admits(value)]
+    return [value for value in values if value != parameter.default]
+
+
+def allowed(method: Method, options: dict[str, Any]) -> Plan | None:
+    try:
+        return method.plan(**options)
+    except ParameterError:
+        return None
+
+
+@cache
+def change(name: str, option: str) -> dict[str, Any]:
+    """Options of a method that mean something else without one of them: that one alone if it can be, otherwise
+    together with another that it depends on."""
+    method = methods()[name]
+    alone: list[dict[str, Any]] = [{}]
+    pairs = [{x: value} for x, p in method.parameters.items() if x != option for value in others(p)]
+    for before in alone + pairs:
+        plan = allowed(method, before)
+        for value in others(method.parameters[option]) if plan else []:
+            changed = allowed(method, {**before, option: value})
+            if changed and plan and changed.digest != plan.digest:
+                return {**before, option: value}
+    raise AssertionError(f"{option} of {name} never changes the plan")
 
 
 def changed_plans(method: Method) -> dict[str, Plan]:
     """The default plan, and one with each option changed."""
-    changes = {name: {name: another(parameter)} for name, parameter in method.parameters.items()}
-    return {"default": method.plan(), **{name: method.plan(**options) for name, options in changes.items()}}
+    changed = {option: method.plan(**change(method.name, option)) for option in method.parameters}
+    return {"default": method.plan(), **changed}
 
 
 @every_method
@@ -155,8 +190,9 @@ def test_a_stage_is_no_plan() -> None:
 
 @every_method
 def test_an_unknown_option_is_refused_with_the_names_of_those_there_are(method: Method) -> None:
-    with pytest.raises(ParameterError, match="threshold"):
+    with pytest.raises(ParameterError, match="one of its options") as refused:
         method.plan(treshold=0.8)
+    assert all(name in str(refused.value) for name in method.parameters)
 
 
 @every_method
@@ -180,8 +216,9 @@ def test_every_option_says_what_it_does(method: Method) -> None:
 def test_names_of_other_tools_mean_the_same(method: Method) -> None:
     for alias, name in ALIASES.items():
         if name in method.parameters:
-            value = another(method.parameters[name])
-            assert method.plan(**{alias: value}) == method.plan(**{name: value})
+            options = change(method.name, name)
+            renamed = {alias if key == name else key: value for key, value in options.items()}
+            assert method.plan(**renamed) == method.plan(**options)
 
 
 @pytest.mark.parametrize("name", presets())
@@ -191,7 +228,7 @@ def test_every_preset_is_a_plan(name: str) -> None:
     assert plan.threshold == options.get("threshold", plan.threshold)
 
 
-# From texts to keys
+# From texts to keys, or to the features that are joined
 
 
 def read(documents: list[str | None]) -> Texts:
@@ -204,85 +241,176 @@ def freeze(*arrays: NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
-def sign(plan: Plan, texts: Texts) -> tuple[NDArray[np.uint64], Signatures]:
-    """Keys and signatures, where no stage can write into what it was given."""
+@dataclass(frozen=True)
+class Seen:
+    """What a plan sees in some documents."""
+
+    present: NDArray[np.bool_]
+    tokens: NDArray[np.int64]  # how many
+    features: NDArray[np.int64]  # how many different ones
+    rows: list[tuple[bytes, ...]]  # for each document its keys and slots, or its features and weights
+    keys: NDArray[np.uint64] | None  # tables × documents
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def count(plan: Plan, texts: Texts) -> Statistics:
+    """The frequencies that the plan asks for, over these texts."""
+    tokens = plan.text(texts)
+    tables = {stage_json(feature): count_features(feature(tokens)) for feature in plan.counts}
+    return Statistics(len(texts), stage_json(plan.text), tables)
+
+
+def look(view: View, tokens: Tokens, statistics: Statistics) -> Features:
+    """The features, where no stage can write into what it was given."""
+    features = view.look(tokens, statistics)
+    freeze(features.offsets, features.hashes)
+    if features.weights is not None:
+        freeze(features.weights)
+    return features
+
+
+def see(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> Seen:
+    """All that candidates and the check look at, of each document."""
+    statistics = statistics or count(plan, texts)
     freeze(texts.offsets)
     tokens: Tokens = plan.text(texts)
     freeze(tokens.offsets, tokens.hashes, tokens.positions, tokens.marks)
-    features: Features = plan.view.look(tokens)
-    freeze(features.offsets, features.hashes)
-    assert plan.view.signature is not None
-    signatures = plan.view.signature(features)
-    freeze(signatures.slots, signatures.present)
-    return plan.candidates.keys(signatures), signatures
+    features = look(plan.view, tokens, statistics)
+    rows: list[tuple[bytes, ...]] = [()] * len(texts)
+    present, keys = features.sizes > 0, None
+    if plan.candidates.level == "signatures":
+        assert plan.view.signature is not None
+        signatures = plan.view.signature(features)
+        freeze(signatures.slots, signatures.present)
+        present, keys = signatures.present, plan.candidates.keys(signatures)  # type: ignore[attr-defined]
+        rows = [(keys[:, d].tobytes(), signatures.slots[d].tobytes()) for d in range(len(texts))]
+    else:
+        rows = feature_rows(features)
+    if plan.check_view is not None:
+        more = look(plan.check_view, tokens, statistics)
+        rows = [(*row, *other) for row, other in zip(rows, feature_rows(more), strict=True)]
+        if plan.check_view.signature is not None:
+            slots = plan.check_view.signature(more).slots
+            rows = [(*row, slots[d].tobytes()) for d, row in enumerate(rows)]
+    return Seen(present, np.diff(tokens.offsets), make_distinct(features).sizes, rows, keys)
+
+
+def feature_rows(features: Features) -> list[tuple[bytes, ...]]:
+    bounds = zip(features.offsets[:-1], features.offsets[1:], strict=True)
+    arrays = [features.hashes, *([] if features.weights is None else [features.weights])]
+    return [tuple(array[a:b].tobytes() for array in arrays) for a, b in bounds]
 
 
 @every_method
-def test_keys_do_not_depend_on_the_batch(method: Method) -> None:
+def test_what_is_seen_does_not_depend_on_the_batch(method: Method) -> None:
     texts = read(DOCUMENTS)
     for name, plan in changed_plans(method).items():
-        keys, whole = sign(plan, texts)
+        statistics = count(plan, texts)
+        whole = see(plan, texts, statistics)
         for size in (1, 2, 7):
-            parts = [
-                sign(plan, texts.slice(at, min(at + size, len(texts)))) for at in range(0, len(texts), size)
-            ]
-            assert np.array_equal(np.concatenate([part for part, _ in parts], axis=1), keys), (name, size)
-            assert np.array_equal(np.concatenate([part.present for _, part in parts]), whole.present)
+            slices = [texts.slice(at, min(at + size, len(texts))) for at in range(0, len(texts), size)]
+            parts = [see(plan, some, statistics) for some in slices]
+            assert [row for part in parts for row in part.rows] == whole.rows, (name, size)
+            assert np.array_equal(np.concatenate([part.present for part in parts]), whole.present)
 
 
 @every_method
 def test_no_documents_have_no_keys(method: Method) -> None:
-    keys, signatures = sign(method.plan(), read([]))
-    assert keys.shape == (method.plan().candidates.tables, 0)
-    assert len(signatures) == 0
+    seen = see(method.plan(), read([]))
+    assert len(seen) == 0
+    assert seen.keys is None or seen.keys.shape == (method.plan().candidates.tables, 0)
 
 
 @every_method
-def test_a_text_without_a_token_is_absent_and_a_single_word_is_not(method: Method) -> None:
-    _, signatures = sign(method.plan(), read(DOCUMENTS))
-    assert signatures.present.tolist() == EXPECTED_PRESENT
+def test_a_text_without_a_token_is_absent_and_what_has_features_is_not(method: Method) -> None:
+    for name, plan in changed_plans(method).items():
+        seen = see(plan, read(DOCUMENTS))
+        assert (seen.tokens > 0).tolist() == EXPECTED_TOKENS or plan.text != method.plan().text
+        assert not seen.features[seen.tokens == 0].any()
+        least = getattr(plan.view.signature, "least", 1)
+        assert np.array_equal(seen.present, seen.features >= least), name
+        if isinstance(plan.view.features, Shingles) and not plan.view.weights:
+            assert np.array_equal(seen.present, seen.tokens > 0), "every text with a token has a shingle"
 
 
 @every_method
-def test_texts_with_the_same_tokens_have_the_same_keys_in_every_table(method: Method) -> None:
+def test_the_stories_are_seen(method: Method) -> None:
+    """So that the other tests here look at something, whatever the method asks of a text."""
+    assert see(method.plan(), read([*STORIES])).present.all()
+
+
+@every_method
+def test_texts_with_the_same_tokens_are_seen_as_the_same(method: Method) -> None:
     same = [
         ("one", "One!"),
         ("One two three", "one  two, three."),
         (LONG, LONG.upper()),
         ("é 👍", "e\u0301👍"),
+        (STORIES[0], STORIES[0].upper()),
     ]
     for left, right in same:
-        keys, _ = sign(method.plan(), read([left, "", right]))
-        assert np.array_equal(keys[:, 0], keys[:, 2]), (left, right)
+        seen = see(method.plan(), read([left, "", right, *STORIES]))
+        assert seen.rows[0] == seen.rows[2], (left, right)
 
 
 @every_method
 def test_unlike_texts_share_no_key(method: Method) -> None:
-    unlike = ["one", "two", "three", "👍", "👎", "中", "文", LONG, "one two", "two one"]
-    keys, _ = sign(method.plan(), read([*unlike]))
-    for table in keys:
-        assert len(np.unique(table)) == len(unlike)
+    unlike = ["one", "two", "👍", "👎", "中", LONG, "one two", "two one", *STORIES]
+    seen = see(method.plan(), read([*unlike]))
+    assert seen.present.sum() >= len(STORIES)
+    chosen = np.flatnonzero(seen.present)
+    assert len({seen.rows[d] for d in chosen}) == len(chosen)
+    for table in seen.keys if seen.keys is not None else []:
+        assert len(np.unique(table[chosen])) == len(chosen)
 
 
-@every_method
-def test_the_same_seed_gives_the_same_keys_and_another_seed_others(method: Method) -> None:
-    texts = read([LONG, "one two three four five six"])
-    keys = [sign(method.plan(seed=seed), texts)[0] for seed in (1, 1, 2)]
+@pytest.mark.parametrize("name", [name for name, method in methods().items() if "seed" in method.parameters])
+def test_the_same_seed_gives_the_same_keys_and_another_seed_others(name: str) -> None:
+    texts = read([*STORIES])
+    keys = [see(methods()[name].plan(seed=seed), texts).keys for seed in (1, 1, 2)]
+    assert keys[0] is not None
     assert np.array_equal(keys[0], keys[1])
     assert not np.any(keys[0] == keys[2])
 
 
 @every_method
+def test_a_method_without_a_seed_leaves_nothing_to_chance(method: Method) -> None:
+    if "seed" not in method.parameters:
+        plan = method.plan()
+        assert "seed" not in plan.to_json()
+        assert plan.found(plan.threshold) == 1
+
+
+@every_method
 def test_every_table_has_a_key_for_every_document(method: Method) -> None:
-    plan = method.plan()
-    keys, signatures = sign(plan, read(DOCUMENTS))
-    assert keys.shape == (plan.candidates.tables, len(DOCUMENTS))
-    assert keys.dtype == np.uint64
-    assert plan.view.signature is not None
-    assert signatures.slots.shape == (len(DOCUMENTS), plan.view.signature.slots)
+    for name, plan in changed_plans(method).items():
+        seen = see(plan, read(DOCUMENTS))
+        if plan.candidates.level == "features":
+            assert seen.keys is None
+            continue
+        assert seen.keys is not None
+        assert seen.keys.shape == (plan.candidates.tables, len(DOCUMENTS)), name  # type: ignore[attr-defined]
+        assert seen.keys.dtype == np.uint64
+        assert plan.view.signature is not None
+        assert len(seen.rows[0][1]) == 4 * plan.view.signature.slots
 
 
 @every_method
 def test_the_plan_finds_pairs_at_its_threshold_as_often_as_it_promises(method: Method) -> None:
-    plan = method.plan()
-    assert plan.candidates.probability(plan.threshold) >= plan.recall
+    for name, plan in changed_plans(method).items():
+        found = plan.found(plan.threshold)
+        assert (found is None) == (plan.check_view is not None), "only another view has another similarity"
+        if plan.recall is not None and not {"bands", "rows", "num_perm"} & change_names(method, name):
+            assert found is not None and found >= plan.recall, name
+        assert plan.reach <= plan.threshold
+
+
+def change_names(method: Method, name: str) -> set[str]:
+    return set(change(method.name, name)) if name != "default" else set()
+
+
+@every_method
+def test_a_method_that_promises_a_recall_can_be_asked_for_one(method: Method) -> None:
+    assert (method.plan().recall is not None) == ("recall" in method.parameters)

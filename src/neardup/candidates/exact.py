@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs, make_dist
 from neardup.errors import ParameterError, PlanError
 from neardup.thresholds import as_fraction
 
-MOST = 2**31 - 1  # products with the threshold then stay in 64 bits
+MOST = (
+    2**31 - 1
+)  # so large may a document be, and so many may they be: products with the threshold stay in 64 bits
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Collection:
     content: Numbers  # of each document the one that stands for it: the first with the same features
     documents: Numbers  # the document of each rank
     sizes: Numbers  # the size of each rank: Σ weights
+    sketches: Hashes  # of each rank: the parities of its features in 128 slots
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -76,6 +79,7 @@ class Exact:
 
     matcher: Literal["auto", "prefix", "partitions"] = "auto"
     level: Literal["features"] = "features"
+    decides: ClassVar[str] = "multi-set jaccard"  # … of sets where features have no weights
 
     def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
         """All pairs of documents whose Jaccard similarity reaches the threshold, with the evidence."""
@@ -124,8 +128,8 @@ def collect(features: Features) -> Collection:
     none = np.zeros(0, np.float32)
     weights = none if features.weights is None else features.weights
     n = len(features)
-    sizes, digests = np.zeros(n, np.int64), np.zeros(n, np.uint64)
-    if not kernels.exact.summarise(features.hashes, weights, features.offsets, sizes, digests):
+    sizes, sketches = np.zeros(n, np.int64), np.zeros((n, 3), np.uint64)
+    if not kernels.exact.summarise(features.hashes, weights, features.offsets, sizes, sketches):
         raise PlanError(
             "Exact matching needs whole weights of at least 1, such as those of the stage Counts."
         )
@@ -134,15 +138,17 @@ def collect(features: Features) -> Collection:
     if len(weights) and int(sizes.sum()) == int(features.offsets[-1] - features.offsets[0]):
         weights = none  # all are 1
     content = np.arange(n)
-    repeated = _repeated(digests, sizes)
-    kernels.exact.collapse_equal(features.hashes, weights, features.offsets, digests, repeated, content)
+    digests = sketches[:, 2].copy()
+    arrays = (features.hashes, weights, features.offsets)
+    kernels.exact.collapse_equal(arrays, digests, np.argsort(digests), content)
     chosen = np.flatnonzero((sizes > 0) & (content == np.arange(n)))
     if sizes.max(initial=0) <= 4 * n + 1000:
         counts = np.zeros(int(sizes.max(initial=0)) + 2, np.int64)
         documents = kernels.exact.order_by_size(sizes, chosen, counts)
     else:
         documents = chosen[np.argsort(sizes[chosen], kind="stable")]
-    return Collection(features.offsets, features.hashes, weights, content, documents, sizes[documents])
+    kept = sketches[documents]
+    return Collection(features.offsets, features.hashes, weights, content, documents, sizes[documents], kept)
 
 
 def _as_sets(features: Features) -> Features:
@@ -151,17 +157,6 @@ def _as_sets(features: Features) -> Features:
             "Exact matching needs features that are distinct: put the stage Counts into the view."
         )
     return make_distinct(features)
-
-
-def _repeated(digests: Hashes, sizes: Numbers) -> Numbers:
-    """The documents with features whose digests occur more than once, by (digest, number)."""
-    ordered = np.sort(digests)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if len(twice) == 0:
-        return np.zeros(0, np.int64)
-    place = np.minimum(np.searchsorted(twice, digests), len(twice) - 1)
-    numbers = np.flatnonzero((twice[place] == digests) & (sizes > 0))
-    return numbers[np.argsort(digests[numbers], kind="stable")]
 
 
 def expand(collection: Collection, matches: Matches) -> Pairs:

@@ -13,6 +13,8 @@ from neardup import kernels
 from neardup.columns import Hashes, Signatures
 from neardup.errors import PlanError
 
+MOST_TABLES = 1024  # of keys of several groups
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -27,6 +29,19 @@ class Groups:
     agree: int = 1
     seed: int = 1
     level: ClassVar[Literal["signatures"]] = "signatures"
+
+    def __post_init__(self) -> None:
+        """Refuses what would need a table for each of very many choices."""
+        if self.agree > 1 and self.tables > MOST_TABLES:
+            raise PlanError(
+                f"{self.agree} of {self.groups} groups can agree in {self.tables:,} ways, each a table of keys, and "
+                f"at most {MOST_TABLES:,} are made: take fewer groups, or let 1, 2 or nearly all of them agree."
+            )
+
+    @property
+    def decides(self) -> str:
+        """The share of equal groups: enough of them, and the pair is a candidate."""
+        return f"equal groups of {self.width}"
 
     @property
     def tables(self) -> int:

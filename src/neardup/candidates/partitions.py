@@ -103,4 +103,4 @@ def _look_up(collection: Collection, table: object, span: Span, limit: Fraction,
     ranks = (collection.documents, collection.sizes)
     ratio = (limit.numerator, limit.denominator)
     found = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)
-    return Found(*found, span[0])
+    return Found(*found, span[0])  # type: ignore[call-arg]

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.candidates.exact import Collection, Matches, Work
-from neardup.columns import Numbers
+from neardup.columns import Hashes, Numbers
 from neardup.errors import PlanError
 
 TABLE_BITS = 20  # classes: a megabyte, which fits a core's cache
-PART = 2048  # entries that meet in one small table
+PART = 8192  # entries that meet in one small table
 ROUNDS = 4
 LONG_LISTS = 4  # visits an entry beyond which another order is tried
 
@@ -40,7 +40,7 @@ class Prefixes:
     rests: NDArray[np.uint32]
     weights: NDArray[np.uint32]
     stops: NDArray[np.uint32]
-    members: tuple[NDArray[np.uint32], ...]
+    lists: Hashes  # rows (member, weight)
     visits: int  # that the lists mean at most
     long: Classes  # the classes that long lists ask for
 
@@ -54,7 +54,8 @@ def match(collection: Collection, limit: Fraction, threads: int = 1) -> Matches:
     """All similar pairs of contents."""
     n = len(collection)
     if n < 2 or limit == 1:  # different contents are never equal
-        return Matches(*np.zeros((3, 0), np.int64), Work(np.zeros(n, np.int64), 0, {}))
+        none = np.zeros(0, np.int64)
+        return Matches(none, none, none, Work(np.zeros(n, np.int64), 0, {}))
     with ThreadPoolExecutor(threads) as pool:
         run = Run(collection, (limit.numerator, limit.denominator), threads, pool)
         classes = guess_classes(collection)
@@ -83,9 +84,9 @@ def match(collection: Collection, limit: Fraction, threads: int = 1) -> Matches:
 def guess_classes(collection: Collection) -> Classes:
     """Classes from the features of some of the documents: 0 where no more are counted than chance would give."""
     total = int(collection.offsets[-1] - collection.offsets[0])
-    size = 1 << min(max((total // 4).bit_length(), 8), TABLE_BITS)
+    size = 1 << min(max((total // 16).bit_length(), 8), TABLE_BITS)
     counts = np.zeros(size, np.uint32)
-    step = max(total // (2 * size), 1)
+    step = max(total // size, 1)
     sampled = kernels.prefix.sample_features(collection.hashes, collection.offsets, step, counts)
     usual = 4 + 4 * sampled // size
     ratio = np.arange(int(counts.max(initial=0)) // usual + 1)
@@ -123,31 +124,30 @@ class Run:
         hashes, rests = np.empty(total, np.uint64), np.empty(total, np.uint32)
         weights = np.empty(total if len(c.weights) else 0, np.uint32)
         counts = np.zeros(len(c), np.int64)
-        out = (hashes, rests, weights, counts)
+        out = (starts, hashes, rests, weights, counts)
         select = kernels.prefix.select_prefixes
         self.spread(
-            lambda span: select(c.arrays, ranks, classes, self.limit, starts, span, out),
+            lambda span: select(c.arrays, ranks, c.sizes, classes, self.limit, span, out),
             len(c.content),
             4 * self.threads,
         )
         parts, bounds = self.scatter(hashes, starts, counts)
         del hashes
-        stops = np.zeros(total, np.uint32)
-        members = tuple(np.empty(length + 1, np.uint32) for length in (total, total, len(weights)))
+        stops = np.zeros(total, np.uint32)  # 0: no member before it
         longs = [np.zeros_like(classes) for _ in range(self.threads)]
         link = kernels.prefix.link_entries
 
         def link_parts(task: tuple[Classes, tuple[int, int]]) -> int:
             long, span = task
-            room = (*members, stops, long)
-            visits: int = link(parts, bounds, span, rests, weights, c.sizes, self.limit, room)
+            entries = (rests, weights, stops)
+            visits: int = link(parts, bounds, span, entries, c.sizes, self.limit, long)
             return visits
 
         cuts = np.linspace(0, len(bounds) - 1, self.threads + 1).astype(np.int64).tolist()
         tasks: Iterable[Any] = zip(longs, pairwise(cuts), strict=True)
         visits = sum(self.pool.map(link_parts, tasks))
         long = np.maximum.reduce(longs)
-        return Prefixes(starts, counts, rests, weights, stops, members, visits, long)
+        return Prefixes(starts, counts, rests, weights, stops, parts, visits, long)
 
     def scatter(self, hashes: Any, starts: Numbers, counts: Numbers) -> tuple[Any, Numbers]:
         """Entries by part, each part by ascending rank, and where parts begin."""
@@ -160,9 +160,9 @@ class Run:
         spans = [*enumerate(pairwise(cuts))]
         count, write = kernels.prefix.count_parts, kernels.prefix.scatter
         [*self.pool.map(lambda s: count(hashes, starts, counts, s[1], shift, sizes[s[0]]), spans)]
-        places = (np.cumsum(sizes.T).reshape(sizes.T.shape) - sizes.T).T.copy()
-        bounds = np.append(places[0], total)
-        out = (np.empty(total, np.uint64), np.empty(total, np.uint64))
+        places = (np.cumsum(sizes.T).reshape(sizes.T.shape) - sizes.T).T.astype(np.uint64)
+        bounds = np.append(places[0].astype(np.int64), total)
+        out = np.empty((total, 2), np.uint64)
         [*self.pool.map(lambda s: write(hashes, starts, counts, s[1], shift, places[s[0]], out), spans)]
         return out, bounds
 
@@ -170,11 +170,11 @@ class Run:
         """The pairs of ranges of ranks, the visits, and the similarities computed."""
         c = self.collection
         entries = (prefixes.starts, prefixes.counts, prefixes.rests, prefixes.weights, prefixes.stops)
-        ranks = (c.documents, c.sizes)
+        ranks = (c.documents, c.sizes, c.sketches)
         meet = kernels.prefix.meet
         pieces = 1 if self.threads == 1 else 8 * self.threads
         return self.spread(
-            lambda span: meet(c.arrays, ranks, entries, prefixes.members, self.limit, span),
+            lambda span: meet(c.arrays, ranks, entries, prefixes.lists, self.limit, span),
             len(c),
             pieces,
         )

@@ -21,7 +21,9 @@ COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and where.",
+    "evaluate": "Score methods on labelled documents.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
+    "study": "Make the papers' tables again, ours beside theirs.",
     "methods": "List the methods and their options.",
 }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from neardup.verify.passages import Comparison, Side
 
 Names = tuple[str, str]
+SLOTS = "equal groups of 1"  # each slot is an estimate of its own
 
 
 @click.command()
@@ -86,7 +87,9 @@ def _compare(plan: Plan, names: Names, texts: tuple[str, str]) -> Comparison:
         comparison = shared_passages(plan, *texts)
     for name, side in zip(names, (comparison.left, comparison.right), strict=True):
         if not side.features:
-            raise InputError(f"{spoken(name)} has no words: there is nothing to compare")
+            empty = not any(passage.tokens for passage in side.passages)
+            lacks = "has no words" if empty else f"has no features of the method {plan.method}"
+            raise InputError(f"{spoken(name)} {lacks}: there is nothing to compare")
     return comparison
 
 
@@ -141,11 +144,18 @@ def _verdict(plan: Plan, comparison: Comparison) -> str:
     if comparison.left.text == comparison.right.text:
         return "Identical texts."
     value = comparison.similarity if comparison.estimate is None else comparison.estimate
-    what = "similarity" if comparison.estimate is None else "estimated similarity"
+    what = "similarity" if comparison.estimate is None else _estimated(plan)
     shown = _digits(value, plan.threshold)
     if comparison.near_duplicates:
         return f"Near-duplicates: {what} {shown} reaches the threshold {plan.threshold:g}."
     return f"Not near-duplicates: {what} {shown} is below the threshold {plan.threshold:g}."
+
+
+def _estimated(plan: Plan) -> str:
+    """What the signatures say: an estimate slot by slot, otherwise a share of equal bits or groups."""
+    if plan.check.measures == SLOTS:
+        return "estimated similarity"
+    return "share of " + plan.check.measures.partition(" of ")[0]
 
 
 def _digits(value: float, threshold: float) -> str:
@@ -160,7 +170,7 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
 
     left, right = comparison.left, comparison.right
     lines = []
-    if comparison.estimate is not None and plan.view.signature is not None:
+    if comparison.estimate is not None and plan.check.measures == SLOTS and plan.view.signature is not None:
         slots = plan.view.signature.slots
         low, high = wilson_interval(round(comparison.estimate * slots), slots)
         lines.append(

@@ -74,6 +74,12 @@ def method_options(command: Command) -> Command:
 
 def take_plan(values: dict[str, Any]) -> Plan:
     """The plan that the options describe; what belongs to it is taken out of `values`."""
+    name, options = given_options(values)
+    return get_method(name or "minhash").plan(**options)
+
+
+def given_options(values: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The method that the options name, if any, and what they tell it; taken out of `values`."""
     name, preset = values.pop("method"), values.pop("preset")
     given = {key: values.pop(key) for key in _all_parameters()}
     options: dict[str, Any] = {}
@@ -89,18 +95,8 @@ def take_plan(values: dict[str, Any]) -> Plan:
             raise ParameterError(
                 key, chosen.name, f"one of its options ({', '.join(chosen.parameters)})", text
             )
-        options[key] = parse(chosen.parameters[key], text, chosen.name)
-    return chosen.plan(**options)
-
-
-def parse(parameter: Parameter, text: str, owner: str) -> Any:
-    """The value that a word on the command line stands for."""
-    try:
-        if parameter.kind is bool:
-            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
-        return parameter.kind(text)
-    except (ValueError, KeyError):
-        raise ParameterError(parameter.name, owner, parameter.constraint, text) from None
+        options[key] = chosen.parameters[key].read(text, chosen.name)
+    return name, options
 
 
 def _all_parameters() -> dict[str, tuple[Parameter, list[str]]]:

@@ -10,8 +10,8 @@ from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
 from neardup.engines.reading import Columns
-from neardup.engines.workers import checked_threads
 from neardup.plan import Plan
+from neardup.workers import checked_threads
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
     unverified = report["plan"]["check"]["level"] == "none"
     lines = [
-        f"{_count(n, 'document')} ({_size(report['text_bytes'])}) in {seconds:.1f} s: "
+        f"{_count(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
         f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
         f"{_count(report['clusters'], 'cluster')}; {_count(report['exact_copies'], 'exact copy')}; "
         + (
@@ -138,6 +138,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
             f"{_count(skipped, 'pair')} there only those with a few representatives were compared "
             "(--pairs all compares everything)"
         )
+    lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
     lines += _problem_lines(report["problems"])
     if folder is not None:
@@ -148,13 +149,30 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
 def _recall_lines(report: dict[str, Any]) -> list[str]:
     """What the bands promise, and a warning where that is less than was asked for."""
     threshold, found = report["plan"]["threshold"], report["recall_at_threshold"]
+    if found is None:  # what makes candidates is not what is measured
+        return []
+    if found == 1 and report["plan"]["recall"] is None:
+        return [f"every pair that reaches the threshold of {threshold:g} is found"]
     line = (
         f"a pair at the threshold of {threshold:g} is found with probability {found:.4f}, others more surely"
     )
     wanted = report["plan"]["recall"]
-    if found >= wanted:
+    if wanted is None or found >= wanted:
         return [line]
     return [line, f"  this is less than the recall of {wanted:g} asked for: see neardup tune"]
+
+
+def _without_lines(report: dict[str, Any]) -> list[str]:
+    """Which documents could not be compared, where there are any."""
+    lines, method = [], report["plan"]["method"]
+    if report["without_tokens"]:
+        lines.append(f"{_count(report['without_tokens'], 'document')} without a word: kept, like no other")
+    if report["without_features"]:
+        lines.append(
+            f"{_count(report['without_features'], 'document')} with nothing that {method} compares: "
+            "only exact copies of them are found"
+        )
+    return lines
 
 
 def _count(number: int, noun: str) -> str:
@@ -192,7 +210,8 @@ def _short(name: Any, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _size(count: float) -> str:
+def size_in_words(count: float) -> str:
+    """Bytes in a unit that fits."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"

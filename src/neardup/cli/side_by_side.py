@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from neardup.verify.excerpts import printable, shorten
+
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
@@ -25,11 +27,6 @@ LEGEND = f"{SAME} in both    {DIFFERENT} only here"
 LEGEND_MOVED = f"    {MOVED}1 in both, but elsewhere: see {MOVED}1 opposite"
 MOST_ROWS = 200  # without --full
 LONG_DIFFERENCE = 60  # words at each end of a differing passage, which is what the reader came for
-CHARACTERS_A_WORD = 12  # where white space does not separate words, passages are cut by characters
-
-# C0 controls have pictures; C1 controls and direction marks, which reorder the rest of a line, have none.
-_PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
-_PICTURES |= dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 
 
 class Row(NamedTuple):
@@ -140,23 +137,6 @@ def _keys(passages: list[Passage]) -> list[tuple[int, int]]:
         keys.append((passage.number, seen[passage.number]))
         seen[passage.number] += 1
     return keys
-
-
-def shorten(text: str, context: int) -> str:
-    """The first and the last words, and how many stand between them, where that is shorter."""
-    words = text.split(" ")
-    hidden = len(words) - 2 * context
-    if hidden > 4:
-        return " ".join([*words[:context], f"… {hidden:,} words …", *words[len(words) - context :]])
-    ends = context * CHARACTERS_A_WORD
-    if len(text) - 2 * ends > 2 * CHARACTERS_A_WORD:
-        return f"{text[:ends]} … {len(text) - 2 * ends:,} characters … {text[len(text) - ends :]}"
-    return text
-
-
-def printable(text: str) -> str:
-    """The text on one line, without anything that a terminal would obey."""
-    return " ".join(text.split()).translate(_PICTURES)
 
 
 def plain(text: str) -> Text:

@@ -11,7 +11,8 @@ import click
 
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
 from neardup.candidates.groups import Groups
-from neardup.cli.options import method_options, take_plan
+from neardup.cli.evaluate import label_options
+from neardup.cli.options import input_options, method_options, take_plan
 from neardup.errors import OutputError, ParameterError
 from neardup.registry import presets
 from neardup.signatures.estimate import standard_error, wilson_interval
@@ -26,6 +27,17 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 @click.command()
+@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@click.option(
+    "--labels", metavar="FILE",
+    help="What people say about the documents of INPUT (see neardup evaluate): choose method and threshold by it.",
+)  # fmt: skip
+@click.option(
+    "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
+    help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
+)  # fmt: skip
+@label_options(bootstrap=0)
+@input_options
 @method_options
 @click.option(
     "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
@@ -33,19 +45,29 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 )  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file.")
 @click.option("--force", is_flag=True, help="Overwrite the plot if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 def command(documents: int, plot: str | None, force: bool, as_json: bool, **values: Any) -> None:
     """Show which bands a threshold and a recall lead to, what they find and what they cost.
 
     Takes the options of `neardup dedup` and reads no documents. Bands, rows and num-perm that are given by
     hand win; the recall that they yield is shown, with a warning if it is less than --recall.
 
+    With INPUT and --labels, the method and the threshold that serve the --goal best are found by the labels,
+    and what they will take for --documents of the same kind is measured.
+
     \b
     Examples:
       neardup tune --threshold 0.8
       neardup tune --preset fineweb --documents 50000000
       neardup tune --bands 20 --rows 5 --plot curve.svg
+      neardup tune news.jsonl --labels clusters.csv --goal precision=0.95 --documents 20000000
     """
+    if values["labels"] is not None or values["inputs"]:
+        from neardup.cli.tune_labels import tune_on_labels
+
+        tune_on_labels(documents, as_json, plot, values)
+        return
+    for name in ("inputs", "labels"):
+        values.pop(name)
     fixed = _fixed(values)
     plan = take_plan(values)
     shape = _shape(plan)
@@ -86,6 +108,8 @@ def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
 
 def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
     """Why these bands."""
+    if plan.recall is None:
+        return f"the method {plan.method} takes bands and rows as they are"
     wanted = f"a recall of {plan.recall:g} at {plan.threshold:g}"
     hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
     unused = given.get("num_perm", shape.slots) - shape.slots
@@ -118,7 +142,7 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
         "reason": _reason(shape, given, plan),
         "recall_wanted": plan.recall,
         "recall": found,
-        "enough": found >= plan.recall,
+        "enough": plan.recall is None or found >= plan.recall,
         "midpoint": shape.midpoint,
         "recall_at": [{"similarity": s, "recall": p} for s, p in rows],
         "standard_error": standard_error(plan.threshold, shape.slots),
@@ -141,7 +165,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
     console.print(
         f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
     )
-    if found < plan.recall:
+    if plan.recall is not None and found < plan.recall:
         warning = f"Warning: this is less than the recall of {plan.recall:g} that is wanted"
         console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
     console.print()
@@ -195,14 +219,14 @@ def _cost_table(work: Cost) -> Table:
     table.add_row("keys", decimal(work.key_bytes), "for all bands at once")
     table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as estimates need")
     table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to compare, in an average corpus")
-    table.add_row("signing", _duration(work.signing), "")
-    table.add_row("sorting keys", _duration(work.sorting), "")
-    table.add_row("verifying", _duration(work.verifying), "")
-    table.add_row("work in all", _duration(work.seconds), "without reading and writing", style="bold")
+    table.add_row("signing", duration(work.signing), "")
+    table.add_row("sorting keys", duration(work.sorting), "")
+    table.add_row("verifying", duration(work.verifying), "")
+    table.add_row("work in all", duration(work.seconds), "without reading and writing", style="bold")
     return table
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Seconds, minutes or hours."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:

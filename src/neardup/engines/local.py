@@ -14,9 +14,9 @@ from neardup.engines.matching import Matches, find_matches, find_more
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, Corpus, read_corpus
 from neardup.engines.spool import Spool
-from neardup.engines.workers import default_threads
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
+from neardup.workers import default_threads
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,15 @@ class Run:
             raise EvidenceError("Nothing was measured (verify=none): run again with the other threshold.")
         floor = self.matches.floor
         if threshold < floor:
+            found = self.plan.found(floor)
+            sure = (
+                ""
+                if found is None or found == 1
+                else f", where the bands still find {found:.0%} of the pairs"
+            )
             raise EvidenceError(
-                f"The stored evidence reaches down to a similarity of {floor:.3f}, where the bands still find "
-                f"{self.plan.recall:.0%} of the pairs; for {threshold:g} run again with threshold={threshold:g}."
+                f"The stored evidence reaches down to a similarity of {floor:.3f}{sure}; "
+                f"for {threshold:g} run again with threshold={threshold:g}."
             )
         plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
         matches = replace(self.matches, pairs=self.decisions.evidence)

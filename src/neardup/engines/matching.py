@@ -22,8 +22,8 @@ from neardup.columns import Hashes, Numbers, Pairs
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
-from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
+from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 
@@ -302,10 +302,9 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
     """Copies, candidates and verified pairs of a corpus; of the keys, what `rethreshold` may need is kept."""
     with progress.stage("copies"):
         content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
-    floor = min(plan.threshold, plan.candidates.reach(plan.recall))
     owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
     keys = Keys(corpus.keys, owners, whole=True)
-    matches = Matches(content, Pairs.concatenate([]), floor)
+    matches = Matches(content, Pairs.concatenate([]), plan.reach)
     matches.pairs = Matcher(plan, corpus, matches, keys, progress, threads).run()
     matches.large = keys.only(_in_large_clusters(plan, matches.pairs, len(corpus)))
     return matches

@@ -12,8 +12,8 @@ from neardup.clusters.graph import components
 from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
 from neardup.engines.reading import Corpus
 from neardup.engines.signing import portions
-from neardup.engines.workers import ordered_map
 from neardup.plan import Plan
+from neardup.workers import ordered_map
 
 TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
 LARGE_TILE_BYTES = 32 << 20  # … of each side of a comparison within a family that does not fit a tile

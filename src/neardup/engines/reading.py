@@ -34,10 +34,10 @@ from neardup.engines.signing import (
     sign_contents,
 )
 from neardup.engines.spool import Spool
-from neardup.engines.workers import ordered_map
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
+from neardup.workers import ordered_map
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from neardup.candidates.copies import collapse
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
-from neardup.engines.workers import ordered_map
 from neardup.plan import Keys, Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, add_up, count_features
+from neardup.workers import ordered_map
 
 CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features and slots stay in cache
 CHUNK_ROWS = 1 << 14

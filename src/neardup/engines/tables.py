@@ -71,10 +71,12 @@ def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
             part = slice(start, start + ROWS)
             yield left[part], right[part], edge[part]
         return
-    yield from _expanded(content, edges.left, edges.right)
+    yield from expanded_pairs(content, edges.left, edges.right)
 
 
-def _expanded(content: Numbers, left: Numbers, right: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+def expanded_pairs(
+    content: Numbers, left: Numbers, right: Numbers
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     """Every document of one content with every document of the other, then the copies among themselves."""
     order = np.argsort(content, kind="stable")
     starts = np.searchsorted(content[order], np.arange(len(content) + 1))

@@ -28,8 +28,9 @@ from neardup.documents import (
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotation_table, cluster_table, count_pairs, pair_tables, pairs_schema
-from neardup.engines.workers import prefetched
 from neardup.errors import InputError, OutputError
+from neardup.plan import Plan
+from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
@@ -205,11 +206,12 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "kept": len(run.corpus) - removed,
         "removed": removed,
         "without_tokens": int((run.corpus.tokens == 0).sum()),
+        "without_features": int((~run.corpus.present & (run.corpus.tokens > 0)).sum()),
         "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
         "clusters": len(np.unique(decisions.cluster)),
         "largest_clusters": largest_clusters(run),
         "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
-        "recall_at_threshold": round(plan.candidates.probability(plan.threshold), 6),
+        "recall_at_threshold": _found(plan),
         "evidence_reaches_down_to": round(run.matches.floor, 6),
         "buckets": {
             "count": counts.buckets,
@@ -233,6 +235,11 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "files": files,
         "plan": plan.to_dict(),
     }
+
+
+def _found(plan: Plan) -> float | None:
+    found = plan.found(plan.threshold)
+    return None if found is None else round(found, 6)
 
 
 def largest_clusters(run: Run, most: int = 10) -> list[dict[str, Any]]:

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import jit
+from neardup.kernels import inline, jit
 
 U64 = np.uint64
 
 
 @jit
-def summarise(hashes, weights, offsets, sizes, digests):
-    """Fills in each document's size (Σ weights, 1 each where there are none) and a number equal for equal documents.
+def summarise(hashes, weights, offsets, sizes, sketches):
+    """Fills in each document's size (Σ weights, 1 each where there are none) and its sketch of 192 bits.
 
-    Returns whether every weight is a whole number of at least 1.
+    A sketch is the parity of the features in each of 128 slots, and their sum, which is equal for equal documents.
+    Returns whether every weight is a whole number of at least 1. Loops are kept apart so that they compile to vector
+    instructions.
     """
     whole = True
     for d in range(len(sizes)):
-        begin, end = offsets[d], offsets[d + 1]
-        digest = U64(0)
+        own = hashes[offsets[d] : offsets[d + 1]]
+        total, low, high = U64(0), U64(0), U64(0)
+        for i in range(len(own)):
+            h = own[i]
+            total = U64(total + h)
+            bit = U64(1) << (h >> U64(58))
+            upper = U64(0) - (h >> U64(57) & U64(1))
+            high ^= bit & upper
+            low ^= bit & ~upper
+        sketches[d, 0], sketches[d, 1], sketches[d, 2] = low, high, total
+        size = np.int32(len(own))
         if len(weights):
-            size = np.int64(0)
-            for i in range(begin, end):
-                w = np.int64(weights[i])
-                whole &= (w >= 1) & (np.float32(w) == weights[i])
-                size += w
-                digest = U64(digest + U64(hashes[i] * U64(w)))
-        else:
-            size = np.int64(end - begin)
-            for i in range(begin, end):
-                digest = U64(digest + hashes[i])
+            times = weights[offsets[d] : offsets[d + 1]]
+            size, wrong = np.int32(0), np.int32(0)
+            for i in range(len(times)):
+                w = np.int32(times[i])
+                wrong |= np.int32((np.float32(w) != times[i]) | (w < np.int32(1)))
+                size = np.int32(size + w)
+            whole &= wrong == 0
         sizes[d] = size
-        digests[d] = U64((digest ^ U64(size)) * U64(0x9E3779B97F4A7C15))
     return whole
 
 
@@ -52,14 +59,17 @@ def are_equal(hashes, weights, offsets, a, b):
 
 
 @jit
-def collapse_equal(hashes, weights, offsets, digests, order, content):
-    """Gives equal documents the first of them as their content; order = documents by (digest, number).
+def collapse_equal(arrays, digests, order, content):
+    """Gives equal documents the first of them as their content; order = documents by digest.
 
     Digests only bring equal documents together; a document that differs from all before it begins a content.
     """
+    hashes, weights, offsets = arrays
     start = 0
     for k in range(1, len(order) + 1):
         if k == len(order) or digests[order[k]] != digests[order[start]]:
+            if k - start > 1:
+                order[start:k].sort()
             for i in range(start + 1, k):
                 d = order[i]
                 for j in range(start, i):
@@ -83,6 +93,28 @@ def order_by_size(sizes, chosen, counts):
         order[counts[s]] = chosen[k]
         counts[s] += 1
     return order
+
+
+@jit
+def may_share(sketches, a, b, both, needed):
+    """Whether the sketches of two documents leave room for the overlap needed; both = the sum of their sizes.
+
+    Every slot whose parities differ holds at least one feature that only one of the two has: with x such slots the
+    overlap is at most (L + L' − x) / 2. (Sandes et al., A bitmap filter for exact set similarity joins, 2020.)
+    """
+    return (
+        2 * needed + differing(sketches[a, 0] ^ sketches[b, 0]) + differing(sketches[a, 1] ^ sketches[b, 1])
+        <= both
+    )
+
+
+@inline
+def differing(x):
+    """The number of bits that are set."""
+    x = x - ((x >> U64(1)) & U64(0x5555555555555555))
+    x = (x & U64(0x3333333333333333)) + ((x >> U64(2)) & U64(0x3333333333333333))
+    x = (x + (x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F)
+    return np.int64(U64(x * U64(0x0101010101010101)) >> U64(56))
 
 
 @jit

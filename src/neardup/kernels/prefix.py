@@ -10,14 +10,17 @@ those that occur often, which then come last and seldom belong to a prefix. Clas
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.exact import overlap
+from neardup.kernels.exact import may_share, overlap
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 SPREAD = 0x9E3779B97F4A7C15
-FIRST = 1 << 31  # marks the first member of a list
+FIRST = 1 << 63  # marks the first member of a list
+RANK = (1 << 31) - 1  # a member is FIRST? | rank << 32 | what is behind the feature in its document
 
 
 @jit
@@ -33,15 +36,16 @@ def sample_features(hashes, offsets, step, counts):
 
 
 @jit
-def select_prefixes(arrays, ranks, classes, limit, starts, span, out):
-    """Writes the prefix of each document span[0] … span[1] to out = (hashes, rests, weights, counts by rank).
+def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
+    """Writes the prefix of each document span[0] … span[1] to out = (starts, hashes, rests, weights, counts).
 
+    Starts, counts and sizes are by rank.
     A prefix is the first features by (class, hash) of weight at least L − ⌈τL⌉ + 1; rests are the weights behind each.
     A similar document of size L' with τL ≤ L' ≤ L shares at least τ (L + L') / (1 + τ) ≥ τL with it. What lies behind
     the prefix weighs less than that: the first feature that both share cannot lie there.
     """
     hashes, weights, offsets = arrays
-    to_hashes, to_rests, to_weights, to_counts = out
+    starts, to_hashes, to_rests, to_weights, to_counts = out
     p, q = limit
     last = U64(len(classes) - 1)
     weighted = len(weights) > 0
@@ -50,11 +54,7 @@ def select_prefixes(arrays, ranks, classes, limit, starts, span, out):
         if r < 0:
             continue
         begin, end = U64(offsets[d]), U64(offsets[d + 1])
-        size = np.int64(end - begin)
-        if weighted:
-            size = np.int64(0)
-            for i in range(begin, end):
-                size += np.int64(weights[i])
+        size = sizes[r]
         rest, behind = (
             size,
             (p * size + q - 1) // q - 1,
@@ -91,92 +91,142 @@ def part_of(h, shift):
 def count_parts(hashes, starts, counts, span, shift, sizes):
     """Adds the number of entries in each part, of ranks span[0] … span[1]."""
     for r in range(span[0], span[1]):
-        for e in range(starts[r], starts[r] + counts[r]):
+        for e in range(U64(starts[r]), U64(starts[r] + counts[r])):
             sizes[part_of(hashes[e], shift)] += 1
 
 
 @jit
-def scatter(hashes, starts, counts, span, shift, places, out):
-    """Writes entries to their parts, out = (hashes, rank << 32 | entry), each part by ascending rank."""
-    to_hashes, to_owners = out
+def scatter(hashes, starts, counts, span, shift, places, parts):
+    """Writes entries to their parts as rows (hash, rank << 32 | entry), each part by ascending rank."""
     for r in range(span[0], span[1]):
-        for e in range(starts[r], starts[r] + counts[r]):
-            place = places[part_of(hashes[e], shift)]
-            to_hashes[place] = hashes[e]
-            to_owners[place] = U64(r) << U64(32) | U64(e)
-            places[part_of(hashes[e], shift)] = place + 1
+        for e in range(U64(starts[r]), U64(starts[r] + counts[r])):
+            k = part_of(hashes[e], shift)
+            place = places[k]
+            parts[place, 0] = hashes[e]
+            parts[place, 1] = U64(r) << U64(32) | e
+            places[k] = place + U64(1)
 
 
 @jit
-def link_entries(parts, bounds, span, rests, weights, sizes, limit, out):
-    """Lists of equal features in parts span[0] … span[1]: how many (entry, member) visits they mean, and for whom.
+def link_entries(parts, bounds, span, entries, sizes, limit, long):
+    """Makes lists of equal features in parts span[0] … span[1]; returns how many visits of members they mean.
 
-    out = (members, member rests, member weights, stops, long): lists of the entries that others must be able to
-    meet, by ascending rank, the first of each marked FIRST; for each entry the place behind the last member that it
-    has to meet, or 0 (place 0 is never used); and `long`, where lists of more than 8 members leave their length's
-    logarithm in the table of classes.
+    entries = (rests, weights, stops). The parts are overwritten: a list has the entries that others must be able to
+    meet, by ascending rank, as rows (member, weight). stops[e] becomes the place behind the last member that entry e
+    has to meet, or 0. Lists of more than 8 members leave the logarithm of their length in the table of classes `long`.
 
     A document of size L is met by longer ones only. It shares at least 2τL / (1 + τ) with those that are similar, so
-    only the shorter prefix counts for it, what lies before and in the entry: rest + weight ≥ ⌈2τL / (1 + τ)⌉.
+    that only a shorter prefix of it has to be in lists: entries with rest + weight ≥ ⌈2τL / (1 + τ)⌉.
     """
-    hashes, owners = parts
-    members, member_rests, member_weights, stops, long = out
+    rests, weights, stops = entries
     p, q = limit
     widest = np.int64(0)
     for k in range(span[0], span[1]):
         widest = max(widest, bounds[k + 1] - bounds[k])
-    bits = 3
-    while (1 << bits) < 2 * widest:
-        bits += 1
-    last = U64((1 << bits) - 1)
-    table = np.zeros(1 << bits, np.int32)  # 1 + the number of the first entry of a hash
-    group = np.empty(widest, np.int32)
-    counts, cursors, highest = np.empty(widest, np.int32), np.empty(widest, np.int64), np.empty(widest, U32)
+    room = make_room(widest)
+    group, chosen, counts, cursors, highest = room.group, room.chosen, room.counts, room.cursors, room.highest
     visits = np.int64(0)
     for k in range(span[0], span[1]):
-        begin, size = bounds[k], bounds[k + 1] - bounds[k]
-        table[:] = 0
-        for i in range(size):
-            h = hashes[begin + i]
-            s = U64(h * U64(SPREAD)) >> U64(20) & last
-            while (table[s] != 0) & (hashes[begin + max(table[s] - 1, 0)] != h):
-                s = (s + U64(1)) & last
-            if table[s] == 0:
-                table[s] = i + 1
-                counts[i] = 0
-            group[i] = table[s] - 1
-            counts[group[i]] += 1
-        place = begin + 1
-        for i in range(size):
+        begin = bounds[k]
+        several = group_equal(parts[begin : bounds[k + 1]], room)
+        place = begin
+        for j in range(several):  # room for each list, before hashes are overwritten
+            i = chosen[j]
+            if group[i] == i and counts[i] > 1:
+                cursors[i] = -place - 1  # still empty
+                place += counts[i]
+                note_length(long, parts[begin + i, 0], counts[i])
+        for j in range(several):
+            i = chosen[j]
             g = group[i]
             if counts[g] < 2:
                 continue
-            if g == i:
-                cursors[i] = -place - 1  # reserved, still empty
-                place += counts[i]
-                if counts[i] > 8:
-                    note_length(long, hashes[begin + i], counts[i])
-            r, e = owners[begin + i] >> U64(32), owners[begin + i] & U64(0xFFFFFFFF)
+            owner = room.owners[j]
+            r, e = owner >> U64(32), owner & U64(0xFFFFFFFF)
             own = sizes[r]
             c = cursors[g]
             if c >= 0 and q * sizes[highest[g]] >= p * own:  # else even the longest member is too short
                 stops[e] = c
-                visits += min(c, counts[g])
+                visits += counts[g]
             w = np.int64(weights[e]) if len(weights) else np.int64(1)
             if (p + q) * (np.int64(rests[e]) + w) >= 2 * p * own:
                 at = c if c >= 0 else -c - 1
-                members[at] = U32(r) | (U32(0) if c >= 0 else U32(FIRST))
-                member_rests[at] = rests[e]
-                if len(weights):
-                    member_weights[at] = weights[e]
+                parts[at, 0] = r << U64(32) | U64(rests[e]) | (U64(0) if c >= 0 else U64(FIRST))
+                parts[at, 1] = U64(w)
                 cursors[g] = at + 1
-                highest[g] = U32(r)
+                highest[g] = r
     return visits
+
+
+class Room(NamedTuple):
+    """Scratch for one part."""
+
+    seen: np.ndarray  # how many hashes fell on a slot
+    table: np.ndarray  # 1 + the number of the first entry of a hash
+    chosen: np.ndarray  # entries that may not be alone
+    owners: np.ndarray  # … and whose they are
+    group: np.ndarray  # the first entry that is equal to an entry
+    counts: np.ndarray  # at the first entry: how many are equal to it
+    cursors: np.ndarray  # at the first entry: where the list goes on
+    highest: np.ndarray  # at the first entry: the last rank in the list
+
+
+@inline
+def make_room(widest):
+    """Room for parts of up to so many entries."""
+    bits = 3
+    while (1 << bits) < 2 * widest:
+        bits += 1
+    return Room(
+        np.zeros(4 << bits, U8),
+        np.zeros(1 << bits, np.int32),
+        np.empty(widest + 1, np.int32),
+        np.empty(widest + 1, U64),
+        np.empty(widest + 1, np.int32),
+        np.empty(widest + 1, np.int32),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, U64),
+    )
+
+
+@jit
+def group_equal(part, room):
+    """How many entries of a part may not be alone: room has them in order, with the first entry equal to each.
+
+    Most hashes are alone; a look at slots, without a branch, sets nearly all of these aside.
+    """
+    seen, table, chosen, owners = room.seen, room.table, room.chosen, room.owners
+    group, counts = room.group, room.counts
+    seen[:] = 0
+    table[:] = 0
+    wide, last = U64(len(seen) - 1), U64(len(table) - 1)
+    for i in range(len(part)):
+        s = U64(part[i, 0] * U64(SPREAD)) >> U64(16) & wide
+        seen[s] = U8(min(seen[s] + U8(1), U8(2)))
+    several = 0
+    for i in range(len(part)):
+        chosen[several] = i
+        owners[several] = part[i, 1]
+        several += seen[U64(part[i, 0] * U64(SPREAD)) >> U64(16) & wide] > U8(1)
+    for j in range(several):
+        i = chosen[j]
+        h = part[i, 0]
+        s = U64(h * U64(SPREAD)) >> U64(16) & last
+        while (table[s] != 0) and (part[table[s] - 1, 0] != h):
+            s = (s + U64(1)) & last
+        if table[s] == 0:
+            table[s] = i + 1
+            counts[i] = 0
+        group[i] = table[s] - 1
+        counts[group[i]] += 1
+    return several
 
 
 @inline
 def note_length(long, h, count):
-    """Raises the class of a feature to the logarithm of its list's length."""
+    """Raises the class of a feature to the logarithm of its list's length, if it has more than 8 members."""
+    if count <= 8:
+        return
     level = U8(0)
     while count > 4:
         count >>= 1
@@ -189,15 +239,14 @@ def note_length(long, h, count):
 def meet(arrays, collection, entries, lists, limit, span):
     """Pairs (lower rank, rank, shared) of ranks span[0] … span[1], the visits, and similarities computed by rank.
 
-    collection = (documents, sizes by rank); entries = (starts, counts, rests, weights, stops);
-    lists = (members, rests, weights). At a common feature all that both share before it has been added up (both
+    collection = (documents, sizes, sketches) by rank; entries = (starts, counts, rests, weights, stops);
+    lists = rows (member, weight). At a common feature all that both share before it has been added up (both
     prefixes are complete up to there), so that the overlap is at most
     what has been added up + the lesser of what is behind it in either.
     """
     hashes, weights, offsets = arrays
-    documents, sizes = collection
+    documents, sizes, sketches = collection
     starts, counts, rests, entry_weights, stops = entries
-    members, member_rests, member_weights = lists
     p, q = limit
     weighted = len(weights) > 0
     so_far = np.zeros(span[1], np.int32)  # of each lower rank; -1: too little
@@ -211,8 +260,9 @@ def meet(arrays, collection, entries, lists, limit, span):
             more = m > 0
             while more:
                 m -= 1
-                more = members[m] < U32(FIRST)
-                other = members[m] & U32(FIRST - 1)
+                member = lists[m, 0]
+                more = member < U64(FIRST)
+                other = member >> U64(32) & U64(RANK)
                 if q * sizes[other] < p * size:
                     break  # the members before it are shorter still
                 visits += 1
@@ -223,16 +273,17 @@ def meet(arrays, collection, entries, lists, limit, span):
                     continue
                 w = np.int64(1)
                 if weighted:
-                    w = np.int64(min(entry_weights[e], member_weights[m]))
+                    w = min(np.int64(entry_weights[e]), np.int64(lists[m, 1]))
                 reached = so_far[other] + w
-                behind = np.int64(min(rests[e], member_rests[m]))
+                behind = min(np.int64(rests[e]), np.int64(member & U64(0xFFFFFFFF)))
                 enough = (p + q) * (reached + behind) >= p * (size + sizes[other])
                 so_far[other] = reached if enough else -1
         for k in range(met):
             other = touched[k]
-            if so_far[other] > 0:
+            both = size + sizes[other]
+            needed = (p * both + p + q - 1) // (p + q)
+            if so_far[other] > 0 and may_share(sketches, other, r, both, needed):
                 computed[r - span[0]] += 1
-                needed = (p * (size + sizes[other]) + p + q - 1) // (p + q)
                 a, b = documents[other], documents[r]
                 shared = overlap(hashes, weights, offsets, a, b, (sizes[other], size), needed)
                 if shared >= 0:

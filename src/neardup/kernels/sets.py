@@ -153,18 +153,6 @@ def count_equal(hashes, offsets, out, counts):
 
 
 @jit
-def sum_weights(weights, offsets):
-    """The sum of each document's weights."""
-    sums = np.zeros(len(offsets) - 1, np.float64)
-    for d in range(len(sums)):
-        total = 0.0
-        for i in range(offsets[d], offsets[d + 1]):
-            total += weights[i]
-        sums[d] = total
-    return sums
-
-
-@jit
 def intersect_weighted(hashes, weights, offsets, left, right, shared):
     """Fills shared[p] with the sum of the lesser weights of what documents left[p] and right[p] have in common."""
     for p in range(len(left)):

@@ -23,10 +23,11 @@ def dot(hashes, weights, offsets, left, right, out):
 
 
 @jit
-def squared_norms(weights, offsets, out):
-    """Fills out[d] with the sum of squares of a document's weights, in order."""
-    for d in range(len(offsets) - 1):
+def sum_weights(offsets, weights, squared, sums):
+    """Fills in each document's sum of weights, or of their squares, added in the order of its features."""
+    for d in range(len(sums)):
         total = 0.0
         for i in range(offsets[d], offsets[d + 1]):
-            total += weights[i] * weights[i]
-        out[d] = total
+            w = np.float64(weights[i])
+            total += w * w if squared else w
+        sums[d] = total

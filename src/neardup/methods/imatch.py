@@ -7,11 +7,13 @@ from neardup.errors import ParameterError
 from neardup.features.spots import Spots
 from neardup.features.words import ContentWords
 from neardup.plan import Feature, Plan, View
-from neardup.registry import Count, Natural, Part, Share, method
+from neardup.registry import Chance, Count, Natural, Part, Share, WordList, method
 from neardup.signatures.set_hash import SetHash
 from neardup.text.words import Words
 from neardup.verify.jaccard import Agreement
 from neardup.weights.frequency import IdfRange
+
+THIRD = 0.33  # of the lexicon; the papers that we follow tell of random lexicons without a figure
 
 
 @method
@@ -19,10 +21,10 @@ def imatch(
     *,
     idf_low: Part = 0.4,
     idf_high: Share = 0.75,
-    stopwords: str = "en",
+    stopwords: WordList = "en",
     least: Count = 3,
     lexicons: Count = 1,
-    drop: Part = 0.33,
+    drop: Chance | None = None,
     agree: Count = 1,
     seed: Natural = 1,
 ) -> Plan:
@@ -36,10 +38,11 @@ def imatch(
     Args:
         idf_low: The least normalised idf of a word that counts: 0 is a word of every document.
         idf_high: The greatest normalised idf of a word that counts: 1 is a word of a single document.
-        stopwords: The language of the stop words that never count; several codes may be joined by '+'.
+        stopwords: The language of the stop words that never count, several codes joined by '+'; or a file of
+            words, '@words.txt'.
         least: Documents with fewer different words in the lexicon are not compared.
         lexicons: The number of hashes: the first of the whole lexicon, the others of random parts of it.
-        drop: The share of the lexicon that each random part misses.
+        drop: The share of the lexicon that each random part misses; a third, where there are several.
         agree: How many hashes must be equal.
         seed: The seed of the random lexicons.
     """
@@ -49,15 +52,15 @@ def imatch(
 @method
 def imatch_spots(
     *,
-    antecedents: str = "paper",
+    antecedents: WordList = "paper",
     distance: Count = 2,
     chain: Count = 3,
     idf_low: Part = 0.4,
     idf_high: Share = 0.75,
-    stopwords: str = "en",
+    stopwords: WordList = "en",
     least: Count = 3,
     lexicons: Count = 1,
-    drop: Part = 0.33,
+    drop: Chance | None = None,
     agree: Count = 1,
     seed: Natural = 1,
 ) -> Plan:
@@ -66,15 +69,17 @@ def imatch_spots(
     I-Match over spot signatures instead of words (I-Match-S in the SpotSigs paper).
 
     Args:
-        antecedents: The words that begin a signature: a preset, or words and specifications like 'is(3,1), that'.
+        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
+            a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
         chain: How many words follow the antecedent.
         idf_low: The least normalised idf of a signature that counts.
         idf_high: The greatest normalised idf of a signature that counts.
-        stopwords: The language of the stop words that are passed over; several codes may be joined by '+'.
+        stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
+            words, '@words.txt'.
         least: Documents with fewer different signatures in the lexicon are not compared.
         lexicons: The number of hashes: the first of the whole lexicon, the others of random parts of it.
-        drop: The share of the lexicon that each random part misses.
+        drop: The share of the lexicon that each random part misses; a third, where there are several.
         agree: How many hashes must be equal.
         seed: The seed of the random lexicons.
     """
@@ -83,21 +88,23 @@ def imatch_spots(
 
 
 def _plan(
-    name: str, feature: Feature, low: float, high: float, least: int, lexicons: int, drop: float, agree: int,
-    seed: int,
+    name: str, feature: Feature, low: float, high: float, least: int, lexicons: int, drop: float | None,
+    agree: int, seed: int,
 ) -> Plan:  # fmt: skip
     """The two methods differ in their features only."""
     if low > high:
         raise ParameterError("idf_low", name, f"at most idf_high, {high:g}", low)
     if agree > lexicons:
         raise ParameterError("agree", name, f"at most the number of lexicons, {lexicons}", agree)
+    if lexicons == 1 and drop is not None:
+        raise ParameterError("drop", name, "left out where there is one lexicon, the whole one", drop)
     return Plan(
         method=name,
         text=Words(),
         view=View(
             feature,
             (IdfRange(feature, low, high),),
-            SetHash(lexicons, drop if lexicons > 1 else 0.0, least, seed),
+            SetHash(lexicons, 0.0 if lexicons == 1 else drop or THIRD, least, seed),
         ),
         candidates=Groups(lexicons, 2, agree, seed),
         check=Agreement(2),

@@ -9,7 +9,7 @@ from neardup.candidates.groups import Groups
 from neardup.errors import ParameterError
 from neardup.features.spots import Spots
 from neardup.plan import Plan, View, Weight
-from neardup.registry import Count, Natural, Part, Share, method
+from neardup.registry import Count, Natural, Part, Share, WordList, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import Words
 from neardup.verify.multiset import MultisetJaccard
@@ -21,10 +21,10 @@ from neardup.weights.frequency import IdfRange
 def spotsigs(
     *,
     threshold: Share = 0.44,
-    antecedents: str = "paper",
+    antecedents: WordList = "paper",
     distance: Count = 2,
     chain: Count = 3,
-    stopwords: str = "en",
+    stopwords: WordList = "en",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
     matcher: Literal["auto", "prefix", "partitions"] = "auto",
@@ -37,10 +37,12 @@ def spotsigs(
 
     Args:
         threshold: The least multi-set Jaccard similarity of a near-duplicate.
-        antecedents: The words that begin a signature: a preset, or words and specifications like 'is(3,1), that'.
+        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
+            a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
         chain: How many words follow the antecedent.
-        stopwords: The language of the stop words that are passed over; several codes may be joined by '+'.
+        stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
+            words, '@words.txt'.
         idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
         idf_high: The greatest normalised idf of a signature that counts.
         matcher: How pairs are found; the result is the same.
@@ -59,10 +61,10 @@ def spotsigs(
 def spotsigs_lsh(
     *,
     threshold: Share = 0.44,
-    antecedents: str = "paper",
+    antecedents: WordList = "paper",
     distance: Count = 2,
     chain: Count = 3,
-    stopwords: str = "en",
+    stopwords: WordList = "en",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
     bands: Count = 32,
@@ -76,10 +78,12 @@ def spotsigs_lsh(
 
     Args:
         threshold: The least multi-set Jaccard similarity of a near-duplicate.
-        antecedents: The words that begin a signature: a preset, or words and specifications like 'is(3,1), that'.
+        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
+            a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
         chain: How many words follow the antecedent.
-        stopwords: The language of the stop words that are passed over; several codes may be joined by '+'.
+        stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
+            words, '@words.txt'.
         idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
         idf_high: The greatest normalised idf of a signature that counts.
         bands: The number of bands (l in the paper).
@@ -98,7 +102,7 @@ def spotsigs_lsh(
 
 
 def _spots(
-    name: str, antecedents: str, distance: int, chain: int, stopwords: str, low: float, high: float
+    name: str, antecedents: WordList, distance: int, chain: int, stopwords: WordList, low: float, high: float
 ) -> View:
     """Counted spot signatures, those outside an idf range left out."""
     if low > high:

@@ -17,29 +17,30 @@ from neardup.verify.jaccard import Agreement, Jaccard
 @method
 def super_shingles(
     *,
-    threshold: Share = 0.7,
+    threshold: Share | None = None,
     ngram: Count = 5,
     tokens: TokenKind = "words",
     num_perm: Count = 84,
     groups: Count = 6,
     agree: Count = 2,
-    verify: Literal["agreement", "exact"] = "agreement",
+    verify: Literal["agreement", "exact"] | None = None,
     seed: Natural = 1,
 ) -> Plan:
     """Documents that agree in whole groups of min-hashes: little is kept, and only close copies are found.
 
     84 min-hashes of word n-grams are hashed in 6 groups of 14 to 64 bits each. Documents match when at least
-    `agree` of the groups are equal. The similarity that is reported is the share of equal groups; with
-    verify=exact it is the Jaccard similarity of the n-grams, which must reach the threshold.
+    `agree` of the groups are equal. The similarity that is reported is the share of equal groups. Where a
+    threshold is given it is the Jaccard similarity of the n-grams, which must reach it.
 
     Args:
-        threshold: The least Jaccard similarity, where it is verified.
+        threshold: The least Jaccard similarity; where it is given, candidates are compared exactly.
         ngram: How many consecutive tokens make one feature.
         tokens: What a token is: a word, whatever stands between white space, or a character.
         num_perm: The number of min-hashes.
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.
-        verify: Let the super-shingles decide alone, or compare each candidate exactly.
+        verify: Let the super-shingles decide alone; or compare each candidate exactly, with a threshold of 0.7
+            unless another is given.
         seed: The seed of the permutations.
     """
     if agree > groups:
@@ -48,12 +49,14 @@ def super_shingles(
         raise ParameterError(
             "num_perm", "super_shingles", f"at least the number of groups, {groups}", num_perm
         )
-    width, exact = num_perm // groups, verify == "exact"
+    if verify == "agreement" and threshold is not None:
+        raise ParameterError("threshold", "super_shingles", "left out with verify=agreement", threshold)
+    width, exact = num_perm // groups, verify == "exact" or threshold is not None
     return Plan(
         method="super_shingles",
         text=Words(tokens),
         view=View(Shingles(ngram), signature=MinHash(groups * width, seed)),
         candidates=Groups(groups, width, agree, seed),
         check=Jaccard() if exact else Agreement(width),
-        threshold=threshold if exact else agree / groups,
+        threshold=(threshold or 0.7) if exact else agree / groups,
     )

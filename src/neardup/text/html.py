@@ -29,16 +29,23 @@ _MANY_TAGS = 20_000
 _MUCH_WORK = 50_000_000  # steps of about 5 ns
 
 
-def visible_text(html: str | bytes) -> str:
+def visible_text(html: str | bytes, main_content: bool = False) -> str:
     """The visible text of a page: block elements on lines of their own, entities decoded.
 
     Scripts, styles, comments and the head are left out. Bytes are decoded as the page declares.
+    With `main_content`, what resiliparse takes for menus, headers and footers is left out too.
     """
     parse, decode, extract = _tools()
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
     if page.count("<") > _MANY_TAGS and _work(page) > _MUCH_WORK:
         return _flat_text(page)
-    text: str = extract(parse(page), preserve_formatting=True, list_bullets=False, links=False)
+    options = {
+        "preserve_formatting": True,
+        "list_bullets": False,
+        "links": False,
+        "main_content": main_content,
+    }
+    text: str = extract(parse(page), **options)
     return _UNFIT.sub("\ufffd", text).strip()
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
 from neardup.errors import InputError, ParameterError
 
 __all__ = ["languages", "read_words", "stop_words"]
+
+ENTRY = re.compile(r"[^\s,()]+(?:\s*\([^()]*\))?|[()]")
 
 
 @cache
@@ -31,12 +34,15 @@ def languages() -> tuple[str, ...]:
 
 
 def read_words(path: str | Path) -> tuple[str, ...]:
-    """The words of a UTF-8 text file, one or more a line; what follows a '#' is a remark."""
+    """The words of a UTF-8 text file, one or more a line; what follows a '#' is a remark.
+
+    What stands in brackets belongs to the word before: 'is(3,1)' is one entry, a specification of an antecedent.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The words of {str(path)!r} cannot be read: {error}.") from error
-    words = [word for line in lines for word in line.partition("#")[0].replace(",", " ").split()]
+    words = [word for line in lines for word in ENTRY.findall(line.partition("#")[0])]
     if not words:
         raise InputError(f"The file {str(path)!r} has no words: write one a line.")
     return tuple(dict.fromkeys(words))

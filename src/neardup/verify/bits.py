@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ class BitAgreement:
 
     bits: int
     level: Literal["signatures"] = "signatures"
+    measures: ClassVar[str] = "equal bits"
 
     def measure(self, values: Signatures, left: Numbers, right: Numbers) -> Pairs:
         """Equal bits, as if documents had as many features as there are bits in the union."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs
-
-TOLERANCE = 1e-9  # sums of products are rounded: a pair is not lost at the threshold for that
+from neardup.thresholds import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,7 @@ class Cosine:
     """Dot products of weights over the shared features, and squared norms."""
 
     level: Literal["features"] = "features"
+    measures: ClassVar[str] = "cosine"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair of documents of a batch; features must be distinct and sorted."""
@@ -26,7 +26,7 @@ class Cosine:
         dots = np.zeros(len(left))
         kernels.weighted.dot(values.hashes, weights, values.offsets, left, right, dots)
         norms = np.zeros(len(values))
-        kernels.weighted.squared_norms(weights, values.offsets, norms)
+        kernels.weighted.sum_weights(values.offsets, weights, True, norms)
         return Pairs(left, right, dots, norms[left], norms[right], "cosine")
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:

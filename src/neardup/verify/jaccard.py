@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ class Jaccard:
     """Counts of shared and distinct features; no estimate, no rounding."""
 
     level: Literal["features"] = "features"
+    measures: ClassVar[str] = "jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair of documents of a batch."""
@@ -46,6 +47,11 @@ class Agreement:
     width: int = 1
     level: Literal["signatures"] = "signatures"
 
+    @property
+    def measures(self) -> str:
+        """The share of equal groups, each counting as a whole."""
+        return f"equal groups of {self.width}"
+
     def measure(self, values: Signatures, left: Numbers, right: Numbers) -> Pairs:
         """Evidence as if documents had as many features as there are slots (or groups) in the union."""
         groups = values.slots.shape[1] // self.width
@@ -68,6 +74,7 @@ class Unverified:
     """Every candidate counts; its similarity is unknown."""
 
     level: Literal["none"] = "none"
+    measures: ClassVar[str] = "nothing"
 
     def measure(self, values: object, left: Numbers, right: Numbers) -> Pairs:
         """Evidence without figures."""

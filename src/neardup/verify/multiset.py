@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ class MultisetJaccard:
     """Frequencies that two documents share, of all that they have; equal to Jaccard where every frequency is 1."""
 
     level: Literal["features"] = "features"
+    measures: ClassVar[str] = "multi-set jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair: shared = Σ min, sizes = Σ frequencies, so that Σ max is what Pairs divides by."""
@@ -26,7 +27,8 @@ class MultisetJaccard:
             raise PlanError("Multi-sets need counted features: put the weight stage Counts into the view.")
         shared = np.zeros(len(left), np.float64)
         kernels.sets.intersect_weighted(values.hashes, values.weights, values.offsets, left, right, shared)
-        sizes = kernels.sets.sum_weights(values.weights, values.offsets)
+        sizes = np.zeros(len(values))
+        kernels.weighted.sum_weights(values.offsets, values.weights, False, sizes)
         return Pairs(left, right, shared, sizes[left], sizes[right])
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:

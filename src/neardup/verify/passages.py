@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, to_utf8
+from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, make_distinct, to_utf8
+from neardup.errors import StatisticsError
 from neardup.plan import Plan
 from neardup.verify.jaccard import Jaccard
 
@@ -69,28 +70,46 @@ def shared_passages(plan: Plan, left: str, right: str) -> Comparison:
     """The similarity of two texts as the plan's engine finds it, and the passages that they share."""
     compared = [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
     texts = Texts.from_strings(compared)
+    if plan.counts:
+        raise StatisticsError(
+            f"The method {plan.method} asks in how many documents of a corpus each feature occurs: two texts alone "
+            "do not tell. Compare them with another method, or look them up in the pairs of a run."
+        )
     tokens = plan.text(texts)
     features = plan.view.look(tokens)
-    pairs = Jaccard().measure(features, LEFT, RIGHT)
-    estimated = _estimate(plan, features)
+    pairs = _exact(plan, features)
+    estimated = _estimate(plan, tokens)
     decisive = pairs if estimated is None else estimated
     passages = _find_passages(texts, tokens, *_runs(plan, tokens))
     return Comparison(
         similarity=float(pairs.similarity[0]),
         containment=float(pairs.containment[0]),
         shared=int(pairs.shared[0]),
-        near_duplicates=bool(Jaccard().passes(decisive, plan.threshold)[0]),
+        near_duplicates=_passes(plan, decisive),
         estimate=None if estimated is None else float(estimated.similarity[0]),
         left=_side(compared[0], pairs.left_size, pairs.shared, passages[0]),
         right=_side(compared[1], pairs.right_size, pairs.shared, passages[1]),
     )
 
 
-def _estimate(plan: Plan, features: Features) -> Pairs | None:
+def _exact(plan: Plan, features: Features) -> Pairs:
+    """What the texts share of the features that candidates come from, in the plan's own measure if that is exact."""
+    if plan.check.level == "features" and plan.check_view is None:
+        return plan.check.measure(make_distinct(features), LEFT, RIGHT)
+    return Jaccard().measure(features, LEFT, RIGHT)
+
+
+def _estimate(plan: Plan, tokens: Tokens) -> Pairs | None:
     """The evidence of the signatures, if the plan decides on it."""
-    if plan.check.level != "signatures" or plan.view.signature is None:
+    view = plan.check_view or plan.view
+    if plan.check.level != "signatures" or view.signature is None:
         return None
-    return plan.check.measure(plan.view.signature(features), LEFT, RIGHT)
+    return plan.check.measure(view.signature(view.look(tokens)), LEFT, RIGHT)
+
+
+def _passes(plan: Plan, pairs: Pairs) -> bool:
+    check = Jaccard() if plan.check.level == "none" else plan.check
+    return bool(check.passes(pairs, plan.threshold)[0])
 
 
 def _side(text: str, size: NDArray[np.float64], shared: NDArray[np.float64], passages: list[Passage]) -> Side:

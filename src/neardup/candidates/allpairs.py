@@ -1,0 +1,144 @@
+"""All pairs, exactly: what a method would find if it compared everything with everything.
+
+An inverted list per feature and one row of accumulators per document: the work is that of the features that
+documents share, never an object per pair of documents. Weighted sums are taken in the order of the features'
+hashes, so that a pair has the same score in every corpus, at every place and with any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Numbers, Pairs, make_distinct
+from neardup.errors import ParameterError
+from neardup.workers import checked_threads, ordered_map
+
+__all__ = ["Kind", "all_pairs", "similarities"]
+
+Kind = Literal["jaccard", "cosine"]
+BLOCK = 1 << 20  # pairs that one thread may find before it hands them over
+
+
+class _Block(NamedTuple):
+    """Rows that are worked on together, and the pairs that they can have at the most."""
+
+    first: int
+    last: int
+    room: int
+
+
+def all_pairs(features: Features, kind: Kind = "jaccard", threads: int = 1, least: float = 0.0) -> Pairs:
+    """Every pair of documents that share a feature and are at least so similar, ordered by left and right.
+
+    jaccard: `shared` is the sum of the lesser weights, sizes are sums of weights.
+    cosine:  `shared` is the dot product, sizes are squared norms, so that cosine = shared / √(left · right).
+    A pair takes 40 bytes, and with frequent features nearly all n²/2 pairs share one: `least` keeps them out.
+    """
+    _check(features, kind, least)
+    features = features if features.distinct else make_distinct(features)
+    lists = _invert(features)
+    rule = kernels.overlap.Rule(_sizes(features, kind), kind == "cosine", float(least))
+    weighted = features.weights is not None
+    free: SimpleQueue[Any] = SimpleQueue()  # accumulators that no thread is using
+
+    def work(block: _Block) -> tuple[NDArray[Any], ...]:
+        try:
+            scratch = free.get_nowait()
+        except Empty:
+            scratch = _scratch(len(features), weighted)
+        found = kernels.overlap.Found(
+            np.empty(block.room, np.int32), np.empty(block.room, np.int32), np.empty(block.room)
+        )
+        kernel = kernels.overlap.add_overlaps if weighted else kernels.overlap.count_overlaps
+        size = kernel(lists, block.first, block.last, scratch, rule, found)
+        free.put(scratch)
+        return tuple(column[:size].copy() for column in found)
+
+    parts = list(ordered_map(work, _blocks(lists), checked_threads(threads)))
+    return _joined(parts, rule.sizes)
+
+
+def similarities(pairs: Pairs, kind: Kind = "jaccard") -> NDArray[np.float64]:
+    """The similarity of each pair that `all_pairs` gave for this kind."""
+    if kind == "jaccard":
+        return pairs.similarity
+    whole = np.sqrt(pairs.left_size * pairs.right_size)
+    return np.divide(pairs.shared, whole, out=np.zeros(len(pairs)), where=whole > 0)
+
+
+def _check(features: Features, kind: str, least: float) -> None:
+    """Refuse what has no answer."""
+    if kind not in ("jaccard", "cosine"):
+        raise ParameterError("kind", "all_pairs", "'jaccard' or 'cosine'", kind)
+    if not least <= 1:  # also what is not a number
+        raise ParameterError("least", "all_pairs", "a similarity of at most 1", least)
+    if features.weights is None:
+        return
+    if not features.distinct:
+        raise ParameterError("features", "all_pairs", "distinct where they have weights", "repeated ones")
+    lowest = 0.0 if kind == "jaccard" else -np.inf
+    if not bool(np.all(np.isfinite(features.weights) & (features.weights >= lowest))):
+        constraint = "finite" if kind == "cosine" else "finite and not below 0 for jaccard"
+        raise ParameterError("weights", "all_pairs", constraint, "some that are not")
+
+
+def _invert(features: Features) -> Any:
+    """The list of documents of each feature, and where each document's entries stand in them."""
+    first, last = features.offsets[0], features.offsets[-1]
+    hashes = features.hashes[first:last]
+    order = np.argsort(hashes, kind="stable")  # within a list, documents stay in order
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    ordered = hashes[order]
+    edges = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])[: len(order) + 1]
+    bounds = np.flatnonzero(edges)  # where lists begin, and the end
+    ends = np.repeat(bounds[1:], np.diff(bounds))
+    owners = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)
+    weights = np.zeros(0, np.float32) if features.weights is None else features.weights[first:last][order]
+    return kernels.overlap.Lists(features.offsets - first, places, ends[places], owners[order], weights)
+
+
+def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
+    """Each document's sum of weights, or of their squares."""
+    if features.weights is None:
+        return features.sizes.astype(np.float64)
+    sums = np.zeros(len(features))
+    kernels.weighted.sum_weights(features.offsets, features.weights, kind == "cosine", sums)
+    return sums
+
+
+def _scratch(documents: int, weighted: bool) -> Any:
+    """Accumulators for one thread."""
+    totals = np.zeros(documents, np.float64 if weighted else np.int32)
+    seen = np.zeros(documents, np.uint8) if weighted else totals
+    return kernels.overlap.Scratch(totals, seen, np.zeros(documents + 1, np.int32))
+
+
+def _blocks(lists: Any) -> Iterator[_Block]:
+    """All rows, cut where the pairs that they can have would exceed a block."""
+    documents = len(lists.offsets) - 1
+    steps = np.concatenate([[0], np.cumsum(lists.ends - lists.places - 1)])[lists.offsets]
+    most = np.minimum(np.diff(steps), np.arange(documents)[::-1])
+    room = np.concatenate([[0], np.cumsum(most)])
+    first = 0
+    while first < documents:
+        last = int(np.searchsorted(room, room[first] + BLOCK, "right")) - 1
+        last = min(max(last, first + 1), documents)
+        yield _Block(first, last, int(room[last] - room[first]) + 1)
+        first = last
+
+
+def _joined(parts: list[tuple[NDArray[Any], ...]], sizes: NDArray[np.float64]) -> Pairs:
+    """The pairs of all blocks."""
+    if not parts:
+        return Pairs.concatenate([])
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    left: Numbers = columns[0].astype(np.int64)
+    right: Numbers = columns[1].astype(np.int64)
+    return Pairs(left, right, columns[2], sizes[left], sizes[right])

@@ -1,0 +1,39 @@
+"""Every pair by inverted lists, exactly: for similarities that the pruned matchers do not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from neardup.candidates.allpairs import Kind, all_pairs
+from neardup.columns import Features, Pairs
+from neardup.thresholds import TOLERANCE
+
+
+@dataclass(frozen=True)
+class Inverted:
+    """All pairs that share a feature and reach the threshold: work for every shared feature, nothing pruned.
+
+    A feature of every document costs n²/2 steps: exact, and meant for thousands of documents, not millions.
+    """
+
+    kind: Kind = "cosine"
+    level: ClassVar[Literal["features"]] = "features"
+
+    @property
+    def decides(self) -> str:
+        """The similarity that makes a pair."""
+        return self.kind
+
+    def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
+        """All pairs of documents whose similarity reaches the threshold, with the evidence."""
+        least = max(0.0, threshold - TOLERANCE)
+        return replace(all_pairs(features, self.kind, threads, least), kind=self.kind)
+
+    def probability(self, similarity: float) -> float:
+        """Nothing that is asked for is missed."""
+        return 1.0
+
+    def reach(self, recall: float) -> float:
+        """The evidence ends at the threshold: nothing is found by chance below it."""
+        return 1.0

@@ -1,0 +1,246 @@
+"""neardup evaluate: how good methods are on labelled documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.options import input_options
+from neardup.errors import InputError, OutputError
+from neardup.registry import methods as known_methods
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from neardup.evaluate.corpus import Documents
+    from neardup.evaluate.labels import Truth
+    from neardup.evaluate.results import Evaluation
+    from neardup.evaluate.worst import WorstPair
+
+PAGE_ERRORS = 25  # of each kind on a page
+FORMATS = ("table", "markdown", "csv", "json")
+
+
+def label_options(bootstrap: int) -> Callable[[Any], Any]:
+    """Adds what every command that reads labels takes, with so many samples unless others are asked for."""
+    options = [
+        click.option(
+            "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
+            help="The least grade of a near-duplicate, where judged pairs have grades.",
+        ),
+        click.option(
+            "--undecided", metavar="FILE",
+            help="A table of cluster_a and cluster_b: pairs of documents of these clusters are left out.",
+        ),
+        click.option(
+            "--goal", default="f1", show_default=True, metavar="GOAL",
+            help="What the best threshold is best for: f1, mcc, precision=P (most recall with that precision) "
+            "or recall=R (most precision with that recall).",
+        ),
+        click.option(
+            "--splits", type=click.IntRange(0), default=5, show_default=True, metavar="N",
+            help="How often the clusters are halved: the threshold is fixed on one half and applied to the other.",
+        ),
+        click.option(
+            "--bootstrap", type=click.IntRange(0), default=bootstrap, show_default=True, metavar="N",
+            help="Samples of clusters that the 95 % intervals come from; 0 leaves them out.",
+        ),
+    ]  # fmt: skip
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+)
+@click.option(
+    "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
+    help="A method and its options, as often as there are methods to compare; values with / between them make "
+    f"one each. One of: {', '.join(known_methods())}.  [default: minhash]",
+)  # fmt: skip
+@click.option(
+    "--scores", multiple=True, metavar="FILE[:COLUMN]",
+    help="Scores of another tool: a table of two ids and a score or similarity.",
+)  # fmt: skip
+@label_options(bootstrap=200)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
+    help="The seed of splits and samples.",
+)  # fmt: skip
+@click.option(
+    "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="|".join(FORMATS),
+    help="How the result is printed.",
+)  # fmt: skip
+@click.option(
+    "--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves there."
+)
+@click.option(
+    "--errors", metavar="FILE.html", help="Write the worst errors of each method, side by side, to a page."
+)
+@click.option(
+    "--worst", type=click.IntRange(0), default=0, metavar="N", help="Show so many of the worst errors."
+)
+@click.option("--force", is_flag=True, help="Overwrite the page of errors.")
+@input_options
+def command(inputs: tuple[str, ...], **values: Any) -> None:
+    """Score methods on the documents of INPUT, whose near-duplicates people have labelled.
+
+    \b
+    Labels are
+      a table (csv, tsv, jsonl, parquet) of id and cluster; an empty cluster, or 'irrelevant', leaves
+        the document out;
+      a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade); with a column 'rater'
+        the majority counts, and its agreement is reported;
+      a folder whose sub-folders are clusters, where documents have their paths as ids.
+
+    Every pair of up to 5,000 labelled documents is compared exactly. Intervals come from samples of clusters,
+    not of pairs; the held-out F1 from thresholds that were fixed on other clusters. Methods are compared with
+    the first one.
+
+    \b
+    Examples:
+      neardup evaluate news.jsonl --labels clusters.csv
+      neardup evaluate news.jsonl --labels clusters.csv --method minhash:ngram=2/3/5 --goal precision=0.95
+      neardup evaluate mail/ --labels mail/ --method minhash --plots plots --errors errors.html
+      neardup evaluate docs.parquet --labels pairs.csv --scores other_tool.csv:cosine --json
+    """
+    from neardup.cli.evaluation_table import show
+    from neardup.evaluate.report import to_csv, to_json, to_markdown
+
+    page = _page(values["errors"], values["force"])
+    format = "json" if values["as_json"] else values["output_format"]
+    documents, evaluation = _evaluate(inputs, values)
+    if values["plots"]:
+        from neardup.evaluate.draw import draw_evaluation
+
+        draw_evaluation(evaluation.results, values["plots"])
+    if format == "table":
+        show(evaluation)
+    else:
+        click.echo({"markdown": to_markdown, "csv": to_csv, "json": to_json}[format](evaluation))
+    _show_errors(documents, evaluation, page, values["worst"])
+
+
+def _page(name: str | None, force: bool) -> Path | None:
+    """Where the page of errors goes; refused before hours of work rather than after."""
+    if name is None:
+        return None
+    path = Path(name)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{name} must end in .html: the errors are written as a page")
+    if path.exists() and not force:
+        raise OutputError(f"{name} exists already: --force overwrites it")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist")
+    return path
+
+
+def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -> Documents:
+    """The documents that the options name."""
+    from neardup.documents import open_inputs
+    from neardup.engines.reading import Columns
+    from neardup.evaluate.corpus import read_documents
+
+    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    sources = open_inputs(list(inputs), format=values["format"])
+    for note in sources.notes:
+        progress.note(note)
+    return read_documents(sources, columns, progress, values["strict"])
+
+
+def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
+    """The labels that the options name."""
+    from neardup.evaluate.label_files import read_labels
+
+    return read_labels(
+        values["labels"], ids, positive_from=values["positive_from"], undecided=values["undecided"]
+    )
+
+
+def protocol(values: dict[str, Any], seed: int = 1) -> Any:
+    """How methods are judged, by the options."""
+    from neardup.evaluate.goals import parse_goal
+    from neardup.evaluate.run import Protocol
+    from neardup.workers import checked_threads
+
+    return Protocol(
+        goal=parse_goal(values["goal"]),
+        splits=values["splits"],
+        bootstrap=values["bootstrap"],
+        seed=seed,
+        threads=checked_threads(values["threads"]),
+        work_dir=values["work_dir"],
+    )
+
+
+def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Documents, Evaluation]:
+    """The documents, and every method on them."""
+    from neardup.cli.show import TerminalProgress
+    from neardup.evaluate.label_files import read_scores
+    from neardup.evaluate.run import evaluate
+    from neardup.evaluate.specs import make_specs
+
+    rules = protocol(values, values["seed"])
+    specs = make_specs(values["given"] or (() if values["scores"] else ("minhash",)))
+    if not Path(values["labels"]).exists():
+        raise InputError(f"{values['labels']} does not exist")
+    with TerminalProgress() as progress:
+        documents = read_input(inputs, values, progress)
+        truth = read_truth(values, documents.ids)
+        scores = {}
+        for text in values["scores"]:
+            file, column = (text, None) if Path(text).exists() else _file_and_column(text)
+            name = Path(file).name + (f":{column}" if column else "")
+            scores[text if name in scores else name] = read_scores(file, documents.ids, column)
+        return documents, evaluate(documents, truth, specs, rules, progress, scores)
+
+
+def _file_and_column(text: str) -> tuple[str, str | None]:
+    file, colon, column = text.rpartition(":")
+    return (file, column) if colon and file else (text, None)
+
+
+def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None, count: int) -> None:
+    """The worst errors of each method, in the terminal and as a page each."""
+    if page is None and not count:
+        return
+    from rich.console import Console
+
+    from neardup.cli.worst_errors import print_errors
+    from neardup.evaluate.mistakes import find_mistakes
+    from neardup.evaluate.worst_page import write_errors_page
+
+    for result, path in zip(evaluation.results, _pages(page, len(evaluation.results)), strict=True):
+        most = max(count, PAGE_ERRORS if path is not None else 0)
+        found = find_mistakes(documents, evaluation.truth, result, most)
+        if count:
+            console = Console(highlight=False)
+            console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
+            print_errors(console, found.pairs if path is None else _first(found.pairs, count), found.errors)
+        if path is not None:
+            title = f"{found.name}: worst errors"
+            write_errors_page(path, found.pairs, found.errors, title=title, threshold=found.threshold)
+            click.echo(f"The errors of {found.name} are in {path}.", err=True)
+
+
+def _pages(page: Path | None, count: int) -> list[Path | None]:
+    """errors.html, errors-2.html …"""
+    if page is None:
+        return [None] * count
+    return [page if k == 1 else page.with_stem(f"{page.stem}-{k}") for k in range(1, count + 1)]
+
+
+def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:
+    """So many of each kind."""
+    kinds = ("false positive", "false negative")
+    return [pair for kind in kinds for pair in [one for one in pairs if one.kind == kind][:count]]

@@ -1,0 +1,150 @@
+"""An evaluation in the terminal: what was labelled, each method's figures, and who is better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from neardup.evaluate.report import figure, rows
+
+if TYPE_CHECKING:
+    from neardup.evaluate.results import Comparison, Evaluation
+    from neardup.evaluate.versus import Test
+
+
+def show(evaluation: Evaluation) -> None:
+    """Print everything that fits a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for line in _head(evaluation):
+        console.print(line)
+    table = rows(evaluation)
+    for title, build in (
+        ("At the threshold of each method", _at_threshold),
+        (f"At the best threshold for {evaluation.goal}", _at_best),
+        ("Clusters, candidates and speed", _beyond),
+    ):
+        console.print()
+        console.print(title, style="bold")
+        console.print(build(evaluation, table))
+    for comparison in evaluation.comparisons:
+        console.print()
+        for line in _compared(comparison):
+            console.print(line)
+    for note in evaluation.notes:
+        console.print(f"Note: {note}.", style="dim")
+
+
+def _head(evaluation: Evaluation) -> list[str]:
+    truth = evaluation.truth
+    share = truth.positives / truth.total
+    part = f"{share:.2%}" if share >= 1e-3 else f"{1e6 * share:.3g} in a million"
+    pairs = f"{truth.total:,} pairs, {truth.positives:,} of them near-duplicates ({part})"
+    if truth.clusters is None:
+        lines = [f"{evaluation.documents:,} documents; judged: {pairs}."]
+    else:
+        clusters = int((truth.sizes > 0).sum())
+        labelled = int(truth.sizes.sum())
+        lines = [f"{labelled:,} documents in {clusters:,} labelled clusters: {pairs}."]
+    if truth.agreement is not None:
+        kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_two"].items()]
+        lines.append(f"Agreement (Cohen's kappa): {'; '.join(kappas)}.")
+        if len(truth.agreement["people"]) > 2:
+            lines.append(f"Agreement of all (Fleiss' kappa): {figure(truth.agreement['fleiss_kappa'])}.")
+    return lines
+
+
+def as_table(columns: list[str], body: list[list[str]]) -> str:
+    """Names left, figures right; never cut, for a figure that is folded cannot be read."""
+    lines = [columns, *body]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            [
+                line[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+            ]
+        )
+        for line in lines
+    )
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    return (
+        f"{figure(row[f'{name}_low'])}-{figure(row[f'{name}_high'])}"
+        if row[f"{name}_low"] is not None
+        else "–"
+    )
+
+
+def _threshold(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _at_threshold(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
+    columns = ["method", "at", "found", "precision", "recall", "F1", "95 %", "MCC"]
+    macro = evaluation.truth.clusters is not None
+    body = [
+        [
+            row["method"], _threshold(row["threshold"]), figure(row["found"]), figure(row["precision"]),
+            figure(row["recall"]), figure(row["f1"]), _interval(row, "f1"), figure(row["mcc"]),
+            *([figure(row["macro_f1"])] if macro else [_judged(result.judged)]),
+        ]
+        for row, result in zip(table, evaluation.results, strict=True)
+    ]  # fmt: skip
+    return as_table([*columns, "macro F1" if macro else "precision, 95 %"], body)
+
+
+def _judged(judged: Any) -> str:
+    """Wilson's interval of the precision among judged pairs."""
+    return "–" if judged is None else f"{figure(judged.interval.low)}-{figure(judged.interval.high)}"
+
+
+def _at_best(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
+    columns = ["method", "at", "precision", "recall", "F1", "95 %", "held out", "AP", "r"]
+    body = [
+        [
+            row["method"], _threshold(row["best_threshold"]), figure(row["best_precision"]),
+            figure(row["best_recall"]), figure(row["best_f1"]), _interval(row, "best_f1"),
+            _held(row), figure(row["average_precision"]), figure(row["pearson"]),
+        ]
+        for row in table
+    ]  # fmt: skip
+    return as_table(columns, body)
+
+
+def _held(row: dict[str, Any]) -> str:
+    if row["held_out_f1"] is None:
+        return "–"
+    return f"{figure(row['held_out_f1'])} ±{figure(row['held_out_f1_deviation'])}"
+
+
+def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
+    columns = ["method", "adj. Rand", "B³ prec.", "B³ recall", "B³ F1", "cand. recall", "MB/s"]
+    names = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "matching_recall")
+    body = [
+        [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]
+        for row in table
+    ]
+    return as_table(columns, body)
+
+
+def _compared(one: Comparison) -> list[str]:
+    """Whether the second method is better than the first, in a few lines."""
+    interval = one.f1_interval
+    where = f" (95 %: {interval.low:+.3f} to {interval.high:+.3f})" if interval is not None else ""
+    lines = [
+        f"{one.second} beside {one.first}: F1 {one.f1_difference:+.3f}{where}",
+        f"  scores: correlation {figure(one.correlation)}, earth mover's distance "
+        f"{figure(one.earth_movers_distance)}; McNemar {_p(one.mcnemar)}, chi-square of precision {_p(one.chi_square)}",
+    ]
+    if one.t_test is not None and one.corrected_t_test is not None:
+        lines.append(
+            f"  held-out F1: paired t-test {_p(one.t_test)}, corrected for overlapping halves "
+            f"{_p(one.corrected_t_test)}"
+        )
+    return lines
+
+
+def _p(test: Test) -> str:
+    return "p < 0.001" if test.p_value < 0.001 else f"p = {figure(test.p_value)}"

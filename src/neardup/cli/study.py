@@ -1,0 +1,111 @@
+"""neardup study: the papers' tables and figures on one's own copy of the data."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from neardup.evaluate.studies.registry import Table
+
+
+@click.group()
+def command() -> None:
+    """The papers' tables and figures, ours beside theirs.
+
+    \b
+    Example:
+      neardup study list
+      neardup study run spotsigs_table_1 --data ../shared/data
+    """
+
+
+@command.command("list")
+def list_studies() -> None:
+    """The studies that there are, and the data that each needs."""
+    from neardup.evaluate.studies.data import DataFolder
+    from neardup.evaluate.studies.registry import studies
+
+    data = DataFolder()
+    for one in studies().values():
+        absent = [name for name in one.needs if data.missing(name)]
+        state = f"  (needs {', '.join(absent)})" if absent else ""
+        click.echo(f"{one.name:28} {one.source}: {one.summary}{state}")
+
+
+@command.command("run")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="The folder of labelled collections.  [default: $NEARDUP_DATA]",
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads.  [default: one for each processor]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead of the terminal."
+)
+def run_studies(
+    names: tuple[str, ...], data: Path | None, threads: int | None, as_json: bool, output: Path | None
+) -> None:
+    """Run studies by name, or all of them with 'all'."""
+    from neardup.evaluate.studies.data import DataFolder, default_folder
+    from neardup.evaluate.studies.registry import get_study, studies
+
+    folder = DataFolder(data or default_folder())
+    if threads is not None:
+        folder.threads = threads
+    chosen = list(studies().values()) if names == ("all",) else [get_study(name) for name in names]
+    parts: list[Any] = []
+    for one in chosen:
+        for need in one.needs:
+            folder.require(need)
+        start = time.perf_counter()
+        tables = one.run(folder)
+        seconds = time.perf_counter() - start
+        click.echo(f"{one.name}: {seconds:.1f} s", err=True)
+        parts += (
+            [as_dict(one.name, table) for table in tables]
+            if as_json
+            else [as_markdown(table) for table in tables]
+        )
+    text = json.dumps(parts, indent=2, ensure_ascii=False) if as_json else "\n\n".join(parts)
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+
+
+def as_dict(name: str, table: Table) -> dict[str, Any]:
+    """A table as plain values."""
+    return {
+        "study": name,
+        "title": table.title,
+        "columns": list(table.columns),
+        "rows": [list(row) for row in table.rows],
+        "notes": list(table.notes),
+    }
+
+
+def as_markdown(table: Table) -> str:
+    """A table in Markdown, its notes below."""
+    lines = [f"### {table.title}", "", _row(table.columns), _row("---" for _ in table.columns)]
+    lines += [_row(map(show, row)) for row in table.rows]
+    return "\n".join([*lines, *(["", *(f"- {note}" for note in table.notes)] if table.notes else [])])
+
+
+def _row(cells: Any) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def show(value: Any) -> str:
+    """A cell: shares with three places, counts with separators."""
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,159 @@
+"""The documents of an evaluation: read once, run as often as there are methods."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Numbers
+from neardup.documents import (
+    Problems,
+    Source,
+    choose_columns,
+    document_ids,
+    document_texts,
+    joined_ids,
+    open_inputs,
+)
+from neardup.engines.local import Run, Settings
+from neardup.engines.local import run as run_local
+from neardup.engines.matching import Matches, find_matches
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns, Corpus, rank_ids, read_corpus
+from neardup.engines.spool import Spool
+from neardup.errors import InputError
+from neardup.plan import Plan
+
+PLAIN = Columns(text="text", id="id", html=False)
+ANY = 1e-9  # a threshold that every pair with something in common reaches
+WARM = 20  # documents that a method is tried on before it is timed
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Ids and texts of all documents, in input order, in memory."""
+
+    ids: pa.Array
+    texts: pa.ChunkedArray
+    problems: Problems = field(default_factory=Problems)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all texts."""
+        import pyarrow.compute as pc
+
+        return int(pc.sum(pc.binary_length(self.texts)).as_py() or 0)
+
+    def sources(self, most: int | None = None) -> Any:
+        """The first `most` documents, or all, as the engine reads them."""
+        ids = pa.chunked_array([self.ids])
+        return open_inputs([pa.table({"id": ids, "text": self.texts}).slice(0, most)])
+
+
+def read_documents(
+    sources: Sequence[Source], columns: Columns, progress: Progress, strict: bool = False
+) -> Documents:
+    """The documents that `dedup` would read, with the text that it would compare."""
+    problems = Problems(strict=strict)
+    alone = len(sources) == 1 and sources[0].format == "memory"
+    known = [source.rows for source in sources]
+    total = None if None in known else sum(count or 0 for count in known)
+    texts: list[pa.Array] = []
+    ids: list[pa.Array] = []
+    with progress.stage("read", total):
+        for source in sources:
+            text, identity = choose_columns(
+                source.names(), text=columns.text, id=columns.id, source=source.name
+            )
+            html = columns.html if columns.html is not None else text.lower() == "html"
+            for batch in source.read([name for name in (text, identity) if name], problems):
+                texts.append(document_texts(batch, text, problems, html=html).cast(pa.large_string()))
+                numbered = identity is None and alone
+                ids.append(pa.array(batch.numbers - 1) if numbered else document_ids(batch, identity))
+                progress.advance(len(batch))
+    if not texts:
+        raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
+    unique, _ = rank_ids(joined_ids(ids), columns.duplicate_ids)
+    return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a method took: for all documents, and of memory for each of them."""
+
+    documents: int
+    text_bytes: int
+    seconds: float
+    cpu_seconds: float
+    bytes_per_document: float  # keys, digests, sizes, ids: what is held however large the corpus
+    threads: int
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Text that is worked through in a second."""
+        return self.text_bytes / 1e6 / self.seconds if self.seconds else float("inf")
+
+    def seconds_for(self, documents: int) -> float:
+        """The time for so many documents of the same kind, growing with their number."""
+        return self.seconds * documents / max(self.documents, 1)
+
+    def memory_for(self, documents: int) -> float:
+        """The bytes of memory that so many documents take, texts and features in work not counted."""
+        return self.bytes_per_document * documents
+
+
+def run_plan(
+    plan: Plan,
+    documents: Documents,
+    threads: int,
+    work_dir: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> tuple[Run, Measured]:
+    """The run that `dedup` would do, and what it took once its kernels are compiled."""
+    settings = Settings(threads, work_dir=work_dir)
+    run_local(plan, documents.sources(WARM), PLAIN, settings).corpus.spool.close()
+    timed = Progress()
+    with progress.stage(f"run {plan.method}"):
+        run = run_local(plan, documents.sources(), PLAIN, settings, timed)
+    seconds, cpu = sum(timed.seconds.values()), sum(timed.cpu.values())
+    tables = getattr(plan.candidates, "tables", 0)
+    held = bytes_held(run.corpus) + 8.0 * tables * len(documents)  # keys are gone by now
+    each = held / len(documents)
+    return run, Measured(len(documents), documents.size, seconds, cpu, each, threads)
+
+
+def bytes_held(corpus: Corpus) -> float:
+    """The memory of a corpus without its keys."""
+    arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
+    slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
+    held = corpus.contents.features.hashes.nbytes if corpus.contents is not None else 0
+    fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
+    return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
+
+
+def find_candidates(
+    plan: Plan,
+    documents: Documents,
+    threads: int,
+    work_dir: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> tuple[Matches, Numbers]:
+    """Every candidate with something in common, measured, whatever its similarity; and codes of such pairs.
+
+    A code is left · n + right, of contents.
+    """
+    exact = plan.check.level == "none" or plan.candidates.level == "features"
+    loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
+    with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
+        corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads)
+        matches = find_matches(loose, corpus, Progress(), threads)
+    codes = matches.pairs.left * len(documents) + matches.pairs.right
+    return matches, np.sort(codes)

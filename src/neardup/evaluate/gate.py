@@ -1,0 +1,192 @@
+"""Floors of quality: what every method must reach on labelled documents, pinned together with the data's hash.
+
+A floor is a little below what was measured. It is raised when a method gets better, and lowered only by somebody
+who says so. Data that is not on this machine is skipped; data that has changed is an error, because a floor that
+was measured on something else says nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from neardup.documents import open_inputs
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns
+from neardup.errors import InputError, NeardupError, ParameterError
+from neardup.evaluate.corpus import read_documents
+from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.run import Bench, Protocol
+from neardup.evaluate.specs import parse_specs
+
+__all__ = [
+    "DataSet", "Floors", "LoweredFloor", "Score", "measure", "open_bench", "raised", "read_floors", "shortfalls",
+    "write_floors",
+]  # fmt: skip
+
+MARGIN = 0.005  # how far below the measured score a floor is set
+DATA_VARIABLE = "NEARDUP_DATA"
+
+
+class LoweredFloor(NeardupError):
+    """A method got worse, and nobody has said that this is meant."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a method reaches on a data set, or must reach."""
+
+    f1: float  # the best over all thresholds above 0
+    recall: (
+        float | None
+    )  # of the candidates: the share of pairs at the threshold that are found; None: no pairs
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Labelled documents: files of ours beside the floors, or of others below the folder of data."""
+
+    documents: str
+    labels: str
+    text: str  # the column that is compared
+    bundled: bool
+    sha256: str  # of both files
+
+    def paths(self, floors: Path) -> tuple[Path, Path]:
+        """Where both files are, or would be."""
+        folder = floors.parent if self.bundled else data_folder(floors)
+        return folder / self.documents, folder / self.labels
+
+    def absent(self, floors: Path) -> str | None:
+        """Why the data cannot be used on this machine; None if it can."""
+        missing = [path for path in self.paths(floors) if not path.is_file()]
+        if not missing:
+            return None
+        if self.bundled:
+            raise InputError(f"{missing[0]} belongs to the project and is not there: check it out again")
+        return f"{missing[0]} is not here; {DATA_VARIABLE} names the folder of labelled data"
+
+
+@dataclass(frozen=True)
+class Floors:
+    """The pinned data sets and, for each, the score that each method must reach."""
+
+    data: dict[str, DataSet] = field(default_factory=dict)
+    scores: dict[str, dict[str, Score]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Every data set and method that has a floor."""
+        return ((name, method) for name, methods in self.scores.items() for method in methods)
+
+    def with_score(self, name: str, method: str, score: Score) -> Floors:
+        """The same with another floor."""
+        methods = {**self.scores.get(name, {}), method: score}
+        return replace(self, scores={**self.scores, name: methods})
+
+    def with_hash(self, name: str, sha256: str) -> Floors:
+        """The same with another version of a data set."""
+        return replace(self, data={**self.data, name: replace(self.data[name], sha256=sha256)})
+
+
+def data_folder(floors: Path) -> Path:
+    """The folder of labelled data: as the environment says, or ../shared/data beside the repository."""
+    given = os.environ.get(DATA_VARIABLE)
+    return Path(given) if given else floors.resolve().parents[2].parent / "shared" / "data"
+
+
+def read_floors(path: Path) -> Floors:
+    """The floors of a file."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        data = {name: DataSet(**members) for name, members in raw["data"].items()}
+        scores = {
+            name: {method: Score(**members) for method, members in methods.items()}
+            for name, methods in raw["floors"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: cannot read the floors of quality ({error})") from error
+    unknown = sorted(set(scores) - set(data))
+    if unknown:
+        raise InputError(f"{path} has floors for {unknown[0]!r}, but does not say what that data is")
+    return Floors(data, scores)
+
+
+def write_floors(floors: Floors, path: Path) -> None:
+    """Write the file, in an order that only its content decides."""
+    raw: dict[str, Any] = {
+        "data": {name: asdict(data) for name, data in sorted(floors.data.items())},
+        "floors": {
+            name: {method: asdict(score) for method, score in sorted(methods.items())}
+            for name, methods in sorted(floors.scores.items())
+        },
+    }
+    path.write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def fingerprint(paths: tuple[Path, Path]) -> str:
+    """The hash of both files of a data set."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def open_bench(name: str, data: DataSet, floors: Path, *, same: bool = True, threads: int = 1) -> Bench:
+    """The documents and labels of a data set, ready to be measured; with `same`, they must be the pinned ones."""
+    paths = data.paths(floors)
+    found = fingerprint(paths)
+    if same and found != data.sha256:
+        raise InputError(
+            f"The data set {name!r} has changed: {paths[0].name} and {paths[1].name} have the hash {found[:12]}…, "
+            f"the floors were measured with {data.sha256[:12]}…. Restore the files, or measure again with "
+            "tools/set_floors.py"
+        )
+    documents = read_documents(open_inputs([paths[0]]), Columns(text=data.text, id="id"), Progress())
+    truth = read_labels(paths[1], documents.ids)
+    return Bench(documents, truth, Protocol(splits=0, bootstrap=0, threads=threads))
+
+
+def measure(bench: Bench, method: str) -> Score:
+    """What a method with its settings (minhash:ngram=3,threshold=0.5) reaches."""
+    specs = parse_specs(method)
+    if len(specs) != 1:
+        raise ParameterError("method", "the floors", "one method, without alternatives", method)
+    result = bench.evaluate(method, specs[0].plan)
+    matching = result.matching
+    recall = matching.recall if matching is not None and matching.pairs else None
+    above = result.curve.f1[:-1]  # the last threshold is 0, where every pair is found whatever the method
+    return Score(float(above.max(initial=0.0)), recall)
+
+
+def shortfalls(floor: Score, measured: Score) -> list[str]:
+    """In which ways a method stays below its floor, in words."""
+    found = []
+    if measured.f1 < floor.f1:
+        found.append(f"best F1 {measured.f1:.4f} is below the floor {floor.f1:.4f}")
+    if floor.recall is not None and (measured.recall is None or measured.recall < floor.recall):
+        now = "unknown" if measured.recall is None else f"{measured.recall:.4f}"
+        found.append(f"matching recall {now} is below the floor {floor.recall:.4f}")
+    return found
+
+
+def raised(floor: Score | None, measured: Score, *, lower: bool = False) -> Score:
+    """The floor after a measurement: never lower than before, unless that is asked for."""
+    new = Score(_below(measured.f1), None if measured.recall is None else _below(measured.recall))
+    if floor is None or lower:
+        return new
+    short = shortfalls(floor, measured)
+    if short:
+        raise LoweredFloor(f"{' and '.join(short)}: mend the method, or say --lower")
+    recalls = [recall for recall in (floor.recall, new.recall) if recall is not None]
+    return Score(max(floor.f1, new.f1), max(recalls, default=None))
+
+
+def _below(value: float) -> float:
+    """A little less, with four digits."""
+    return max(0.0, math.floor((value - MARGIN) * 10_000) / 10_000)

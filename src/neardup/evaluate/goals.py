@@ -1,0 +1,84 @@
+"""What a threshold is chosen for, and the one that serves it best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from neardup.errors import ParameterError
+from neardup.evaluate.scores import Counts, Curve
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a threshold is chosen for."""
+
+    kind: Literal["f1", "mcc", "precision", "recall"] = "f1"
+    least: float = 0.0  # of precision or recall
+
+    def __str__(self) -> str:
+        return self.kind if self.kind in ("f1", "mcc") else f"{self.kind}={self.least:g}"
+
+
+def parse_goal(text: str) -> Goal:
+    """The goal in words: f1, mcc, precision=0.95 or recall=0.9."""
+    kind, equals, number = text.strip().partition("=")
+    wanted = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
+    if kind in ("f1", "mcc") and not equals:
+        return Goal("f1" if kind == "f1" else "mcc")
+    try:
+        least = float(number)
+    except ValueError:
+        least = math.nan
+    if kind not in ("precision", "recall") or not 0 < least <= 1:
+        raise ParameterError("goal", "neardup", wanted, text)
+    return Goal("precision" if kind == "precision" else "recall", least)
+
+
+@dataclass(frozen=True)
+class Best:
+    """A threshold, what it finds, and the thresholds that would find the same."""
+
+    threshold: float  # a short number inside the interval
+    above: float  # the next lower score: a threshold must be higher than this …
+    upto: float  # … and not higher than this
+    counts: Counts
+
+
+def find_best(curve: Curve, goal: Goal, least: float = 0.0) -> Best | None:
+    """The threshold that serves the goal best, None where none reaches it; `least` is the lowest allowed.
+
+    f1 and mcc: the highest. precision=p: most recall with that precision; recall=r: most precision with that
+    recall. Of equally good ones the highest threshold. Finding everything (threshold 0) is no choice.
+    """
+    allowed = (curve.thresholds > 0) & (curve.thresholds >= least)
+    if goal.kind == "precision":
+        allowed &= curve.precision >= goal.least
+        value = curve.recall
+    elif goal.kind == "recall":
+        allowed &= curve.recall >= goal.least
+        value = curve.precision
+    else:
+        value = curve.f1 if goal.kind == "f1" else curve.mcc
+    if not allowed.any():
+        return None
+    place = int(np.argmax(np.where(allowed, value, -np.inf)))
+    upto = float(curve.thresholds[place])
+    below = float(curve.thresholds[place + 1]) if place + 1 < len(curve.thresholds) else 0.0
+    above = max(below, float(np.nextafter(least, -1.0)), 0.0)  # what lies below `least` is not known
+    return Best(short_number(above, upto), above, upto, curve.at(upto))
+
+
+def short_number(above: float, upto: float) -> float:
+    """The number with fewest digits that is more than `above` and not more than `upto`, nearest their middle."""
+    for digits in range(1, 17):
+        scale = 10.0**digits
+        middle = round((above + upto) / 2 * scale)
+        near = sorted((middle - 1, middle, middle + 1), key=lambda k: abs(k / scale - (above + upto) / 2))
+        for k in near:
+            if above < k / scale <= upto:
+                return float(k / scale)
+    return upto

@@ -1,0 +1,202 @@
+"""The similarity of every pair that counts, as a method sees it, and how many of them its candidates find."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.candidates.allpairs import Kind, all_pairs
+from neardup.candidates.buckets import numbered_rows, unranked_pairs
+from neardup.columns import Numbers, Pairs
+from neardup.engines.matching import Matches
+from neardup.engines.measuring import Measurer, features_of
+from neardup.engines.reading import Corpus
+from neardup.engines.tables import expanded_pairs
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.scores import Floats
+from neardup.plan import USUAL_RECALL, Plan
+from neardup.verify.cosine import Cosine
+from neardup.verify.jaccard import Jaccard
+from neardup.verify.multiset import MultisetJaccard
+
+MOST = 5000  # labelled documents of which all pairs are compared
+BLOCK = 1 << 20  # pairs that are measured at a time where there is no faster way
+BINS = np.linspace(0, 1, 21)
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """Scores of pairs; those that are not listed have 0, and so has whatever is below `least`."""
+
+    left: Numbers
+    right: Numbers
+    score: Floats
+    least: float = 0.0
+
+    def take(self, which: NDArray[np.bool_]) -> Similarities:
+        """Some of the pairs; the others count as 0."""
+        return replace(self, left=self.left[which], right=self.right[which], score=self.score[which])
+
+
+def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, threads: int) -> Similarities:
+    """The similarity of all pairs of labelled documents, or as many of them as there is time for.
+
+    Judged pairs: those. Up to 5,000 labelled documents: every pair, exactly. More: the candidates down to the
+    similarity that they still find with the plan's recall; how many pairs there are is known all the same.
+    """
+    if truth.clusters is None:
+        assert truth.left is not None and truth.right is not None
+        if plan.check.level == "none":
+            return candidate_scores(plan, matches)
+        found = Measurer(plan, corpus, threads).measure(truth.left, truth.right)
+        return _with_copies(corpus, matches, truth.left, truth.right, _scored(found))
+    labelled = np.flatnonzero(truth.clusters >= 0)
+    if plan.check.level == "none" or len(labelled) > MOST:
+        return candidate_scores(plan, matches)
+    if isinstance(plan.check, (Jaccard, MultisetJaccard, Cosine)):
+        kind: Kind = "cosine" if isinstance(plan.check, Cosine) else "jaccard"
+        pairs = all_pairs(features_of(plan, corpus, labelled, threads), kind, threads)
+        scored = _scored(replace(pairs, left=labelled[pairs.left], right=labelled[pairs.right], kind=kind))
+    else:
+        scored = _block_by_block(plan, corpus, labelled, threads)
+    return _with_copies(corpus, matches, *_featureless_copies(corpus, matches, labelled), scored)
+
+
+def cache_key(plan: Plan, truth: Truth) -> str | None:
+    """A name for all that the similarities depend on; None where they depend on the candidates."""
+    labelled = 0 if truth.clusters is None else int((truth.clusters >= 0).sum())
+    if plan.check.level == "none" or labelled > MOST:
+        return None
+    stages: dict[str, Any] = plan.to_dict()
+    view = dict(stages["view"])
+    if plan.check.level == "features":
+        view.pop("signature")
+    return json.dumps([stages["text"], view, stages["check"], stages["check_view"]], sort_keys=True)
+
+
+def _scored(pairs: Pairs) -> Similarities:
+    """What is not measured counts as found: a candidate that nobody verifies is reported as it is."""
+    score = pairs.similarity
+    return Similarities(pairs.left, pairs.right, np.where(np.isnan(score), 1.0, score))
+
+
+def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int) -> Similarities:
+    """All pairs by the plan's own measure; only those with something in common are kept."""
+    n = len(labelled)
+    measurer = Measurer(plan, corpus, threads)
+    measure = measurer.holding(labelled) if measurer.needs_texts else measurer.measure
+    parts = []
+    for _, k in numbered_rows(np.array([n * (n - 1) // 2]), BLOCK):
+        i, j = unranked_pairs(k)
+        pairs = measure(labelled[i], labelled[j])
+        parts.append(pairs.take(pairs.similarity > 0))
+    return _scored(Pairs.concatenate(parts))
+
+
+def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
+    """The candidates that the evidence is complete for, every document of a content in its place."""
+    verified = plan.check.level != "none"
+    least = plan.reach if verified else 0.0
+    kept = matches.pairs.take(plan.check.passes(matches.pairs, least)) if verified else matches.pairs
+    blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
+    if not blocks:
+        return Similarities(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), least)
+    left, right, edge = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    similar = np.append(_scored(kept).score, 1.0)  # the last one is for copies, which have no edge
+    return Similarities(left, right, similar[edge], least)
+
+
+def _featureless_copies(corpus: Corpus, matches: Matches, labelled: Numbers) -> tuple[Numbers, Numbers]:
+    """Pairs of copies that have no feature in common because they have none: the engine finds them all the same."""
+    content = matches.content
+    some = labelled[~corpus.present[labelled]]
+    groups, sizes = np.unique(content[some], return_counts=True)
+    some = some[np.isin(content[some], groups[sizes > 1])]
+    order = some[np.argsort(content[some], kind="stable")]
+    sizes = sizes[sizes > 1]
+    starts = np.cumsum(sizes) - sizes
+    left: list[Numbers] = [np.zeros(0, np.int64)]
+    right: list[Numbers] = [np.zeros(0, np.int64)]
+    for group, k in numbered_rows(sizes * (sizes - 1) // 2, BLOCK):
+        i, j = unranked_pairs(k)
+        left.append(order[starts[group] + i])
+        right.append(order[starts[group] + j])
+    return np.concatenate(left), np.concatenate(right)
+
+
+def _with_copies(
+    corpus: Corpus, matches: Matches, left: Numbers, right: Numbers, scored: Similarities
+) -> Similarities:
+    """The scores, with 1 for those of the pairs that are copies without features."""
+    copies = (matches.content[left] == matches.content[right]) & ~corpus.present[left]
+    if not copies.any():
+        return scored
+    a, b = left[copies], right[copies]
+    n = len(corpus)
+    listed = np.isin(scored.left * n + scored.right, a * n + b)
+    return Similarities(
+        np.concatenate([scored.left[~listed], a]),
+        np.concatenate([scored.right[~listed], b]),
+        np.concatenate([scored.score[~listed], np.ones(len(a))]),
+    )
+
+
+# What the candidates find -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How many of the pairs that reach the threshold became candidates; and of those in each bin of similarity."""
+
+    threshold: float
+    pairs: int  # at or above the threshold
+    found: int
+    edges: Floats
+    pairs_in_bin: Numbers
+    found_in_bin: Numbers
+
+    @property
+    def recall(self) -> float:
+        """The share of similar pairs that the method gets to see."""
+        return self.found / self.pairs if self.pairs else float("nan")
+
+
+def is_candidate(matches: Matches, codes: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+    """Which pairs of documents the method gets to see: as candidates (see `find_candidates`), or as copies."""
+    n, content = len(matches.content), matches.content
+    a, b = content[left], content[right]
+    seen: NDArray[np.bool_] = a == b
+    wanted = np.minimum(a, b) * n + np.maximum(a, b)
+    if len(codes):
+        place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        seen |= codes[place] == wanted
+    return seen
+
+
+def promises_recall(plan: Plan) -> bool:
+    """Whether candidates only save work: they find what reaches the threshold, and would for another threshold.
+
+    Otherwise they are part of what the method means by near-duplicates, as where super-shingles must agree.
+    """
+    measured = plan.check.level != "none" and plan.check_view is None
+    return measured and plan.candidates.probability(plan.threshold) >= (plan.recall or USUAL_RECALL) - 1e-9
+
+
+def match_recall(plan: Plan, scored: Similarities, seen: NDArray[np.bool_]) -> Matching | None:
+    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
+    if plan.check.level == "none" or scored.least > 0:
+        return None
+    reach = scored.score >= plan.threshold
+    in_bin = np.clip(np.searchsorted(BINS, scored.score, "right") - 1, 0, len(BINS) - 2)
+    return Matching(
+        plan.threshold,
+        int(reach.sum()),
+        int((seen & reach).sum()),
+        BINS,
+        np.bincount(in_bin, minlength=len(BINS) - 1),
+        np.bincount(in_bin[seen], minlength=len(BINS) - 1),
+    )

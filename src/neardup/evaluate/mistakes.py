@@ -1,0 +1,123 @@
+"""The worst errors of a method, found among all pairs that count: also those that it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.candidates.buckets import numbered_rows, unranked_pairs
+from neardup.columns import Numbers
+from neardup.evaluate.corpus import Documents
+from neardup.evaluate.labels import Truth, pair_codes
+from neardup.evaluate.results import MethodResult
+from neardup.evaluate.scores import Floats, ScoredPairs
+from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
+from neardup.plan import Plan
+from neardup.registry import get_method
+
+BLOCK = 1 << 20
+MOST_UNSEEN = 1 << 22  # pairs of the score 0 that are looked at
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The worst errors of one method, with their texts compared, and how many there are of each kind."""
+
+    name: str
+    threshold: float
+    pairs: list[WorstPair]
+    errors: Errors
+
+
+def find_mistakes(documents: Documents, truth: Truth, result: MethodResult, most: int = 10) -> Mistakes:
+    """The `most` worst false positives and false negatives at the method's threshold."""
+    left, right = unseen_positives(truth, result.pairs)
+    seen = result.pairs
+    columns = (
+        np.concatenate([seen.left, left]),
+        np.concatenate([seen.right, right]),
+        np.concatenate([_decisive(result), np.zeros(len(left))]),
+    )
+    positive = np.concatenate([seen.positive, np.ones(len(left), np.bool_)])
+    errors = worst_errors(*columns, positive, result.threshold, clusters=truth.clusters, most=most)
+    pairs = compare_worst(
+        errors,
+        *columns,
+        plan=_shown_by(result.plan),
+        ids=_Items(documents.ids),
+        text=_Items(documents.texts),
+        clusters=None if truth.clusters is None else _Labels(truth.clusters, truth.names),
+    )
+    return Mistakes(result.name, result.threshold, pairs, errors)
+
+
+def _decisive(result: MethodResult) -> Floats:
+    """The score of each pair; 0 where it would be enough, but the candidates missed it."""
+    pairs, found = result.pairs, result.found
+    seen = np.isin(pair_codes(pairs.left, pairs.right), pair_codes(found.left, found.right))
+    return np.where((pairs.score >= result.threshold) & ~seen, 0.0, pairs.score)
+
+
+def _shown_by(plan: Plan | None) -> Plan:
+    """The plan whose features are marked in the texts: shared runs of words where the method's own cannot be.
+
+    They cannot be for another tool's scores, nor where features depend on the frequencies of a whole corpus.
+    """
+    return get_method("minhash").plan() if plan is None or plan.counts else plan
+
+
+def unseen_positives(truth: Truth, pairs: ScoredPairs) -> tuple[Numbers, Numbers]:
+    """Near-duplicates that have no score at all (of very many, the first few million)."""
+    if truth.clusters is None:
+        assert truth.left is not None and truth.right is not None and truth.judged is not None
+        left, right = truth.left[truth.judged], truth.right[truth.judged]
+    else:
+        left, right = _inside_clusters(truth.clusters)
+    unseen = ~np.isin(pair_codes(left, right), pair_codes(pairs.left, pairs.right))
+    return left[unseen], right[unseen]
+
+
+def _inside_clusters(clusters: Numbers) -> tuple[Numbers, Numbers]:
+    """All pairs of documents with the same label."""
+    order = np.argsort(clusters, kind="stable")
+    order = order[clusters[order] >= 0]
+    _, starts, sizes = np.unique(clusters[order], return_index=True, return_counts=True)
+    left: list[Numbers] = [np.zeros(0, np.int64)]
+    right: list[Numbers] = [np.zeros(0, np.int64)]
+    for group, k in numbered_rows(sizes * (sizes - 1) // 2, BLOCK):
+        i, j = unranked_pairs(k)
+        left.append(order[starts[group] + i])
+        right.append(order[starts[group] + j])
+        if sum(map(len, left)) >= MOST_UNSEEN:
+            break
+    return np.concatenate(left), np.concatenate(right)
+
+
+class _Items(Sequence[str]):
+    """Values of an Arrow column by place, as Python has them."""
+
+    def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, place: Any) -> Any:
+        return str(self._column[place].as_py())
+
+
+class _Labels(Sequence[str]):
+    """The name of each document's cluster."""
+
+    def __init__(self, clusters: Numbers, names: tuple[str, ...]) -> None:
+        self._clusters, self._names = clusters, names
+
+    def __len__(self) -> int:
+        return len(self._clusters)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._names[self._clusters[place]]

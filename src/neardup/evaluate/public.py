@@ -1,0 +1,80 @@
+"""neardup.evaluation: the evaluation as a function. (neardup.evaluate is the package that it comes from.)"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.api import as_inputs
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns
+from neardup.errors import InputError
+from neardup.evaluate.corpus import read_documents
+from neardup.evaluate.goals import parse_goal
+from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.results import Evaluation
+from neardup.evaluate.run import Protocol, evaluate
+from neardup.evaluate.specs import make_specs
+from neardup.plan import Plan
+from neardup.workers import checked_threads
+
+
+def evaluation(
+    documents: Any,
+    labels: Any,
+    methods: Sequence[str | Plan] | str | Plan = ("minhash",),
+    *,
+    goal: str = "f1",
+    splits: int = 5,
+    bootstrap: int = 200,
+    seed: int = 1,
+    positive_from: float = 1.0,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    html: bool | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """How good methods are on documents that people have labelled.
+
+    `documents` as for `dedup`. `labels` is a file or folder (see `neardup evaluate`), a mapping from id to
+    cluster, or one cluster for each document in order; None leaves a document out. `methods` are names with
+    options ("minhash:ngram=3,threshold=0.6"), or plans.
+    """
+    inputs, _ = as_inputs(documents, format)
+    told = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
+    several = [methods] if isinstance(methods, (str, Plan)) else list(methods)
+    plans = [
+        one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
+    ]
+    read = read_documents(inputs, Columns(text_column, id_column, html), progress or Progress())
+    if isinstance(labels, (str, os.PathLike)):
+        truth = read_labels(labels, read.ids, positive_from=positive_from)
+    else:
+        truth = clusters_in_memory(labels, read.ids).require("the labels")
+    return evaluate(read, truth, plans, told, progress)
+
+
+def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:
+    """The truth of a mapping from id to cluster, or of one cluster for each document."""
+    known = ids.to_pylist()
+    if isinstance(labels, Mapping):
+        unknown = [one for one in labels if one not in set(known)]
+        if unknown:
+            raise InputError(
+                f"the labels name {unknown[0]!r}, which is no document's id ({len(unknown)} such)"
+            )
+        values = [labels.get(one) for one in known]
+    else:
+        values = list(labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
+    if len(values) != len(known):
+        raise InputError(f"there are {len(values)} labels for {len(known)} documents")
+    names: dict[Any, int] = {}
+    numbers = [-1 if value is None else names.setdefault(value, len(names)) for value in values]
+    return Truth(np.array(numbers, np.int64), names=tuple(map(str, names)))

@@ -1,0 +1,252 @@
+"""An evaluation: documents and labels, one or many methods, every score of each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from neardup.columns import Numbers
+from neardup.engines.local import Run
+from neardup.engines.progress import Progress, peak_memory
+from neardup.errors import ParameterError
+from neardup.evaluate.clusterings import score_clustering
+from neardup.evaluate.corpus import Documents, find_candidates, run_plan
+from neardup.evaluate.goals import Goal, find_best
+from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.measure import (
+    Similarities,
+    cache_key,
+    is_candidate,
+    match_recall,
+    promises_recall,
+    similarities,
+)
+from neardup.evaluate.results import Comparison, Evaluation, MethodResult
+from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
+from neardup.evaluate.specs import Spec
+from neardup.evaluate.splits import OFFSETS, SplitScores, score_splits
+from neardup.evaluate.versus import (
+    align,
+    chi_square,
+    corrected_t_test,
+    correlation,
+    earth_movers_distance,
+    mcnemar,
+    paired_t_test,
+    separation,
+)
+from neardup.plan import Plan
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How methods are judged."""
+
+    goal: Goal = field(default_factory=Goal)
+    splits: int = 5  # repeats of halving the clusters; 0: none
+    bootstrap: int = 200  # samples of clusters; 0: no intervals
+    seed: int = 1
+    confidence: float = 0.95
+    threads: int = 1
+    work_dir: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("splits", "bootstrap", "seed"):
+            if getattr(self, name) < 0:
+                raise ParameterError(name, "evaluate", "a whole number of at least 0", getattr(self, name))
+        if not 0 < self.confidence < 1:
+            raise ParameterError("confidence", "evaluate", "above 0 and below 1", self.confidence)
+
+
+@dataclass
+class Bench:
+    """Documents, labels and what was computed of them so far: a sweep measures each view once."""
+
+    documents: Documents
+    truth: Truth
+    protocol: Protocol
+    progress: Progress = field(default_factory=Progress)
+    cache: dict[str, Similarities] = field(default_factory=dict)
+
+    def evaluate(self, name: str, plan: Plan) -> MethodResult:
+        """One method, run and scored."""
+        work = (self.documents, self.protocol.threads, self.protocol.work_dir, self.progress)
+        matches, codes = find_candidates(plan, *work)
+        run, measured = run_plan(plan, *work)
+        try:
+            with self.progress.stage("compare all pairs"):
+                scored = self._similarities(plan, run, matches)
+        finally:
+            run.corpus.spool.close()
+        seen = is_candidate(matches, codes, scored.left, scored.right)
+        found = scored.take(seen)
+        result = self.score(name, plan, scored if promises_recall(plan) else found, found)
+        clustering = None
+        if self.truth.clusters is not None:
+            clustering = score_clustering(self.truth.clusters, found_clusters(run))
+        matching = match_recall(plan, scored, seen)
+        return replace(result, clustering=clustering, matching=matching, measured=measured)
+
+    def _similarities(self, plan: Plan, run: Run, matches: Any) -> Similarities:
+        key = cache_key(plan, self.truth)
+        if key is None or key not in self.cache:
+            scored = similarities(plan, run.corpus, matches, self.truth, self.protocol.threads)
+            if key is None:
+                return scored
+            self.cache[key] = scored
+        return self.cache[key]
+
+    def score(
+        self, name: str, plan: Plan | None, scored: Similarities, seen: Similarities | None = None
+    ) -> MethodResult:
+        """The scores of a method's similarities; at its own threshold, those of the pairs that it gets to see."""
+        truth, protocol = self.truth, self.protocol
+        pairs = score_pairs(truth, scored.left, scored.right, scored.score)
+        found = pairs if seen is None else score_pairs(truth, seen.left, seen.right, seen.score)
+        curve = make_curve(pairs)
+        best = find_best(curve, protocol.goal, scored.least)
+        threshold = plan.threshold if plan is not None else best.threshold if best is not None else 1.0
+        counts = make_curve(found).at(threshold)
+        with self.progress.stage("intervals and splits"):
+            samples = self._samples(pairs, found, threshold)
+            splits = self.split(pairs, scored.least)
+        return MethodResult(
+            name=name,
+            plan=plan,
+            threshold=threshold,
+            least=scored.least,
+            pairs=pairs,
+            found=found,
+            curve=curve,
+            counts=counts,
+            best=best,
+            average_precision=curve.average_precision,
+            pearson=pearson(pairs),
+            separation=separation(pairs),
+            sensitivity={offset: curve.at(threshold + offset).f1 for offset in OFFSETS},
+            by_cluster=score_clusters(truth, found, threshold) if truth.clusters is not None else None,
+            judged=_judged(truth, counts.true, counts.false_positives),
+            intervals=intervals(samples, protocol.confidence),
+            samples=samples,
+            splits=splits,
+        )
+
+    def _samples(self, pairs: ScoredPairs, found: ScoredPairs, threshold: float) -> dict[str, Any]:
+        """The scores of samples of clusters, if they are wanted."""
+        protocol = self.protocol
+        if not protocol.bootstrap:
+            return {}
+        return resample(self.truth, pairs, threshold, protocol.bootstrap, protocol.seed, found)
+
+    def split(self, pairs: ScoredPairs, least: float, fixed: float | None = None) -> SplitScores | None:
+        """The scores of held-out halves, if they are wanted and the labels allow; of a fixed threshold if given."""
+        protocol = self.protocol
+        if not protocol.splits or not can_split(self.truth):
+            return None
+        return score_splits(self.truth, pairs, protocol.goal, protocol.splits, protocol.seed, least, fixed)
+
+    def compare(self, first: MethodResult, second: MethodResult) -> Comparison:
+        """The second method beside the first."""
+        both, decided = align(first.pairs, second.pairs), align(first.found, second.found)
+        difference = None
+        if first.samples and second.samples:
+            difference = interval(second.samples["f1"] - first.samples["f1"], self.protocol.confidence)
+        halves = first.splits is not None and second.splits is not None
+        x, y = (first.splits.f1, second.splits.f1) if first.splits and second.splits else (None, None)
+        return Comparison(
+            first=first.name,
+            second=second.name,
+            f1_difference=second.counts.f1 - first.counts.f1,
+            f1_interval=difference,
+            correlation=correlation(both),
+            earth_movers_distance=earth_movers_distance(
+                first.pairs.score, first.pairs.total, second.pairs.score, second.pairs.total
+            ),
+            mcnemar=mcnemar(decided, first.threshold, second.threshold),
+            chi_square=chi_square(first.counts, second.counts),
+            t_test=paired_t_test(x, y) if halves and x is not None and y is not None else None,
+            corrected_t_test=corrected_t_test(x, y) if halves and x is not None and y is not None else None,
+        )
+
+
+def evaluate(
+    documents: Documents,
+    truth: Truth,
+    methods: Sequence[Spec | Plan],
+    protocol: Protocol | None = None,
+    progress: Progress | None = None,
+    scores: Mapping[str, tuple[Numbers, Numbers, Any]] | None = None,
+) -> Evaluation:
+    """Every method on the same documents and labels; `scores` are those of other tools, by name."""
+    start = time.perf_counter()
+    bench = Bench(documents, truth, protocol or Protocol(), progress or Progress())
+    if not methods and not scores:
+        raise ParameterError("methods", "evaluate", "one method at least", list(methods))
+    results = [bench.evaluate(*_named(method)) for method in methods]
+    for name, (left, right, values) in (scores or {}).items():
+        results.append(bench.score(name, None, Similarities(left, right, values)))
+    comparisons = [bench.compare(results[0], other) for other in results[1:]]
+    seconds = time.perf_counter() - start
+    notes = _notes(bench, results)
+    goal, memory = bench.protocol.goal, peak_memory()
+    return Evaluation(len(documents), truth, goal, results, comparisons, notes, seconds, memory)
+
+
+def _named(method: Spec | Plan) -> tuple[str, Plan]:
+    if isinstance(method, Spec):
+        return method.name, method.plan
+    return f"{method.method} {method.digest[:6]}", method
+
+
+def found_clusters(run: Run) -> Numbers:
+    """For each document of a run the number of its cluster, one of its own where it is in none."""
+    labels = np.arange(len(run.corpus), dtype=np.int64)
+    labels[run.decisions.documents] = run.decisions.cluster
+    return labels
+
+
+def can_split(truth: Truth) -> bool:
+    """Whether there are near-duplicates in two clusters at least (or groups of judged pairs)."""
+    if truth.clusters is not None:
+        return int((truth.sizes > 1).sum()) > 1
+    assert truth.left is not None and truth.judged is not None
+    return len(np.unique(truth.units[truth.left[truth.judged]])) > 1
+
+
+def _judged(truth: Truth, right: float, wrong: float) -> Any:
+    if truth.clusters is not None or right + wrong == 0:
+        return None
+    return judged_precision(int(right), int(wrong), truth.unclear)
+
+
+def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
+    """What one should know to read the figures."""
+    notes = []
+    truth, n = bench.truth, len(bench.documents)
+    labelled = int((truth.units >= 0).sum())
+    if labelled < n:
+        notes.append(
+            f"left out, because they have no label or are irrelevant: {n - labelled:,} of {n:,} documents"
+        )
+    if truth.unclear:
+        notes.append(f"left out, because they are unclear: {truth.unclear:,} pairs")
+    if bench.protocol.splits and not can_split(truth):
+        notes.append("the labels have near-duplicates in one cluster only: there are no held-out halves")
+    for result in results:
+        if result.plan is not None and not promises_recall(result.plan):
+            notes.append(
+                f"{result.name}: what its candidates miss has the score 0 at any threshold, for they do not "
+                "promise to find what is similar"
+            )
+        if result.least > 0:
+            notes.append(
+                f"{result.name}: scores are known from a similarity of {result.least:.3f} upwards, "
+                "by its candidates; lower ones count as 0"
+            )
+    return notes

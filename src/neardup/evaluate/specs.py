@@ -1,0 +1,79 @@
+"""Methods with settings, in the words of the command line: minhash:ngram=3,threshold=0.6."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from neardup.errors import ParameterError
+from neardup.plan import Plan
+from neardup.registry import ALIASES, Parameter, get_method
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A method and what it is told; its name says both."""
+
+    method: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As it may be typed again."""
+        told = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.method}:{told}" if told else self.method
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of it."""
+        return get_method(self.method).plan(**self.options)
+
+    def at(self, threshold: float) -> Spec:
+        """The same with another threshold, where the method has one; candidates are chosen anew for it."""
+        if "threshold" not in get_method(self.method).parameters:
+            return self
+        return Spec(self.method, {**self.options, "threshold": threshold})
+
+    def words(self) -> list[str]:
+        """The options of `neardup dedup` for it."""
+        told = [f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in self.options.items()]
+        return [f"--method {self.method}", *told]
+
+
+def parse_specs(text: str) -> list[Spec]:
+    """The specs that a text stands for: values separated by / make one for each (ngram=3/5/8)."""
+    name, _, rest = text.strip().partition(":")
+    method = get_method(name.strip())
+    names: list[str] = []
+    choices: list[list[Any]] = []
+    for part in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        key = ALIASES.get(key.replace("-", "_"), key.replace("-", "_"))
+        if not equals or key not in method.parameters:
+            known = ", ".join(method.parameters)
+            raise ParameterError(
+                "method", "evaluate", f"NAME:option=value,… with options of {name} ({known})", text
+            )
+        if key in names:
+            raise ParameterError("method", "evaluate", f"told {key} once only (values go apart by /)", text)
+        names.append(key)
+        parameter = method.parameters[key]
+        choices.append([parameter.read(word, name) for word in _values(parameter, value)])
+    return [Spec(method.name, dict(zip(names, values, strict=True))) for values in product(*choices)]
+
+
+def _values(parameter: Parameter, text: str) -> list[str]:
+    """The values of one option; a free text, such as a path, may have a slash in it."""
+    return [text] if parameter.kind is str and not parameter.choices else text.split("/")
+
+
+def make_specs(given: Iterable[str | Spec]) -> list[Spec]:
+    """All specs, each once, in the order given."""
+    found: dict[str, Spec] = {}
+    for one in given:
+        for spec in [one] if isinstance(one, Spec) else parse_specs(one):
+            found.setdefault(spec.name, spec)
+    return list(found.values())

@@ -1,0 +1,116 @@
+"""A threshold fixed on some clusters and applied to the others: what it is worth where it was not chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.evaluate.goals import Goal, find_best
+from neardup.evaluate.labels import Mask, Truth
+from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
+
+OFFSETS = (-0.1, -0.05, -0.01, 0.01, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class SplitScores:
+    """One entry for each time that a threshold was fixed on one half and applied to the other."""
+
+    goal: Goal
+    threshold: Floats  # not a number where the half did not reach the goal
+    precision: Floats  # … of the other half
+    recall: Floats
+    f1: Floats
+    sensitivity: dict[float, Floats]  # F1 with the threshold so much higher
+
+    def as_dict(self) -> dict[str, Any]:
+        """Means and standard deviations, as plain values."""
+        known = ~np.isnan(self.threshold)
+        columns = {
+            "threshold": self.threshold,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+        summary = {name: _summary(values[known]) for name, values in columns.items()}
+        around = {f"{offset:+g}": _mean(values[known]) for offset, values in self.sensitivity.items()}
+        halves = {"halves": len(known), "reached": int(known.sum())}
+        return {"goal": str(self.goal), **halves, **summary, "f1_around_threshold": around}
+
+
+def _summary(values: Floats) -> dict[str, float]:
+    known = values[~np.isnan(values)]
+    deviation = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
+    return {"mean": _mean(values), "standard_deviation": deviation}
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def halves(truth: Truth, repeats: int, seed: int) -> Iterator[tuple[Mask, Mask]]:
+    """Documents of one half of the clusters and of the other, so many times, drawn anew each time.
+
+    Clusters with pairs to find and those without are halved apart, so that both sides have some of each.
+    """
+    units = truth.units
+    count = int(units.max(initial=-1)) + 1
+    with_pairs = _units_with_pairs(truth, count)
+    present = np.bincount(units[units >= 0], minlength=count) > 0
+    if int((with_pairs & present).sum()) < 2:
+        raise InputError("the labels have near-duplicates in one cluster only: it cannot be halved")
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        first = np.zeros(count, np.bool_)
+        for kind in (with_pairs, ~with_pairs):
+            some = rng.permutation(np.flatnonzero(kind & present))
+            odd = int(rng.integers(2))  # which side has one more
+            first[some[: (len(some) + odd) // 2]] = True
+        yield (units >= 0) & first[units], (units >= 0) & ~first[units]
+
+
+def _units_with_pairs(truth: Truth, count: int) -> Mask:
+    if truth.clusters is not None:
+        return truth.sizes[:count] > 1
+    assert truth.left is not None and truth.judged is not None
+    found = np.zeros(count, np.bool_)
+    found[truth.units[truth.left[truth.judged]]] = True
+    return found
+
+
+def score_splits(
+    truth: Truth,
+    pairs: ScoredPairs,
+    goal: Goal,
+    repeats: int,
+    seed: int,
+    least: float = 0.0,
+    fixed: float | None = None,
+) -> SplitScores:
+    """The scores of held-out halves; each half is once the sample that fixes the threshold and once the rest.
+
+    A threshold that is `fixed` beforehand is applied to the same halves.
+    """
+    rows: list[list[float]] = []
+    for pair in halves(truth, repeats, seed):
+        curves = [
+            make_curve(pairs.take(side[pairs.left] & side[pairs.right], truth.only(side))) for side in pair
+        ]
+        for sample, rest in (curves, curves[::-1]):
+            best = find_best(sample, goal, least) if fixed is None else None
+            threshold = best.threshold if best is not None else fixed
+            if threshold is None:
+                rows.append([np.nan] * (4 + len(OFFSETS)))
+                continue
+            counts = rest.at(threshold)
+            near = [rest.at(threshold + offset).f1 for offset in OFFSETS]
+            rows.append([threshold, counts.precision, counts.recall, counts.f1, *near])
+    columns = np.array(rows).T
+    threshold, precision, recall, f1 = columns[:4]
+    around = dict(zip(OFFSETS, columns[4:], strict=True))
+    return SplitScores(goal, threshold, precision, recall, f1, around)

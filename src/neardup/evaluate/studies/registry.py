@@ -1,0 +1,72 @@
+"""What a study is, and which there are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from neardup.errors import ParameterError
+from neardup.evaluate.studies.data import DataFolder
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Our figures beside the paper's."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = field(default_factory=tuple)  # why they differ
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or figure of a paper that can be made again."""
+
+    name: str
+    source: str  # paper and table
+    summary: str
+    needs: tuple[str, ...]  # folders of labelled data
+    run: Callable[[DataFolder], list[Table]]
+
+
+_STUDIES: dict[str, Study] = {}
+
+
+def study(source: str, *needs: str) -> Callable[[Callable[[DataFolder], list[Table]]], Any]:
+    """Register a study under its function's name; its docstring says what it shows."""
+
+    def register(function: Callable[[DataFolder], list[Table]]) -> Callable[[DataFolder], list[Table]]:
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        _STUDIES[function.__name__] = Study(function.__name__, source, summary, needs, function)
+        return function
+
+    return register
+
+
+@cache
+def _load() -> None:
+    package = import_module("neardup.evaluate.studies")
+    for module in iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+
+
+def studies() -> Mapping[str, Study]:
+    """All studies by name."""
+    _load()
+    return dict(sorted(_STUDIES.items()))
+
+
+def get_study(name: str) -> Study:
+    """The study of this name, or an error that lists the known ones."""
+    known = studies()
+    if name not in known:
+        raise ParameterError("name", "study", "one of " + ", ".join(known), name)
+    return known[name]

@@ -1,0 +1,275 @@
+"""An HTML page as a sequence of text blocks in a tree of block elements, in one pass over its bytes.
+
+A block is what stands between two block-level tags, or two line breaks: a paragraph, a heading, a cell. The tree
+has block-level elements only, those that hold text, numbered in the order in which they open; so the blocks inside
+an element are a range of block numbers. Time and memory are linear in the page, whatever its markup: an end tag is
+looked for among the open elements no further than REACH, and where there are more elements or blocks than there
+is room for, the rest of the text joins the last block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import jit
+from neardup.kernels.tags import (
+    BLOCKS,
+    DEPTH,
+    ELEMENTS,
+    GAP,
+    LINK_DEPTH,
+    NO_END_TAG,
+    OPEN,
+    TAG,
+    TAGS,
+    WRITTEN,
+    find_byte,
+    find_comment_end,
+    find_end_tag,
+    hash_name,
+    is_letter,
+    is_space,
+    look_up,
+    read_attributes,
+)
+
+U8, U64 = np.uint8, np.uint64
+
+# What is known about a tag: its number in the lowest byte, then bits, then a group: an <li> ends an open <li>.
+NUMBER = 255
+BLOCK = 1 << 8  # begins a new block of text, and is an element of the tree
+VOID = 1 << 9  # has no content
+OPAQUE = 1 << 10  # its content is not text: skipped up to the end tag
+ANCHOR = 1 << 11
+BREAK = 1 << 12
+BARRIER = 1 << 13  # end tags and groups do not reach beyond it
+PARAGRAPH = 1 << 14  # ends where another block begins
+UNNAMED = 1 << 15  # its names are not read: those of <body> tell the kind of page, not of text
+GROUP_SHIFT = 16
+
+NONE, SPACE, LINE, TWO_LINES = range(
+    4
+)  # values of state[GAP]: what stands between the text so far and the next
+REACH = 256  # so many open elements are looked through for the one that an end tag closes
+
+# Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; how
+# many tags the page has had when it begins, and when it ends.
+START, END, OWNER, LINKED, TAGS_BEFORE, TAGS_UNTIL = range(6)
+# Columns of `elements`: the element around it; what is known about its tag; hint bits; its blocks FIRST … LAST.
+# Column STACK is none of theirs: it holds the open elements.
+PARENT, KNOWN, HINTS, FIRST, LAST, STACK = range(6)
+
+
+@jit
+def scan(data, table, text, blocks, elements, state):
+    """The numbers of blocks and elements of a page; element 0 is the page itself."""
+    size = len(data)
+    elements[0, :] = 0
+    state[:] = 0
+    state[ELEMENTS] = state[DEPTH] = 1
+    i = 0
+    while i < size:
+        stop = find_byte(data, i, U8(60))
+        write_text(data, i, stop, text, blocks, elements, state)
+        i = stop
+        if i < size:
+            i = read_markup(data, i, table, text, blocks, elements, state)
+    close_elements(blocks, elements, state, 0)
+    return state[BLOCKS], state[ELEMENTS]
+
+
+@jit
+def read_markup(data, i, table, text, blocks, elements, state):
+    """Acts on what "<" at i begins; the byte after it."""
+    size = len(data)
+    c = data[i + 1] if i + 1 < size else U8(32)
+    if is_letter(c):
+        return open_tag(data, i + 1, table, blocks, elements, state)
+    if c == U8(47) and i + 2 < size and is_letter(data[i + 2]):
+        hash, j = hash_name(data, i + 2, TAG)
+        close_tag(look_up(table, hash), blocks, elements, state)
+        return read_attributes(data, j, table, state)[0]
+    if c == U8(33) and i + 3 < size and data[i + 2] == U8(45) and data[i + 3] == U8(45):
+        return find_comment_end(data, i + 2, state)
+    if c == U8(33) or c == U8(63) or c == U8(47):  # a doctype, <?xml, </ something that is no name
+        return min(size, find_byte(data, i, U8(62)) + 1)
+    write_text(data, i, i + 1, text, blocks, elements, state)  # a bare "<"
+    return i + 1
+
+
+@jit
+def open_tag(data, i, table, blocks, elements, state):
+    """Acts on a start tag whose name begins at i; the byte after it, or after the content that is no text."""
+    hash, name_end = hash_name(data, i, TAG)
+    known = look_up(table, hash)
+    after, hints, link = read_attributes(data, name_end, table, state)
+    state[TAGS] += 1
+    if known & U64(OPAQUE):
+        return skip_content(data, after, data[i:name_end], known, table, state)
+    if known & U64(ANCHOR) and link:
+        state[LINK_DEPTH] = state[DEPTH]
+    elif known & U64(BREAK):
+        state[GAP] = LINE if state[GAP] < LINE else TWO_LINES
+    elif known & U64(BLOCK):
+        open_element(known, hints, blocks, elements, state)
+    return after
+
+
+@jit
+def skip_content(data, i, name, known, table, state):
+    """Where the end tag of an element without text begins; if it has none, where the next block-level tag begins.
+
+    The standard would give up the rest of the page. A page that was cut off inside a script loses only the script.
+    """
+    slot = NO_END_TAG + (known & U64(NUMBER))
+    if not state[slot]:
+        end = find_end_tag(data, i, name)
+        if end >= 0:
+            return end
+        state[slot] = 1
+    size = len(data)
+    while True:
+        i = find_byte(data, i, U8(60))
+        if i >= size:
+            return size
+        start = i + 2 if i + 1 < size and data[i + 1] == U8(47) else i + 1
+        if start < size and is_letter(data[start]):
+            hash, _ = hash_name(data, start, TAG)
+            if look_up(table, hash) & U64(BLOCK):
+                return i
+        i += 1
+
+
+@jit
+def open_element(known, hints, blocks, elements, state):
+    """Puts an element on the stack, after those that it ends without an end tag."""
+    end_block(blocks, state)
+    top = elements[state[DEPTH] - 1, STACK]
+    if elements[top, KNOWN] & PARAGRAPH:
+        close_elements(blocks, elements, state, state[DEPTH] - 1)
+    group = known >> U64(GROUP_SHIFT)
+    if group:
+        depth = find_open(elements, state[DEPTH], GROUP_SHIFT, group, False)
+        if depth > 0:
+            close_elements(blocks, elements, state, depth)
+    number = state[ELEMENTS]
+    if known & U64(VOID) or number == len(elements):
+        return
+    elements[number, PARENT] = elements[state[DEPTH] - 1, STACK]
+    elements[number, KNOWN] = known
+    elements[number, HINTS] = U64(0) if known & U64(UNNAMED) else hints
+    elements[number, FIRST] = state[BLOCKS]
+    elements[state[DEPTH], STACK] = number
+    state[ELEMENTS] += 1
+    state[DEPTH] += 1
+
+
+@jit
+def find_open(elements, depth, shift, wanted, through):
+    """Where the innermost open element is whose KNOWN >> shift is `wanted`; 0 if there is none, or a barrier first."""
+    for at in range(depth - 1, max(0, depth - 1 - REACH), -1):
+        known = U64(elements[elements[at, STACK], KNOWN])
+        if known >> U64(shift) == wanted:
+            return at
+        if known & U64(BARRIER) and not through:
+            return 0
+    return 0
+
+
+@jit
+def close_tag(known, blocks, elements, state):
+    """Acts on an end tag; one that closes nothing ends a block at the most."""
+    state[TAGS] += 1
+    if known & U64(ANCHOR):
+        state[LINK_DEPTH] = 0
+    elif known & U64(BLOCK):
+        end_block(blocks, state)
+        depth = find_open(elements, state[DEPTH], 0, known, known & U64(BARRIER) != 0)
+        if depth > 0:
+            close_elements(blocks, elements, state, depth)
+
+
+@jit
+def close_elements(blocks, elements, state, depth):
+    """Takes elements from the stack until so many are left; one without text is forgotten."""
+    end_block(blocks, state)
+    while state[DEPTH] > depth:
+        state[DEPTH] -= 1
+        number = elements[state[DEPTH], STACK]
+        elements[number, LAST] = state[BLOCKS]
+        if elements[number, FIRST] == state[BLOCKS] and number == state[ELEMENTS] - 1 and number > 0:
+            state[ELEMENTS] -= 1
+    if state[LINK_DEPTH] > state[DEPTH]:
+        state[LINK_DEPTH] = 0
+
+
+@jit
+def end_block(blocks, state):
+    """Ends the block that is being written, if there is one."""
+    if state[OPEN]:
+        blocks[state[BLOCKS] - 1, END] = state[WRITTEN]
+        blocks[state[BLOCKS] - 1, TAGS_UNTIL] = state[TAGS]
+        state[OPEN] = 0
+    state[GAP] = NONE
+
+
+@jit
+def begin_block(text, blocks, elements, state):
+    """Begins a block inside the innermost open element; without room for one, goes on with the last."""
+    end_block(blocks, state)
+    if state[WRITTEN] > 0:
+        text[state[WRITTEN]] = U8(10)
+        state[WRITTEN] += 1
+    state[OPEN] = 1
+    number = state[BLOCKS]
+    if number < len(blocks):
+        blocks[number, START] = state[WRITTEN]
+        blocks[number, OWNER] = elements[state[DEPTH] - 1, STACK]
+        blocks[number, LINKED] = 0
+        blocks[number, TAGS_BEFORE] = state[TAGS]
+        state[BLOCKS] += 1
+
+
+@jit
+def hard_space(data, i, stop):
+    """The length of a no-break space at i, written as a reference or a character, or 0."""
+    if data[i] == U8(0xC2):
+        return 2 if i + 1 < stop and data[i + 1] == U8(0xA0) else 0
+    if data[i] != U8(38) or i + 5 >= stop or data[i + 5] != U8(59):  # & … ;
+        return 0
+    if data[i + 1] == U8(110) and data[i + 2] == U8(98) and data[i + 3] == U8(115) and data[i + 4] == U8(112):
+        return 6
+    if data[i + 1] == U8(35) and data[i + 2] == U8(49) and data[i + 3] == U8(54) and data[i + 4] == U8(48):
+        return 6
+    return 0
+
+
+@jit
+def write_text(data, i, stop, text, blocks, elements, state):
+    """Copies text to the open block, white space collapsed; a block begins with the first byte that is not space."""
+    while i < stop:
+        c = data[i]
+        length = 1 if is_space(c) else hard_space(data, i, stop)
+        if length:
+            state[GAP] = max(state[GAP], SPACE)
+            i += length
+            continue
+        if not state[OPEN] or state[GAP] == TWO_LINES:
+            begin_block(text, blocks, elements, state)
+        elif state[GAP] != NONE:
+            text[state[WRITTEN]] = U8(10) if state[GAP] == LINE else U8(32)
+            state[WRITTEN] += 1
+        state[GAP] = NONE
+        first = written = state[WRITTEN]
+        while True:  # the first byte is no space, nor are those that are copied after it
+            text[written] = c
+            written += 1
+            i += 1
+            if i >= stop:
+                break
+            c = data[i]
+            if is_space(c) or c == U8(38) or c == U8(0xC2):
+                break
+        state[WRITTEN] = written
+        if state[LINK_DEPTH]:
+            blocks[state[BLOCKS] - 1, LINKED] += written - first

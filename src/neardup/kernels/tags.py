@@ -1,0 +1,186 @@
+"""One tag of an HTML page: its name, where it ends, and what its attributes say.
+
+Follows the tokeniser of the HTML standard (section 13.2.5) with one departure: where a quote or an element that
+holds no markup is never closed, the standard gives up the rest of the page; here the quote ends with its tag.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+U8, U32, U64 = np.uint8, np.uint32, np.uint64
+
+HASH_START = 0xCBF29CE484222325  # FNV-1a, 64 bits
+HASH_STEP = 0x100000001B3
+
+# Kinds of names; the first byte that is hashed, so that one table serves all of them.
+NAMES, STYLE, LINK, FLAG, TAG, ATTRIBUTE = 1, 2, 3, 4, 5, 6
+
+# Where the scan stands (entries of `state`). The last of them remember that a closing quote, or the end of a comment
+# or of an element, was looked for in vain: it need not be looked for again, so a page of unclosed quotes stays linear.
+BLOCKS, ELEMENTS, DEPTH, WRITTEN, LINK_DEPTH, GAP, OPEN, TAGS = range(8)
+NO_QUOTE, NO_APOSTROPHE, NO_COMMENT_END, NO_END_TAG = 8, 9, 10, 11  # and NO_END_TAG + the number of a tag
+
+
+@inline
+def is_space(c):
+    """Whether a byte is white space; control characters count as such."""
+    return c <= U8(32)
+
+
+@inline
+def is_letter(c):
+    """Whether a byte is an ASCII letter."""
+    return U8(U8(c | U8(32)) - U8(97)) < U8(26)
+
+
+@inline
+def to_lower(c):
+    """A byte in lower case."""
+    return U8(c + U8(32)) if U8(c - U8(65)) < U8(26) else c
+
+
+@inline
+def add_byte(hash, c):
+    """The hash of a name with one more byte."""
+    return U64((hash ^ U64(c)) * U64(HASH_STEP))
+
+
+@jit
+def look_up(table, hash):
+    """The value beside a hash in an open table of (hash, value), or 0. At least half of its rows are empty: (0, 0)."""
+    mask = U64(len(table) - 1)
+    slot = (hash ^ hash >> U64(32)) & mask
+    while table[slot, 0] != hash and table[slot, 0] != U64(0):
+        slot = (slot + U64(1)) & mask
+    return table[slot, 1]
+
+
+@jit
+def find_byte(data, i, wanted):
+    """Where a byte next occurs from i on, or the size of the page."""
+    size = len(data)
+    while i < size and data[i] != wanted:
+        i += 1
+    return i
+
+
+@jit
+def find_comment_end(data, i, state):
+    """The byte after the next "-->" from i on; without one, after the next ">"."""
+    size = len(data)
+    j = size if state[NO_COMMENT_END] else i
+    while j < size:
+        j = find_byte(data, j, U8(62))  # >
+        if j < size and j >= i + 2 and data[j - 1] == U8(45) and data[j - 2] == U8(45):
+            return j + 1
+        j += 1
+    state[NO_COMMENT_END] = 1
+    return min(size, find_byte(data, i, U8(62)) + 1)
+
+
+@jit
+def find_end_tag(data, i, name):
+    """Where "</name" next begins from i on, or -1."""
+    size, length = len(data), len(name)
+    while True:
+        i = find_byte(data, i, U8(60))
+        if i + 2 + length > size:
+            return -1
+        if data[i + 1] == U8(47):
+            k = 0
+            while k < length and to_lower(data[i + 2 + k]) == to_lower(name[k]):
+                k += 1
+            after = i + 2 + length
+            if k == length and (after == size or not is_letter(data[after])):
+                return i
+        i += 1
+
+
+@jit
+def hash_name(data, i, kind):
+    """The hash of the lower-case name that begins at i, and the byte after it."""
+    size, hash = len(data), add_byte(U64(HASH_START), U8(kind))
+    while i < size and not is_space(data[i]) and data[i] != U8(47) and data[i] != U8(62):
+        hash = add_byte(hash, to_lower(data[i]))
+        i += 1
+    return hash, i
+
+
+@jit
+def hint_bits(data, start, stop, kind, table):
+    """What the words of a class or an id, or the declarations of a style, suggest.
+
+    "articleBody" and "article-body" are two words each; of "display: none;" the letters count, up to the semicolon.
+    """
+    first = add_byte(U64(HASH_START), U8(kind))
+    style = kind == U64(STYLE)
+    bits, hash, lower_before = U64(0), first, False
+    for i in range(start, stop):
+        c = data[i]
+        letter, upper = is_letter(c), U8(c - U8(65)) < U8(26)
+        ends = c == U8(59) if style else not letter or (upper and lower_before)
+        if ends and hash != first:
+            bits |= look_up(table, hash)
+            hash = first
+        if letter:
+            hash = add_byte(hash, to_lower(c))
+        lower_before = letter and not upper
+    return bits | look_up(table, hash)
+
+
+@jit
+def value_range(data, i, state):
+    """Where the attribute value at i begins and ends, and the byte after it."""
+    size = len(data)
+    if i < size and (data[i] == U8(34) or data[i] == U8(39)):
+        which = NO_QUOTE if data[i] == U8(34) else NO_APOSTROPHE
+        stop = size if state[which] else find_byte(data, i + 1, data[i])
+        if stop < size:
+            return i + 1, stop, stop + 1
+        state[which] = 1
+    start = i
+    while i < size and not is_space(data[i]) and data[i] != U8(62):
+        i += 1
+    return start, i, i
+
+
+@jit
+def read_attributes(data, i, table, state):
+    """The byte after a tag whose name ends at i, the hints of its attributes, and whether it is a link."""
+    size, bits, link = len(data), U64(0), False
+    while i < size and data[i] != U8(62):
+        if is_space(data[i]) or data[i] == U8(47):
+            i += 1
+            continue
+        hash = add_byte(U64(HASH_START), U8(ATTRIBUTE))
+        hash = add_byte(hash, to_lower(data[i]))  # a first "=" belongs to the name
+        i += 1
+        while (
+            i < size
+            and not is_space(data[i])
+            and data[i] != U8(47)
+            and data[i] != U8(62)
+            and data[i] != U8(61)
+        ):
+            hash = add_byte(hash, to_lower(data[i]))
+            i += 1
+        while i < size and is_space(data[i]):
+            i += 1
+        start = stop = i
+        if i < size and data[i] == U8(61):
+            i += 1
+            while i < size and is_space(data[i]):
+                i += 1
+            start, stop, i = value_range(data, i, state)
+        found = look_up(table, hash)
+        kind = found & U64(7)
+        if kind == U64(LINK):
+            link = True
+        elif kind == U64(FLAG):
+            bits |= found >> U64(8)
+        elif kind != U64(0):
+            bits |= hint_bits(data, start, stop, kind, table)
+    return min(size, i + 1), bits, link

@@ -1,0 +1,48 @@
+"""Cosine on tf-idf: the baseline of the papers, by an exact search."""
+
+from __future__ import annotations
+
+from neardup.candidates.inverted import Inverted
+from neardup.errors import ParameterError
+from neardup.features.shingles import Shingles
+from neardup.plan import Plan, View, Weight
+from neardup.registry import Count, Part, Share, method
+from neardup.text.words import TokenKind, Words
+from neardup.verify.cosine import Cosine
+from neardup.weights.frequency import IdfRange, TfIdf
+
+
+@method
+def cosine(
+    *,
+    threshold: Share = 0.8,
+    ngram: Count = 1,
+    tokens: TokenKind = "words",
+    idf_low: Part = 0.0,
+    idf_high: Share = 1.0,
+) -> Plan:
+    """Documents whose words, weighted by tf-idf, point in nearly the same direction; every pair is compared.
+
+    The baseline that the papers measure themselves by. The search is exact, by inverted lists, and its work
+    grows with the square of how often features are shared: it is for thousands of documents.
+
+    Args:
+        threshold: The least cosine similarity of a near-duplicate.
+        ngram: How many consecutive tokens make one feature.
+        tokens: What a token is: a word, whatever stands between white space, or a character.
+        idf_low: The least normalised idf of a feature that counts: 0 is a feature of every document.
+        idf_high: The greatest normalised idf of a feature that counts: 1 is a feature of a single document.
+    """
+    if idf_low > idf_high:
+        raise ParameterError("idf_low", "cosine", f"at most idf_high, {idf_high:g}", idf_low)
+    feature = Shingles(ngram)
+    limits: tuple[Weight, ...] = (IdfRange(feature, idf_low, idf_high),)
+    whole = (idf_low, idf_high) == (0.0, 1.0)
+    return Plan(
+        method="cosine",
+        text=Words(tokens),
+        view=View(feature, (*(() if whole else limits), TfIdf(feature))),
+        candidates=Inverted("cosine"),
+        check=Cosine(),
+        threshold=threshold,
+    )

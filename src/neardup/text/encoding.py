@@ -1,0 +1,68 @@
+"""HTML bytes to UTF-8, whatever the page says about itself."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from neardup.columns import to_utf8
+
+BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+DECLARATION = re.compile(
+    rb"""<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.I
+)
+DECLARED_WITHIN = 4096  # bytes: the standard asks for 1024
+# The standard reads these as what their pages really are.
+READ_AS = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-9": "cp1254",
+}
+READ_AS |= {"euc_kr": "cp949", "shift_jis": "cp932", "tis-620": "cp874", "iso8859-11": "cp874"}
+
+
+def page_bytes(html: str | bytes) -> bytes:
+    """A page in UTF-8. Nothing is raised and nothing dropped: what cannot be decoded becomes U+FFFD.
+
+    The order: a byte order mark; UTF-8 if the bytes are that; what the page declares; windows-1252. UTF-8 goes before
+    the declaration, which is wrong more often than text in another encoding is valid UTF-8 by chance; but pages of
+    plain ASCII bytes are read as declared (ISO-2022-JP writes Japanese with them).
+    """
+    if isinstance(html, str):
+        return to_utf8(html)
+    for mark, name in BYTE_ORDER_MARKS:
+        if html.startswith(mark):
+            return html[len(mark) :].decode(name, "replace").encode()
+    declared = declared_encoding(html)
+    if declared == "utf-8" or not (html.isascii() and declared):
+        try:
+            html.decode()
+            return html
+        except UnicodeDecodeError:
+            pass
+    return decode_as(html, declared).encode()
+
+
+def declared_encoding(html: bytes) -> str:
+    """The name of the encoding that a page declares, as Python knows it; empty if it declares none that is known."""
+    found = DECLARATION.search(html, 0, DECLARED_WITHIN)
+    if not found:
+        return ""
+    try:
+        name = codecs.lookup(found[1].decode("ascii", "replace")).name
+        "".encode(name)  # some codecs are not for text
+    except (LookupError, ValueError, TypeError):
+        return ""
+    name = "utf-8" if name.startswith("utf-16") else name  # a declaration that could be read is not UTF-16
+    return READ_AS.get(name, name)
+
+
+def decode_as(html: bytes, declared: str) -> str:
+    """The text by its declared encoding; by UTF-8 if that is nearly right, and by windows-1252 if nothing is known."""
+    text = html.decode(declared or "utf-8", "replace")
+    broken = text.count("\ufffd")
+    if broken > 20 and broken > 0.002 * len(text):  # not a slip: another encoding
+        return html.decode("cp1252", "replace")
+    return text if declared else html.decode("cp1252", "replace")

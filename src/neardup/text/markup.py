@@ -1,0 +1,34 @@
+"""The blocks of an HTML page and the tree of elements around them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup import kernels
+from neardup.columns import Bytes, Numbers
+from neardup.text.vocabulary import tag_names, vocabulary
+
+MOST_BLOCKS = 300_000  # an article has some hundreds; what comes after them stays in the last one
+MOST_ELEMENTS = 600_000
+
+
+class Page(NamedTuple):
+    """What `kernels.markup.scan` finds; that module names the columns."""
+
+    text: Bytes
+    blocks: Numbers
+    elements: Numbers
+
+
+def scan_page(data: bytes) -> Page:
+    """The blocks and elements of a page in UTF-8."""
+    tags = data.count(b"<")
+    text = np.empty(len(data) + 1, np.uint8)
+    blocks = np.empty((min(tags + 1, MOST_BLOCKS), 6), np.int64)
+    elements = np.empty((min(tags + 2, MOST_ELEMENTS), 6), np.int64)
+    state = np.zeros(kernels.tags.NO_END_TAG + len(tag_names()), np.int64)
+    source = np.frombuffer(data, np.uint8)
+    found, around = kernels.markup.scan(source, vocabulary(), text, blocks, elements, state)
+    return Page(text[: state[kernels.tags.WRITTEN]], blocks[:found], elements[:around])

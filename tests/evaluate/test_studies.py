@@ -1,0 +1,67 @@
+"""The studies run, name what they lack, and print ours beside the paper's."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from neardup.cli.study import as_markdown, command
+from neardup.errors import InputError, ParameterError
+from neardup.evaluate.studies.data import FORMS, DataFolder, default_folder
+from neardup.evaluate.studies.registry import Table, get_study, studies
+
+PRESENT = not DataFolder().missing("spotsigs_gold")
+
+
+def test_every_study_says_what_it_shows_and_what_it_needs() -> None:
+    assert len(studies()) >= 7
+    for study in studies().values():
+        assert study.summary.endswith(".") and study.source
+        assert set(study.needs) <= set(FORMS)
+
+
+def test_a_study_without_its_data_says_what_to_provide(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"needs the collection 'spotsigs_gold': .*documents.jsonl.gz.*--data"
+    ):
+        get_study("spotsigs_table_1").run(DataFolder(tmp_path))
+    with pytest.raises(ParameterError, match="slides_bands"):
+        get_study("nonesuch")
+
+
+def test_the_data_is_looked_for_where_the_variable_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARDUP_DATA", os.fspath(Path("elsewhere")))
+    assert default_folder() == Path("elsewhere")
+
+
+def test_the_command_lists_and_runs() -> None:
+    listed = CliRunner().invoke(command, ["list"]).output
+    assert all(name in listed for name in studies())
+    found = CliRunner().invoke(command, ["run", "slides_bands", "--json"])
+    table = json.loads(found.stdout)[0]
+    by_similarity = {row[0]: row[1:] for row in table["rows"]}
+    for printed, formula, simulated, *_ in by_similarity.values():
+        assert formula == pytest.approx(printed, abs=0.0006)
+        assert simulated == pytest.approx(formula, abs=0.015)
+
+
+def test_a_table_in_markdown() -> None:
+    table = Table("A title", ["a|b", "n", "x"], [["p", 12345, 0.25], ["q", None, float("nan")]], ["a note"])
+    lines = as_markdown(table).splitlines()
+    assert lines[0] == "### A title" and lines[2] == "| a\\|b | n | x |"
+    assert lines[4:6] == ["| p | 12,345 | 0.250 |", "| q | – | – |"]
+    assert lines[-1] == "- a note"
+
+
+@pytest.mark.skipif(not PRESENT, reason="the SpotSigs gold set is not here ($NEARDUP_DATA)")
+def test_spot_signatures_beat_shingles_on_whole_pages() -> None:
+    """The paper's claim, on our half of its data: table 1."""
+    table = get_study("spotsigs_table_1").run(DataFolder())[0]
+    f1 = {str(row[0]): float(row[6] or 0) for row in table.rows}
+    assert f1["SpotSigs [0.2,0.85]"] > 0.93
+    assert f1["SpotSigs, all"] > f1["3-shingles, all"] and f1["SpotSigs, all"] > f1["1-shingles, all"]
+    assert f1["I-Match-S [0.4,0.75]"] > f1["I-Match [0.4,0.75]"]
