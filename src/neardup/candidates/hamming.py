@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import floor
+from math import acos, comb, floor, pi
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -39,20 +39,32 @@ def to_columns(slots: NDArray[np.uint32]) -> Hashes:
     return np.ascontiguousarray((wide[:, ::2] | wide[:, 1::2] << np.uint64(32)).T)
 
 
+def bit_agreement(cosine: float) -> float:
+    """The share of equal sign bits that a cosine similarity gives: 1 − θ/π (Charikar)."""
+    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
+
+
 @dataclass(frozen=True)
 class Hamming:
     """Every pair whose fingerprints agree in enough of their bits, and no other.
 
-    kind  how they are found, which changes nothing else: tables, shards, or auto, whichever costs less
+    within  in how many bits a pair may differ; None: as many as reach the plan's threshold
+    kind    how pairs are found, which changes nothing else: tables, shards, or auto, whichever costs less
     """
 
     bits: int = 64
+    within: int | None = None
     kind: Literal["auto", "tables", "shards"] = "auto"
     level: ClassVar[Literal["signatures"]] = "signatures"
 
+    @property
+    def decides(self) -> str:
+        """Equal bits, where the plan's threshold is one of them."""
+        return "equal bits" if self.within is None else "distance"
+
     def distance(self, threshold: float) -> int:
-        """The largest number of different bits with which a pair reaches the threshold."""
-        return floor(self.bits * (1 - as_fraction(threshold)))
+        """The largest number of different bits with which a pair is found."""
+        return floor(self.bits * (1 - as_fraction(threshold))) if self.within is None else self.within
 
     def pairs(
         self, signatures: Signatures, threshold: float, threads: int = 1, spanning: bool = False
@@ -68,8 +80,14 @@ class Hamming:
         return Pairs(owners[left], owners[right], equal, half, half)
 
     def probability(self, similarity: float) -> float:
-        """Nothing that is asked for is missed."""
-        return 1.0
+        """Of equal bits nothing is missed; of a cosine, the chance that few enough signs differ."""
+        if self.within is None:
+            return 1.0
+        equal = bit_agreement(similarity)
+        chances = [
+            comb(self.bits, d) * equal ** (self.bits - d) * (1 - equal) ** d for d in range(self.within + 1)
+        ]
+        return min(1.0, sum(chances))
 
     def reach(self, recall: float) -> float:
         """The evidence ends at the threshold, whatever that is."""
@@ -261,7 +279,9 @@ class Held:
 
     def search(self, wanted: Hashes) -> Found:
         """Each wanted fingerprint (words × queries) with the documents near it: query, document, distance."""
-        query, document, apart = _stacked([part for table in self._numbers for part in self._look(table, wanted)])
+        query, document, apart = _stacked(
+            [part for table in self._numbers for part in self._look(table, wanted)]
+        )
         order = np.lexsort((document, apart, query))
         return query[order], document[order], apart[order]
 

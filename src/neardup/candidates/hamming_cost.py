@@ -13,7 +13,8 @@ from neardup.columns import Hashes, Numbers
 from neardup.errors import ParameterError
 
 SAMPLE = 1 << 18  # bits that are looked at
-TABLES = 512  # more are never tried
+TABLES = 512  # more are never tried …
+SPARE = 6  # … nor more blocks than may differ and so many
 KEY = 32  # bits of a key at the most
 
 # Nanoseconds, measured on one core (benchmarks/hamming.py); only their proportions matter.
@@ -46,7 +47,7 @@ def choose_layout(
     order = order[collide[order] < 1.0]
     width = min(most, KEY, ceil(log2(n)) + 2)
     best, least = None, np.inf if kind == "tables" else _shards_cost(bits, n, distance, len(columns), single)
-    for blocks in range(distance + 1, len(order) + 1):
+    for blocks in range(distance + 1, min(distance + SPARE, len(order)) + 1):
         if comb(blocks, distance) > TABLES:
             break
         keys = _deal(order, blocks, distance, width)
@@ -75,10 +76,8 @@ def _deal(order: Numbers, blocks: int, distance: int, width: int) -> list[Number
     hands = [order[block::blocks] for block in range(blocks)]
     keys = []
     for chosen in combinations(range(blocks), blocks - distance):
-        deep = max(len(hands[block]) for block in chosen)
-        turns = [
-            hands[block][turn] for turn in range(deep) for block in chosen if turn < len(hands[block])
-        ]
+        deep = min(max(len(hands[block]) for block in chosen), -(-width // len(chosen)) + 1)
+        turns = [hands[block][turn] for turn in range(deep) for block in chosen if turn < len(hands[block])]
         keys.append(np.array(turns[:width], np.int64))
     return keys
 

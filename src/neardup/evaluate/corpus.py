@@ -150,7 +150,7 @@ def find_candidates(
 
     A code is left · n + right, of contents.
     """
-    exact = plan.check.level == "none" or plan.candidates.level == "features"
+    exact = plan.check.level == "none" or plan.joins
     loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
     with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
         corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads)

@@ -204,4 +204,3 @@ def probe(columns, table, queries, begin, distance, earlier, out):
                 out[0][found], out[1][found], out[2][found] = q, d, total
                 found += 1
     return len(keys), found
-

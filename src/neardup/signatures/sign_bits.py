@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import acos, pi
 from typing import ClassVar
 
 import numpy as np
@@ -48,8 +47,3 @@ def fixed_point(features: Features) -> NDArray[np.int64]:
     np.maximum.at(largest, np.repeat(np.arange(len(features)), features.sizes), np.abs(features.weights))
     scale = FIXED_POINT / np.where(largest > 0, largest, 1)
     return np.rint(features.weights * np.repeat(scale, features.sizes)).astype(np.int64)
-
-
-def bit_agreement(cosine: float) -> float:
-    """The share of equal bits that a cosine similarity gives."""
-    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
