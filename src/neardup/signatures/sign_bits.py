@@ -43,7 +43,6 @@ def fixed_point(features: Features) -> NDArray[np.int64]:
     """The weights as whole numbers, relative to the largest of each document: a scale changes no sign."""
     if features.weights is None:
         return np.ones(len(features.hashes), np.int64)
-    largest = np.zeros(len(features))
-    np.maximum.at(largest, np.repeat(np.arange(len(features)), features.sizes), np.abs(features.weights))
-    scale = FIXED_POINT / np.where(largest > 0, largest, 1)
-    return np.rint(features.weights * np.repeat(scale, features.sizes)).astype(np.int64)
+    out = np.empty(len(features.hashes), np.int64)
+    kernels.bits.to_fixed_point(features.weights, features.offsets, FIXED_POINT, out)
+    return out
