@@ -102,5 +102,5 @@ def _match_large(
 def _look_up(collection: Collection, table: object, span: Span, limit: Fraction, pruning: bool) -> Found:
     ranks = (collection.documents, collection.sizes)
     ratio = (limit.numerator, limit.denominator)
-    found = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)
-    return Found(*found, span[0])  # type: ignore[call-arg]
+    rows, visits, computed = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)
+    return Found(rows, visits, computed, span[0])

@@ -57,8 +57,8 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
         size = sizes[r]
         rest, behind = (
             size,
-            (p * size + q - 1) // q - 1,
-        )  # the prefix ends as soon as no more than this is behind
+            max((p * size + q - 1) // q - 1, 0),
+        )  # the prefix ends when no more than this is behind
         e = U64(starts[r])
         level, following = U8(0), U8(255)
         while rest > behind:
