@@ -5,6 +5,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -515,3 +516,16 @@ def stirred(h: int) -> int:
     h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD % 2**64
     h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
     return h ^ h >> 33
+
+
+def weigh(numbers: Sequence[int], table: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """The table's entry for each number, its last one where there is none, times a factor if given."""
+    return [
+        table[min(number, len(table) - 1)] * (factors[i] if factors else 1) for i, number in enumerate(numbers)
+    ]
+
+
+def to_fixed_point(weights: Sequence[float], one: int) -> list[int]:
+    """Weights as whole numbers, `one` being the largest of them by absolute value."""
+    largest = max(map(abs, weights), default=0)
+    return [math.floor(weight * (one / largest) + 0.5) if largest else 0 for weight in weights]

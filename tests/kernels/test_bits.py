@@ -77,6 +77,27 @@ def test_dot_products_are_those_of_the_twin(rows: list[dict[int, int]]) -> None:
     assert norms.tolist() == [naive.dot(row, row) for row in rows]
 
 
+whole = st.lists(st.integers(0, 40), max_size=20)
+
+
+@given(whole, st.lists(st.integers(1, 9), min_size=1, max_size=30), st.booleans())
+def test_weights_of_a_table_are_those_of_the_twin(numbers: list[int], table: list[int], plain: bool) -> None:
+    factors = [] if plain else [(7 * i) % 5 for i in range(len(numbers))]
+    out = np.zeros(len(numbers), np.float32)
+    weighted.weigh(
+        np.array(numbers, np.int64), np.array(table, np.float32), np.array(factors, np.float32), out
+    )
+    assert out.tolist() == naive.weigh(numbers, table, factors)
+
+
+@given(st.lists(st.lists(st.floats(-100, 100, width=32), max_size=8), max_size=4))
+def test_fixed_point_weights_are_those_of_the_twin(rows: list[list[float]]) -> None:
+    weights, offsets = pack(rows, np.float32)
+    out = np.zeros(len(weights), np.int64)
+    bits.to_fixed_point(weights, offsets, 1 << 20, out)
+    assert unpack(out, offsets) == [naive.to_fixed_point(row, 1 << 20) for row in rows]
+
+
 @pytest.mark.parametrize("cosine", [0.2, 0.5, 0.8, 0.95])
 def test_bits_are_equal_as_often_as_the_angle_says(cosine: float) -> None:
     """1 − θ/π over 4,096 projections of documents with a known cosine: within four standard errors."""

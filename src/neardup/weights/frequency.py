@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup import kernels
 from neardup.columns import Features, Tokens
 from neardup.errors import StatisticsError
 from neardup.plan import Feature, stage_json
@@ -84,13 +85,18 @@ class TfIdf:
         counts = frequencies(self.of, bag, statistics)
         assert statistics is not None
         known = known_idf(self.idf, statistics.documents)
-        idf = known[np.minimum(counts, len(known) - 1)]
-        rare = counts >= len(known)
-        if rare.any():
-            idf[rare] = compute_idf(self.idf, counts[rare], statistics.documents)
-        if bag.weights is not None and self.tf != "once":
-            idf = idf * (bag.weights if self.tf == "count" else 1 + np.log(np.maximum(bag.weights, 1)))
-        return replace(bag, weights=idf.astype(np.float32, copy=False))
+        weights = np.empty(len(counts), np.float32)
+        kernels.weighted.weigh(counts, known, self._tf(bag), weights)
+        if statistics.documents >= KNOWN and (often := counts >= KNOWN).any():
+            idf = compute_idf(self.idf, counts[often], statistics.documents)
+            weights[often] *= idf / known[-1]
+        return replace(bag, weights=weights)
+
+    def _tf(self, bag: Features) -> NDArray[np.float32]:
+        """The factor of each feature; none where all are 1."""
+        if bag.weights is None or self.tf == "once":
+            return np.zeros(0, np.float32)
+        return bag.weights if self.tf == "count" else 1 + np.log(np.maximum(bag.weights, np.float32(1)))
 
 
 @lru_cache(maxsize=8)
