@@ -53,6 +53,19 @@ def sign_bits(hashes, weights, offsets, seed, out):
                 out[d, 2 * block + half] = packed
 
 
+@jit
+def projections(hashes, weights, offsets, seed, out):
+    """Fills out[d] with the ±1 projections of each document's weighted features: the sums whose signs are its bits."""
+    for d in range(len(offsets) - 1):
+        for block in range(out.shape[1] // 64):
+            sums = out[d, block * 64 : block * 64 + 64]
+            sums[:] = 0
+            for i in range(offsets[d], offsets[d + 1]):
+                word, weight = random_word(hashes[i], block, seed), weights[i]
+                for bit in range(64):
+                    sums[bit] += weight if (word >> U64(bit)) & U64(1) else -weight
+
+
 @inline
 def count_bits(x):
     """How many bits are set."""

@@ -6,13 +6,18 @@ from typing import Annotated
 
 from neardup.candidates.hamming import Hamming
 from neardup.errors import ParameterError
+from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
-from neardup.plan import Plan, View
+from neardup.plan import Feature, Plan, Signature, Text, View
 from neardup.registry import Between, Count, Natural, Share, method
-from neardup.signatures.sign_bits import SignBits
+from neardup.signatures.sign_bits import ReservedBits, SignBits
+from neardup.text.fields import FieldedWords
+from neardup.text.stemmed import Stemmed
+from neardup.text.tagged import TaggedWords
 from neardup.text.words import TokenKind, Words
 from neardup.verify.bits import BitAgreement
-from neardup.weights.frequency import TfIdf
+from neardup.weights.parse import parse_weights
+from neardup.weights.position import TagBoost
 
 Bits = Annotated[int, Between(8, 4096)]
 
@@ -25,6 +30,12 @@ def simhash(
     bits: Bits = 64,
     ngram: Count = 1,
     tokens: TokenKind = "words",
+    weights: str = "tfidf",
+    fields: str | None = None,
+    reserve: str | None = None,
+    stopwords: str | None = None,
+    strip_numbers: bool = False,
+    stem: str | None = None,
     seed: Natural = 1,
 ) -> Plan:
     """Documents whose weighted words point in nearly the same direction: fingerprints that differ in few bits.
@@ -39,17 +50,46 @@ def simhash(
         bits: The length of a fingerprint.
         ngram: How many consecutive tokens make one feature.
         tokens: What a token is: a word, whatever stands between white space, or a character.
+        weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
+        fields: Columns whose words are features of their own, separated by commas.
+        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'.
+        stopwords: The language whose stop words are left out, such as en; several joined by '+'.
+        strip_numbers: Leave out numbers and words of dates.
+        stem: The language by whose rules words are cut to their stems (english, german, …).
         seed: The seed of the projections.
     """
-    feature = Shingles(ngram)
+    columns = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
+    feature: Feature = Shingles(ngram)
+    if stopwords or strip_numbers:
+        feature = Cleaned(feature, stopwords or (), strip_numbers)
+    if columns:
+        feature = Fielded(feature)
+    stages = parse_weights(weights, feature, fields=columns, bits=bits, seed=seed)
+    tagged = any(isinstance(stage, TagBoost) for stage in stages)
+    if tagged and (columns or stem or ngram > 1 or stopwords or strip_numbers):
+        raise ParameterError(
+            "weights", "simhash", "without tags(…) where there are fields, stems, n-grams or words left out", weights
+        )
+    text: Text = FieldedWords(columns, tokens) if columns else TaggedWords(tokens) if tagged else Words(tokens)
     return Plan(
         method="simhash",
-        text=Words(tokens),
-        view=View(feature, (TfIdf(feature),), SignBits(bits, seed)),
+        text=Stemmed(stem, text) if stem else text,  # type: ignore[arg-type]
+        view=View(feature, stages, _signature(bits, reserve, columns, seed)),
         candidates=Hamming(bits),
         check=BitAgreement(bits),
         threshold=bits_threshold(distance, threshold, bits),
     )
+
+
+def _signature(bits: int, reserve: str | None, columns: tuple[str, ...], seed: int) -> Signature:
+    if reserve is None:
+        return SignBits(bits, seed)
+    name, _, size = reserve.partition(":")
+    if name not in columns or not size.isdigit() or not 0 < int(size) < bits:
+        known = ", ".join(columns) or "none were given"
+        wanted = f"FIELD:BITS, one of the fields ({known}) and fewer bits than {bits}"
+        raise ParameterError("reserve", "simhash", wanted, reserve)
+    return ReservedBits(bits, int(size), columns.index(name) + 1, seed)
 
 
 def bits_threshold(distance: int | None, threshold: float | None, bits: int) -> float:
