@@ -117,7 +117,10 @@ class Reader:
 
     def _extra(self, names: Sequence[str], source: str) -> list[str]:
         kept = [] if self.plan.keep.column is None else [self.plan.keep.column]
-        for column, asked in [*((name, "keep") for name in kept), *((name, "fields") for name in self._fields)]:
+        for column, asked in [
+            *((name, "keep") for name in kept),
+            *((name, "fields") for name in self._fields),
+        ]:
             if names and column not in names:
                 known = ", ".join(names)
                 raise InputError(

@@ -68,9 +68,14 @@ def simhash(
     tagged = any(isinstance(stage, TagBoost) for stage in stages)
     if tagged and (columns or stem or ngram > 1 or stopwords or strip_numbers):
         raise ParameterError(
-            "weights", "simhash", "without tags(…) where there are fields, stems, n-grams or words left out", weights
+            "weights",
+            "simhash",
+            "without tags(…) where there are fields, stems, n-grams or words left out",
+            weights,
         )
-    text: Text = FieldedWords(columns, tokens) if columns else TaggedWords(tokens) if tagged else Words(tokens)
+    text: Text = (
+        FieldedWords(columns, tokens) if columns else TaggedWords(tokens) if tagged else Words(tokens)
+    )
     return Plan(
         method="simhash",
         text=Stemmed(stem, text) if stem else text,  # type: ignore[arg-type]

@@ -80,5 +80,7 @@ class ReservedBits:
         digest = (digest ^ digest >> np.uint64(32)) * np.uint64(0xC2B2AE3D27D4EB4F) >> np.uint64(32)
         for bit in range(self.reserved):
             place = self.bits - self.reserved + bit
-            out[:, place // 32] |= ((digest >> np.uint64(bit) & np.uint64(1)) << np.uint64(place % 32)).astype(np.uint32)
+            out[:, place // 32] |= (
+                (digest >> np.uint64(bit) & np.uint64(1)) << np.uint64(place % 32)
+            ).astype(np.uint32)
         return Signatures(out, features.sizes > 0)

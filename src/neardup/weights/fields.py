@@ -81,5 +81,7 @@ class FlipWeight:
         sums = np.empty((len(bag), -(-self.bits // 64) * 64), np.int64)
         kernels.bits.projections(bag.hashes, fixed, bag.offsets, self.seed, sums)
         reach = np.sort(np.abs(sums[:, : self.bits]), axis=1)[:, self.needed - 1] + 1.0
-        weight = np.repeat(reach / FIXED, bag.sizes) * np.maximum(largest_weights(replace(bag, weights=rest)), 1e-6)
+        weight = np.repeat(reach / FIXED, bag.sizes) * np.maximum(
+            largest_weights(replace(bag, weights=rest)), 1e-6
+        )
         return replace(bag, weights=np.where(own, weight, bag.weights).astype(np.float32))

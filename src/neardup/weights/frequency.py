@@ -120,7 +120,6 @@ def compute_idf(form: Idf, counts: NDArray[np.int64], documents: int) -> NDArray
     return idf.astype(np.float32)
 
 
-
 def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
     """Some of the features of each document."""
     kept = np.concatenate([[0], np.cumsum(which)])

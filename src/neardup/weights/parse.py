@@ -85,8 +85,12 @@ def _stage(part: str, of: Feature, fields: Sequence[str], bits: int, seed: int) 
     name, _, rest = part.partition("(")
     name, given = name.strip(), rest.strip()[:-1] if rest else ""
     if rest and not rest.rstrip().endswith(")"):
-        raise ParameterError("weights", "the method", "names with values in parentheses, separated by commas", part)
-    values = [value for value in split_outside(given) if value] if name != "position" else [given][: bool(given)]
+        raise ParameterError(
+            "weights", "the method", "names with values in parentheses, separated by commas", part
+        )
+    values = (
+        [value for value in split_outside(given) if value] if name != "position" else [given][: bool(given)]
+    )
     if name in ("field", "flip"):
         return _of_field(part, name, values, fields, bits, seed)
     if name not in KNOWN:
@@ -99,12 +103,12 @@ def _stage(part: str, of: Feature, fields: Sequence[str], bits: int, seed: int) 
     return make(of, *(_read(read, value, part) for read, value in zip(readers, values, strict=False)))
 
 
-def _of_field(
-    part: str, name: str, values: list[str], fields: Sequence[str], bits: int, seed: int
-) -> Weight:
+def _of_field(part: str, name: str, values: list[str], fields: Sequence[str], bits: int, seed: int) -> Weight:
     if not values or values[0] not in fields or len(values) > 2:
         known = ", ".join(fields) or "none were given"
-        raise ParameterError("weights", "the method", f"{name}(NAME, number) of one of the fields ({known})", part)
+        raise ParameterError(
+            "weights", "the method", f"{name}(NAME, number) of one of the fields ({known})", part
+        )
     number = list(fields).index(values[0]) + 1
     if name == "field":
         return FieldShare(*(_read(FACTOR, value, part) for value in values[1:]), field=number)
@@ -116,4 +120,6 @@ def _read(read: Callable[[str], Any], value: str, part: str) -> Any:
     try:
         return read(value)
     except ValueError as error:
-        raise ParameterError("weights", "the method", f"{part.partition('(')[0]} with {error}", part) from None
+        raise ParameterError(
+            "weights", "the method", f"{part.partition('(')[0]} with {error}", part
+        ) from None

@@ -96,7 +96,9 @@ class Middle(_Shape):
         """Those inside."""
         assert bag.weights is not None
         largest = largest_weights(bag)
-        inside = (bag.weights >= np.float32(self.low) * largest) & (bag.weights <= np.float32(self.high) * largest)
+        inside = (bag.weights >= np.float32(self.low) * largest) & (
+            bag.weights <= np.float32(self.high) * largest
+        )
         owner = np.repeat(np.arange(len(bag)), bag.sizes)
         none = np.bincount(owner, inside, len(bag)) == 0
         return inside | none[owner]
