@@ -137,14 +137,19 @@ def count_equal(hashes, offsets, out, counts):
         bits += 1
     slots = np.zeros((1 << bits) + 1, np.int64)
     scratch = np.empty(longest, U64)
-    own, last = np.empty(longest, U64), np.zeros(longest + 1, np.int64)  # of one document: its hashes, where each ends
+    own, last = (
+        np.empty(longest, U64),
+        np.zeros(longest + 1, np.int64),
+    )  # of one document: its hashes, where each ends
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = offsets[d + 1] - offsets[d]
         spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], slots)
         total = np.int64(-1)
         before = U64(~scratch[0]) if size else U64(0)
-        for i in range(U64(size)):  # without a branch: whether a hash repeats the one before cannot be foreseen
+        for i in range(
+            U64(size)
+        ):  # without a branch: whether a hash repeats the one before cannot be foreseen
             total += np.int64(scratch[i] != before)
             before = scratch[i]
             own[U64(total)] = before
