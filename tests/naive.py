@@ -529,3 +529,23 @@ def to_fixed_point(weights: Sequence[float], one: int) -> list[int]:
     """Weights as whole numbers, `one` being the largest of them by absolute value."""
     largest = max(map(abs, weights), default=0)
     return [math.floor(weight * (one / largest) + 0.5) if largest else 0 for weight in weights]
+
+
+def largest_of_occurrences(
+    features: Sequence[int], seen: Sequence[int], values: Sequence[float], least: float
+) -> list[float]:
+    """For each feature the largest value among its occurrences, `least` where it has none."""
+    return [
+        max([least, *(value for other, value in zip(seen, values, strict=True) if other == feature)])
+        for feature in features
+    ]
+
+
+def projections(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int) -> list[int]:
+    """The sums whose signs are the bits of a fingerprint."""
+    found = []
+    for block in range(bits // 64):
+        words = [h ^ h >> 29 for h in (mixed(h, block, seed, 32) for h in hashes)]
+        for bit in range(64):
+            found.append(sum(w if word >> bit & 1 else -w for word, w in zip(words, weights, strict=True)))
+    return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inputs import pack, unpack
 
 import naive
-from neardup.kernels import bits, set_hash, sets, weighted
+from neardup.kernels import bits, places, set_hash, sets, weighted
 
 hashes = st.integers(0, 2**64 - 1)
 documents = st.lists(st.dictionaries(hashes, st.integers(0, 50), max_size=12), max_size=4)
@@ -75,6 +75,29 @@ def test_dot_products_are_those_of_the_twin(rows: list[dict[int, int]]) -> None:
     weighted.sum_weights(offsets, weights, True, norms)
     assert out.tolist() == [naive.dot(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
     assert norms.tolist() == [naive.dot(row, row) for row in rows]
+
+
+@given(documents, st.sampled_from([64, 128]), seeds)
+def test_projections_are_those_of_the_twin(rows: list[dict[int, int]], size: int, seed: int) -> None:
+    keys, weights, offsets = packed(rows)
+    out = np.empty((len(rows), size), np.int64)
+    bits.projections(keys, weights, offsets, seed, out)
+    ordered = [dict(sorted(row.items())) for row in rows]
+    assert out.tolist() == [naive.projections(list(r), list(r.values()), size, seed) for r in ordered]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=12), max_size=4))
+def test_values_of_occurrences_are_those_of_the_twin(rows: list[list[int]]) -> None:
+    features = [sorted({x for x in row if x != 3}) for row in rows]  # one of them was dropped
+    values = [[(7 * i) % 5 for i in range(len(row))] for row in rows]
+    keys, offsets = pack(features, np.uint64)
+    seen, seen_offsets = pack(rows, np.uint64)
+    out = np.full(len(keys), -1.0)
+    places.largest_of_occurrences(keys, offsets, seen, seen_offsets, pack(values, np.float64)[0], out)
+    expected = [
+        naive.largest_of_occurrences(*three, -1.0) for three in zip(features, rows, values, strict=True)
+    ]
+    assert unpack(out, offsets) == expected
 
 
 whole = st.lists(st.integers(0, 40), max_size=20)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import neardup
 import naive
+import neardup
 from neardup.columns import Features, Texts, field_of
 from neardup.engines.signing import sign
 from neardup.errors import InputError, MissingExtra, ParameterError, PlanError
@@ -103,7 +103,7 @@ def test_pairs_are_those_within_the_distance(kind: str) -> None:
 
 
 def test_leaders_are_masters_within_the_distance() -> None:
-    texts = [" ".join(f"w{i}" for i in range(start, start + 60)) for start in range(0, 30)]
+    texts = [" ".join(f"w{i}" for i in range(start, start + 60)) for start in range(30)]
     result = neardup.dedup(
         texts, method="simhash", weights="tf", distance=9, clusters="leaders", keep="first"
     )

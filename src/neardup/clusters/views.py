@@ -1,4 +1,4 @@
-"""The thesis' view of clusters: one for each document, of all that are near it; how large, how even, at which distance."""
+"""The thesis' view of clusters: one for each document, of all that are near it: how large, and how even."""
 
 from __future__ import annotations
 

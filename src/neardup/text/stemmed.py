@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ class Stemmed:
     """The tokens of another text stage over words that are cut to their stems."""
 
     language: str = "english"
-    of: Words | FieldedWords = Words()
+    of: Words | FieldedWords = field(default_factory=Words)
 
     def __post_init__(self) -> None:
         """An unknown language is refused before any text is read."""

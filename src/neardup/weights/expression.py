@@ -1,4 +1,4 @@
-"""Formulas that users write: parsed, checked name by name, and computed over arrays. Nothing is ever evaluated as code."""
+"""Formulas that users write: parsed, checked name by name, and computed over arrays. Nothing is run as code."""
 
 from __future__ import annotations
 

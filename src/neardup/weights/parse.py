@@ -111,7 +111,7 @@ def _of_field(part: str, name: str, values: list[str], fields: Sequence[str], bi
         )
     number = list(fields).index(values[0]) + 1
     if name == "field":
-        return FieldShare(*(_read(FACTOR, value, part) for value in values[1:]), field=number)
+        return FieldShare(_read(FACTOR, values[1], part) if len(values) > 1 else 1.0, number)
     chance = _read(_number(0, 1), values[1], part) if len(values) > 1 else 0.99
     return FlipWeight(number, chance, bits, seed)
 

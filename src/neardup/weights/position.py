@@ -16,7 +16,7 @@ from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
 from neardup.weights.expression import evaluate, parse
 
-# x is the place of a word, from 1; L the number of words. The thesis' log(x)/x is 0 at x = 1, and its 1/log(x) infinite:
+# x is the place of a word, from 1; L the number of words. The thesis' log(x)/x is 0 at x = 1, its 1/log(x) infinite:
 # both are shifted by one inside the logarithm.
 SCALES = {
     "log(x)/x": "log(x + 1) / x",
@@ -41,8 +41,8 @@ def over_occurrences(
     """For each feature the largest value among its occurrences; without values, minus the place of the first."""
     seen = of(tokens)
     if values is None:
-        sizes = seen.sizes
-        values = -(1.0 + np.arange(len(seen.hashes)) - np.repeat(seen.offsets[:-1], sizes))
+        begins = np.repeat(seen.offsets[:-1], seen.sizes)
+        values = (begins - np.arange(len(seen.hashes)) - 1).astype(np.float64)
     out = np.full(len(bag.hashes), -np.inf)
     kernels.places.largest_of_occurrences(
         bag.hashes, bag.offsets, seen.hashes, seen.offsets, values[: len(seen.hashes)], out

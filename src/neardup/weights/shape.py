@@ -27,7 +27,7 @@ def largest_weights(bag: Features) -> Floats:
 
 
 def ranks(bag: Features) -> Numbers:
-    """For each feature its place by weight in its document, 0 for the heaviest; of equal ones the smaller hash first."""
+    """For each feature its place by weight in its document, 0 for the heaviest; of equal ones the smaller hash."""
     assert bag.weights is not None
     owner = np.repeat(np.arange(len(bag)), bag.sizes)
     order = np.lexsort((-bag.weights, owner))
@@ -53,7 +53,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class Threshold(_Shape):
-    """Features of at least a share of the document's largest weight: 0.01 as low threshold, 0.5 as high (6.4.3, 6.4.4)."""
+    """Features of at least a share of the document's largest weight: 0.01 is the low one, 0.5 the high one (6.4)."""
 
     share: float = 0.01
 
@@ -106,7 +106,7 @@ class Middle(_Shape):
 
 @dataclass(frozen=True)
 class Damp:
-    """Weights above the `rank`-th largest, times a factor, are lowered to that (7.1.2: the top one or two were ten times
+    """Weights above the `rank`-th largest, times a factor, are lowered to that (7.1.2: the top ones were ten times
     the fifth)."""
 
     rank: int = 5

@@ -1,4 +1,4 @@
-"""Tables 6.1 and 6.2 of S. Seshasai, Efficient Near Duplicate Document Detection for Specialized Corpora (MIT, 2009)."""
+"""Tables 6.1 and 6.2: S. Seshasai, Efficient Near Duplicate Document Detection for Specialized Corpora (MIT, 2009)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
 
 @study("simhash thesis, tables 6.1 and 6.2", *COLLECTIONS)
 def thesis_table_6_1(data: DataFolder) -> list[Table]:
-    """Eight variants of simhash: precision at distance 0 to 3, cluster sizes, and the recall that the thesis could not measure."""
+    """Eight variants of simhash: precision at distance 0 to 3, cluster sizes, and recall, which it lacks."""
     tables = []
     for name in COLLECTIONS:
         collection = read_collection(data, name)
