@@ -34,12 +34,17 @@ def spread_sort(source, target, counts):
     slots[:] = 0
     for i in range(size):
         slots[(source[i] >> shift) + U64(1)] += 1
+    longest = slots[0]
     for k in range(1, len(slots)):
+        longest = max(longest, slots[k])
         slots[k] += slots[k - 1]
     for i in range(size):
         k = source[i] >> shift
         target[slots[k]] = source[i]
         slots[k] += 1
+    if longest <= LONG_RUN:  # all are near their places: one pass of insertions, cheaper than one for each run
+        insertion_sort(target, 0, size)
+        return
     start = 0
     for k in range(1 << bits):  # slots[k] is now where run k ends
         stop = slots[k]
