@@ -37,15 +37,16 @@ def command(results: str, reader_groups: str, **values: Any) -> None:
     Example:
       neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
     """
+    from neardup.api import with_statistics
     from neardup.cli.ranked import ranked_documents
     from neardup.search.results import collapse
 
     values["method"] = values["method"] or "simhash"
     if values["method"] == "simhash" and values["weights"] is None:
-        values["weights"] = "tf"
-    plan = take_plan(values)
+        values["weights"] = "tf" if values["stats"] is None else "tfidf"
+    plan, statistics = with_statistics(take_plan(values), values["stats"])
     member = [name.strip() for name in reader_groups.split(",") if name.strip()]
-    documents = ranked_documents(results, plan, member, values)
+    documents = ranked_documents(results, plan, member, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
     for group in collapse(documents, member, distance=within, order=values["order"]):
         folded = [document.id for document in group.folded]

@@ -13,9 +13,12 @@ from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.search.fingerprints import fingerprint
 from neardup.search.results import Document, Readers, may_see
+from neardup.statistics import Statistics
 
 
-def ranked_documents(path: str, plan: Plan, groups: list[str], values: dict[str, Any]) -> list[Document]:
+def ranked_documents(
+    path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
+) -> list[Document]:
     """The documents of a file that someone of these groups may see, in order."""
     table = _table(path, values)
     names = {key: values[f"{key}_column"] for key in ("readers", "quality", "time")}
@@ -30,7 +33,7 @@ def ranked_documents(path: str, plan: Plan, groups: list[str], values: dict[str,
         return []
     table = table.take(pa.array(visible))
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
-    made = fingerprint(plan, open_inputs([table]), columns)
+    made = fingerprint(plan, open_inputs([table]), columns, statistics=statistics)
     quality, time = _column(table, names["quality"]), _column(table, names["time"])
     return [
         Document(

@@ -33,6 +33,7 @@ def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bo
     Example:
       neardup track pages.db crawl-0301.jsonl --id-column url
     """
+    from neardup.api import with_statistics
     from neardup.cli.show import TerminalProgress
     from neardup.documents import open_inputs
     from neardup.engines.reading import Columns
@@ -42,15 +43,16 @@ def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bo
 
     values["method"] = values["method"] or "simhash"
     if values["method"] == "simhash" and values["weights"] is None:
-        values["weights"] = "tf"  # frequencies in this crawl would say nothing about the next one
-    plan = take_plan(values)
+        # Frequencies of this crawl would change with the next one: tf-idf needs frozen ones.
+        values["weights"] = "tf" if values["stats"] is None else "tfidf"
+    plan, statistics = with_statistics(take_plan(values), values["stats"])
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
     with TerminalProgress() as progress:
         sources = open_inputs(list(inputs), format=values["format"])
         threads = checked_threads(values["threads"])
-        pages = fingerprint(plan, sources, columns, threads=threads, progress=progress)
+        pages = fingerprint(plan, sources, columns, statistics=statistics, threads=threads, progress=progress)
     counts: Counter[str] = Counter()
-    with Tracker(store, plan) as tracker:
+    with Tracker(store, plan, statistics=plan.statistics) as tracker:
         for visit in tracker.visit(pages, time.time() if now is None else now):
             counts[visit.status] += 1
             if values["as_json"]:

@@ -51,7 +51,8 @@ def fingerprint(
         raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
     if plan.counts and statistics is None:
         raise PlanError(
-            "These weights depend on document frequencies, which another crawl would change: give frozen statistics, "
+            "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
+            "(--stats), "
             "or choose weights without tfidf, such as 'tf'."
         )
     with Spool() as spool:

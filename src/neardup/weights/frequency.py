@@ -14,6 +14,7 @@ from neardup.columns import Features, Tokens
 from neardup.errors import StatisticsError
 from neardup.plan import Feature, stage_json
 from neardup.statistics import Statistics
+from neardup.weights.checks import keep_only
 from neardup.weights.counts import Counts
 
 
@@ -108,7 +109,7 @@ def known_idf(form: Idf, documents: int) -> NDArray[np.float32]:
 
 def compute_idf(form: Idf, counts: NDArray[np.int64], documents: int) -> NDArray[np.float32]:
     """The idf of document frequencies; a frequency above the number of documents counts as that."""
-    df = np.minimum(counts, documents)
+    df = np.minimum(counts, documents := max(documents, 1))
     if form == "log":
         idf = np.log((documents + 1) / df)
     elif form == "inverse":
@@ -118,15 +119,3 @@ def compute_idf(form: Idf, counts: NDArray[np.int64], documents: int) -> NDArray
     else:
         idf = 1 + np.log((documents + 1) / (df + 1))
     return idf.astype(np.float32)
-
-
-def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
-    """Some of the features of each document."""
-    kept = np.concatenate([[0], np.cumsum(which)])
-    return replace(
-        features,
-        offsets=kept[features.offsets].astype(np.int64),
-        hashes=features.hashes[which],
-        weights=None if features.weights is None else features.weights[which],
-        positions=None if features.positions is None else features.positions[which],
-    )

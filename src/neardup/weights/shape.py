@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neardup.columns import Features, Numbers
 from neardup.plan import Feature
-from neardup.weights.frequency import keep_only
+from neardup.weights.checks import keep_only
 from neardup.weights.position import as_bag
 
 Floats = NDArray[np.float32]
