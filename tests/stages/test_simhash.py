@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -323,3 +325,49 @@ def test_stemming_says_what_it_needs() -> None:
 def test_options_that_contradict_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         get_method("simhash").plan(**options)
+
+
+def test_the_order_of_the_input_does_not_matter_where_many_are_alike() -> None:
+    import pyarrow as pa
+
+    random = np.random.default_rng(8)
+    base = " ".join(f"w{i}" for i in range(300))
+    table = pa.table({"id": [f"d{k}" for k in range(120)], "text": [f"{base} x{k} y{k}" for k in range(120)]})
+    options = {"method": "simhash", "weights": "tf", "distance": 8, "keep": "shortest"}
+    first, again = (
+        neardup.dedup(some, **options)  # type: ignore[arg-type]
+        for some in (table, table.take(pa.array(random.permutation(120))))
+    )
+    assert len(first.clusters) == 120
+    assert first.clusters.sort_by("id").equals(again.clusters.sort_by("id"))
+    assert first.pairs.equals(again.pairs)
+
+
+def test_views_and_plots(tmp_path: Path) -> None:
+    from neardup.clusters.views import balance, cluster_sizes, evenness
+    from neardup.evaluate.simhash_plots import (
+        plot_cluster_sizes,
+        plot_evenness,
+        plot_weights,
+        weights_by_position,
+    )
+
+    left, right, apart = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 3, 3])
+    sizes = cluster_sizes(4, left, right, apart)
+    assert sizes.averages == [2, 2, 2, 3]
+    assert [part.tolist() for part in sizes.histogram(0)] == [[1, 2], [2, 2]]
+    assert sizes.suggest() == 3
+    random = np.random.default_rng(1).integers(0, 2**64, 100_000, dtype=np.uint64)
+    assert 150 < evenness(random).chi_square < 360 < evenness(random >> np.uint64(1)).chi_square
+    assert balance(random[None, :]) == pytest.approx([0.5] * 64, abs=0.01)
+    plan = get_method("simhash").plan(weights="tf, position(1/x)")
+    places, weights = weights_by_position(plan, "a b a c")
+    assert places.tolist() == [1, 2, 4]
+    assert weights.tolist() == [2, 0.5, 0.25]
+    pytest.importorskip("matplotlib")
+    for path in (
+        plot_weights(tmp_path / "w.png", plan, "a b a c"),
+        plot_evenness(tmp_path / "e.png", evenness(random)),
+        plot_cluster_sizes(tmp_path / "c.png", sizes),
+    ):
+        assert path.read_bytes()[:4] == b"\x89PNG"
