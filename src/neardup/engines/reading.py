@@ -40,6 +40,7 @@ from neardup.engines.spool import Spool
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
+from neardup.text.fields import join_fields
 from neardup.workers import ordered_map
 
 
@@ -117,15 +118,22 @@ class Reader:
             for batch in source.read(list(dict.fromkeys(wanted)), self.problems):
                 yield from self._take(batch, text, identity, html)
 
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """The columns that the plan reads beside the text."""
+        return getattr(self.plan.text, "fields", ())
+
     def _extra(self, names: Sequence[str], source: str) -> list[str]:
-        asked = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
-        for option, column in asked.items():
-            if column is not None and names and column not in names:
+        columns = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
+        asked = [(option, name) for option, name in columns.items() if name is not None]
+        asked += [("--fields", name) for name in self._fields]
+        for option, column in asked:
+            if names and column not in names:
                 known = ", ".join(names)
                 raise InputError(
                     f"{source} has no column {column!r}, which {option} asks for; its columns are {known}"
                 )
-        return [column for column in asked.values() if column is not None]
+        return [column for _, column in asked]
 
     def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
         """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
@@ -135,7 +143,9 @@ class Reader:
         return document_ids(batch, identity)
 
     def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
-        array = document_texts(batch, text, self.problems, html=html)
+        markup = getattr(self.plan.text, "markup", False)  # a stage that reads HTML itself
+        array = document_texts(batch, text, self.problems, html=html and not markup)
+        array = with_fields(array, [plain_column(batch, name) for name in self._fields])
         self.text_columns.add(text if _same(array, batch, text) else None)
         texts = Texts.from_arrow(array)
         self.ids.append(self._ids(batch, identity))
@@ -254,6 +264,15 @@ def _seen(
         contents=contents,
         statistics=statistics,
     )
+
+
+def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
+    """Texts with their fields behind them; the texts themselves where there are none."""
+    if not fields:
+        return texts
+    columns = [field.to_pylist() for field in fields]
+    joined = [join_fields(text, rest) for text, *rest in zip(texts.to_pylist(), *columns, strict=True)]
+    return pa.array(joined, pa.large_string())
 
 
 def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
