@@ -522,3 +522,39 @@ def sum_around(values: Sequence[int], half: int) -> list[int]:
 def heaviest(hashes: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
     """Each hash with its largest weight, in order."""
     return {h: max(w for g, w in zip(hashes, weights, strict=True) if g == h) for h in sorted(set(hashes))}
+
+
+def darts(hashes: Sequence[int], weights: Sequence[float], seed: int, count: int, strips: int = 28) -> list[int]:
+    """For each slot the first dart that hits; enough darts of every octave are drawn for all slots to be hit."""
+    total = sum(weights)
+    bound = (math.log(count) + 4.5) * count / total if total else 0.0
+    times, slots = [math.inf] * count, [0] * count
+    while total and max(times) == math.inf:
+        for h, weight in zip(hashes, weights, strict=True):
+            key = (h ^ seed * GOLDEN & MASK) * STIR & MASK
+            top = math.frexp(weight)[1] - 1
+            for e in range(top, top - strips - 4, -1):  # a few more than needed: they change nothing
+                for time, x in octave_darts(key, e, bound):
+                    k = (x & HALF) * count >> 32
+                    if (e < top or 2.0**e * (1 + (x >> 32) / 2**32) < weight) and time < times[k]:
+                        times[k], slots[k] = time, stir_half((x & HALF) ^ stir_half(x >> 32))
+        bound *= 2
+    return slots
+
+
+def octave_darts(key: int, e: int, bound: float) -> Iterable[tuple[float, int]]:
+    """Time and bits of the darts of an octave of a phrase, up to a time."""
+    field = splitmix(key + (e >> 2) * GOLDEN) >> 16 * (e & 3) & 0xFFFF
+    state = splitmix(key ^ e * STIR & MASK)
+    time = -math.log1p(-(field + ((state >> 12) + 0.5) / 2**52) / 2**16) / 2.0**e
+    while time < bound:
+        yield time, splitmix(state + GOLDEN)
+        state += 2 * GOLDEN
+        time -= math.log(((splitmix(state) >> 12) + 0.5) / 2**52) / 2.0**e
+
+
+def splitmix(x: int) -> int:
+    x &= MASK
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31

@@ -50,6 +50,15 @@ def test_races_are_those_of_the_twin(rows: list[dict[int, float]], seed: int, co
         assert found == naive.race(sorted(row), [float(row[key]) for key in sorted(row)], seed, count)
 
 
+@given(documents, st.integers(0, 2**63 - 1), st.integers(1, 9))
+def test_darts_are_those_of_the_twin(rows: list[dict[int, float]], seed: int, count: int) -> None:
+    keys, values, offsets = flat(rows)
+    slots = np.ones((len(rows), count), np.uint32)
+    consistent.darts(keys, values, offsets, np.uint64(seed), slots)
+    for row, found in zip(rows, slots.tolist(), strict=True):
+        assert found == naive.darts(sorted(row), [float(row[key]) for key in sorted(row)], seed, count)
+
+
 @given(st.lists(st.floats(2.0**-47, 2.0), min_size=1, max_size=40))
 def test_logarithms_are_right_to_six_digits(values: list[float]) -> None:
     found = np.array(values, np.float32)

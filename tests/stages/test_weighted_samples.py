@@ -10,6 +10,7 @@ from neardup.errors import PlanError
 from neardup.signatures.consistent import Consistent
 from neardup.verify.weighted import WeightedJaccard
 
+SAMPLERS = ("darts", "ioffe", "clocks")
 SLOTS = 4000
 PAIRS = 12  # independent pairs of documents of each kind
 
@@ -37,34 +38,34 @@ def documents(size: int, scale: float, spread: float, same: bool, seed: int) -> 
 LEFT, RIGHT = np.arange(0, 2 * PAIRS, 2), np.arange(1, 2 * PAIRS, 2)
 
 
-@pytest.mark.parametrize("by_phrase", [False, True], ids=["any weights", "weights of phrases"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("size", [1, 8, 100])
 @pytest.mark.parametrize(
     ("scale", "spread"),
     [(1, 0), (1e-6, 1), (1e6, 1), (1, 4), (1e9, 7)],
     ids=["equal", "tiny", "huge", "wide", "df4"],
 )
-def test_slots_agree_as_often_as_weights_do(size: int, scale: float, spread: float, by_phrase: bool) -> None:
-    features = documents(size, scale, spread, by_phrase, seed=size + int(spread))
+def test_slots_agree_as_often_as_weights_do(size: int, scale: float, spread: float, sampler: str) -> None:
+    features = documents(size, scale, spread, sampler == "clocks", seed=size + int(spread))
     exact = WeightedJaccard().measure(features, LEFT, RIGHT).similarity
-    slots = Consistent(SLOTS, 3, by_phrase)(features).slots
+    slots = Consistent(SLOTS, 3, sampler)(features).slots
     share = (slots[LEFT] == slots[RIGHT]).mean(axis=1)
     error = np.sqrt(np.maximum(exact * (1 - exact), 1e-6) / SLOTS)
     assert abs((share - exact).sum()) <= 3 * np.sqrt((error**2).sum())
     assert (np.abs(share - exact) <= 4.5 * error + 1 / SLOTS).all()
 
 
-@pytest.mark.parametrize("by_phrase", [False, True])
-def test_a_document_has_the_same_samples_in_every_batch(by_phrase: bool) -> None:
-    features = documents(9, 1.0, 2.0, by_phrase, seed=1)
-    whole = Consistent(33, 1, by_phrase)(features)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_document_has_the_same_samples_in_every_batch(sampler: str) -> None:
+    features = documents(9, 1.0, 2.0, sampler == "clocks", seed=1)
+    whole = Consistent(33, 1, sampler)(features)
     for document in range(len(features)):
         some = slice(features.offsets[document], features.offsets[document + 1])
         size = some.stop - some.start
         alone = Features(
             np.array([0, 0, size, size]), features.hashes[some], features.weights[some], distinct=True
         )
-        found = Consistent(33, 1, by_phrase)(alone)
+        found = Consistent(33, 1, sampler)(alone)
         assert np.array_equal(found.slots[1], whole.slots[document])
         assert found.present.tolist() == [False, True, False]
 
@@ -88,7 +89,7 @@ def weighted(*weights: float) -> Features:
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
-@pytest.mark.parametrize("stage", [Consistent(4), Consistent(4, by_phrase=True)])
+@pytest.mark.parametrize("stage", [Consistent(4, 1, sampler) for sampler in SAMPLERS])
 def test_weights_that_mean_nothing_are_refused(bad: float, stage: Consistent) -> None:
     with pytest.raises(PlanError, match="finite and not below 0; feature 1 of document 0"):
         stage(weighted(1.0, bad))
@@ -96,9 +97,9 @@ def test_weights_that_mean_nothing_are_refused(bad: float, stage: Consistent) ->
         WeightedJaccard().measure(weighted(1.0, bad), np.array([0]), np.array([0]))
 
 
-@pytest.mark.parametrize("by_phrase", [False, True])
-def test_weights_of_zero_are_no_features(by_phrase: bool) -> None:
-    stage = Consistent(16, 1, by_phrase)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_weights_of_zero_are_no_features(sampler: str) -> None:
+    stage = Consistent(16, 1, sampler)
     assert not stage(weighted(0.0, 0.0)).present.any()
     assert np.array_equal(
         stage(weighted(0.0, 3.0)).slots,
