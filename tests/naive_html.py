@@ -143,7 +143,10 @@ def attribute_hints(attribute: str, value: str) -> set[str]:
     if attribute in known.NAME_ATTRIBUTES:
         words = lower(re.sub("([a-z])([A-Z])", r"\1 \2", value))
         return {
-            hint for hint, stored in known.HINTS.items() for word in re.findall("[a-z]+", words) if word in stored.split()
+            hint
+            for hint, stored in known.HINTS.items()
+            for word in re.findall("[a-z]+", words)
+            if word in stored.split()
         }
     if attribute == "style":
         declarations = {"".join(re.findall("[a-z]", lower(part))) for part in value.split(";")}
@@ -324,7 +327,9 @@ def describe(found: Scan, share: float) -> list[dict[str, float]]:
         row["text in container"] = math.log2(1 + held[fact.container][0])
         row["share of container"] = held[fact.container][0] / max(1, *(each[0] for each in held))
         row["links in container"] = held[fact.container][1] / max(1, held[fact.container][2])
-        row["share around container"] = math.sqrt((plain[around.last] - plain[around.first]) / max(1, plain[-1]))
+        row["share around container"] = math.sqrt(
+            (plain[around.last] - plain[around.first]) / max(1, plain[-1])
+        )
         rows.append(row)
     for number, row in enumerate(rows):
         for name in ("length", "links", "ends a sentence"):
@@ -353,6 +358,8 @@ def describe_block(block: Block, fact: Facts) -> dict[str, float]:
 
 def best_segment(values: Sequence[float]) -> tuple[int, int]:
     """The first and shortest run with the largest sum above 0."""
-    runs = [(-sum(values[i:j]), j, j - i, i) for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
+    runs = [
+        (-sum(values[i:j]), j, j - i, i) for i in range(len(values)) for j in range(i + 1, len(values) + 1)
+    ]
     total, stop, _, start = min(runs, default=(0, 0, 0, 0))
     return (start, stop) if total < 0 else (0, 0)

@@ -86,6 +86,9 @@ class Join(Candidates, Protocol):
     """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
 
     def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
+    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]: ...
 
 
 class Check(Protocol):

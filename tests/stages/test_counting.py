@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter as Tally
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_many_runs_larger_than_their_buffers(tmp_path: Path) -> None:
         assert counter.runs > 10
         portions = list(counter.tables())
     assert len(portions) > 1
-    assert all(a.keys[-1] < b.keys[0] for a, b in zip(portions, portions[1:], strict=False))
+    assert all(a.keys[-1] < b.keys[0] for a, b in itertools.pairwise(portions))
     keys, counts = np.unique(np.concatenate(parts), return_counts=True)
     assert np.array_equal(np.concatenate([p.keys for p in portions]), keys)
     assert np.array_equal(np.concatenate([p.counts for p in portions]), counts)
@@ -105,7 +106,7 @@ def test_sums_of_tables_without_the_rarest_say_how_far_they_may_be_off(
 
 
 def test_quantiles_are_over_features_of_two_documents_or_more() -> None:
-    found = table({k: 1 for k in range(100)} | {200 + k: 2 + k for k in range(10)})
+    found = table(dict.fromkeys(range(100), 1) | {200 + k: 2 + k for k in range(10)})
     assert [found.quantile(share) for share in (0.0, 0.1, 0.5, 0.95, 1.0)] == [2, 2, 6, 11, 11]
     assert table({1: 1}).quantile(0.5) == 1
 

@@ -37,7 +37,10 @@ def test_a_paragraph_is_a_line_and_references_are_decoded() -> None:
 
 
 def test_a_text_that_a_page_has_twice_comes_once() -> None:
-    assert article_text(MODERN.replace("</article>", f"</article><div>{HARBOUR[1]}</div>")).count(HARBOUR[1]) == 1
+    assert (
+        article_text(MODERN.replace("</article>", f"</article><div>{HARBOUR[1]}</div>")).count(HARBOUR[1])
+        == 1
+    )
 
 
 def test_auto_is_the_method_that_was_measured_best() -> None:
@@ -50,12 +53,15 @@ def test_none_is_what_a_reader_sees() -> None:
 
 @pytest.mark.parametrize("how", METHODS)
 @pytest.mark.parametrize(
-    "page", ["<ul><li><a href=/a>Home</a><li><a href=/b>Shop</a></ul>", "<p>one", "word", "<nav><b>Menu</b></nav>"]
+    "page",
+    ["<ul><li><a href=/a>Home</a><li><a href=/b>Shop</a></ul>", "<p>one", "word", "<nav><b>Menu</b></nav>"],
 )
 def test_a_page_without_an_article_gives_its_visible_text(page: str, how: Any) -> None:
     found = article_text(page, how).split()
     assert found
-    if len(found) != len(visible_text(page).split()):  # the best of it, where something is better than the rest
+    if len(found) != len(
+        visible_text(page).split()
+    ):  # the best of it, where something is better than the rest
         assert set(found) < set(visible_text(page).split())
 
 
@@ -75,7 +81,7 @@ def test_many_pages_give_what_each_gives_alone(threads: int) -> None:
 
 
 def test_unknown_methods_and_thread_numbers_are_refused() -> None:
-    with pytest.raises(ParameterError, match="'how'.*blocks, segments.*'magic'"):
+    with pytest.raises(ParameterError, match=r"'how'.*blocks, segments.*'magic'"):
         article_text("<p>x", "magic")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="'how'"):
         article_texts([], "magic")  # type: ignore[arg-type]

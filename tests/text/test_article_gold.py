@@ -30,7 +30,9 @@ def test_the_measure_counts_shingles_as_multisets() -> None:
 def test_the_default_is_as_good_and_as_fast_as_promised() -> None:
     pages = read_documents("article_extraction")
     if pages is None:
-        pytest.skip("the labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction")
+        pytest.skip(
+            "the labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction"
+        )
     article_text(pages[0]["html"])
     start = time.process_time()
     texts = [article_text(page["html"]) for page in pages]

@@ -115,7 +115,13 @@ def test_any_bytes_become_utf8(data: bytes) -> None:
     declared_encoding(b"<meta charset=" + data)
 
 
-@given(st.lists(st.sampled_from(["<", ">", "/", "!", "-", "'", '"', "=", " ", "p", "a", "script", "td", "x.", "&", ";", "\0", "é"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<", ">", "/", "!", "-", "'", '"', "=", " ", "p", "a", "script", "td", "x.", "&", ";", "\0", "é"]
+        )
+    )
+)
 def test_any_characters_are_read_by_every_method(parts: list[str]) -> None:
     page = "".join(parts)
     for how in OURS:
@@ -124,7 +130,12 @@ def test_any_characters_are_read_by_every_method(parts: list[str]) -> None:
         text.encode()
 
 
-@given(st.lists(st.sampled_from(["<div>", "</div>", "<p>", "<li>", "<td>", "<br>", "<a href=x>", "</a>", "</p>"])), st.data())
+@given(
+    st.lists(
+        st.sampled_from(["<div>", "</div>", "<p>", "<li>", "<td>", "<br>", "<a href=x>", "</a>", "</p>"])
+    ),
+    st.data(),
+)
 def test_where_there_is_text_there_is_an_answer(tags: list[str], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(tags)))
     for how in OURS:

@@ -220,6 +220,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
             "largest": counts.largest,
             "above_limit": counts.hot,
             "pairs_not_compared_there": counts.skipped,
+            "crowds_cut": run.matches.cuts,
             "pairs_already_in_one_cluster": run.matches.joined,
         },
         **({} if common is None else {"common_phrases": common}),

@@ -47,7 +47,9 @@ PARAGRAPH = 1 << 14  # ends where another block begins
 UNNAMED = 1 << 15  # its names are not read: those of <body> tell the kind of page, not of text
 GROUP_SHIFT = 16
 
-NONE, SPACE, LINE, TWO_LINES = range(4)  # values of state[GAP]: what stands between the text so far and the next
+NONE, SPACE, LINE, TWO_LINES = range(
+    4
+)  # values of state[GAP]: what stands between the text so far and the next
 REACH = 256  # so many open elements are looked through for the one that an end tag closes
 
 # Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; how

@@ -56,9 +56,7 @@ def article_text(html: str | bytes, how: ArticleMethod = "auto") -> str:
     return _extractor(how)(html)
 
 
-def article_texts(
-    pages: Iterable[str | bytes], how: ArticleMethod = "auto", threads: int = 1
-) -> list[str]:
+def article_texts(pages: Iterable[str | bytes], how: ArticleMethod = "auto", threads: int = 1) -> list[str]:
     """The article's text of each page. More than half of the work of `blocks` and `segments` is outside the
     interpreter's lock, so that threads help."""
     if threads < 1:

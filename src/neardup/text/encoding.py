@@ -8,10 +8,18 @@ import re
 from neardup.columns import to_utf8
 
 BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-DECLARATION = re.compile(rb"""<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.I)
+DECLARATION = re.compile(
+    rb"""<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.I
+)
 DECLARED_WITHIN = 4096  # bytes: the standard asks for 1024
 # The standard reads these as what their pages really are.
-READ_AS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-9": "cp1254"}
+READ_AS = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-9": "cp1254",
+}
 READ_AS |= {"euc_kr": "cp949", "shift_jis": "cp932", "tis-620": "cp874", "iso8859-11": "cp874"}
 
 

@@ -14,7 +14,7 @@ from neardup import kernels
 from neardup.columns import Numbers
 from neardup.text.markup import Page
 
-TAG_COST = 3.25  # words that a tag outweighs
+TAG_COST = 3.25  # words that a tag outweighs; not tuned
 
 
 def choose_segment(page: Page, tag_cost: float = TAG_COST) -> Numbers:

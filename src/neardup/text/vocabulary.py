@@ -25,7 +25,19 @@ OPAQUE = (
     "select datalist"
 ).split()
 BARRIERS = "html body table ul ol dl menu article main section aside nav header footer form".split()
-GROUPS = {"li": 1, "dd": 2, "dt": 2, "tr": 3, "td": 7, "th": 7, "tbody": 4, "thead": 4, "tfoot": 4, "option": 5, "p": 6}
+GROUPS = {
+    "li": 1,
+    "dd": 2,
+    "dt": 2,
+    "tr": 3,
+    "td": 7,
+    "th": 7,
+    "tbody": 4,
+    "thead": 4,
+    "tfoot": 4,
+    "option": 5,
+    "p": 6,
+}
 
 # Hints in the names of classes, ids, roles and properties.
 HINTS: dict[str, str] = {
@@ -53,8 +65,7 @@ HINTS: dict[str, str] = {
     "profile contributor contributors rating ratings views count",
     "picture": "caption captions figcaption figure gallery image images img photo photos picture media video "
     "videos player credit credits thumb thumbnail slideshow lightbox audio embed",
-    "side": "sidebar aside rail widget widgets secondary complementary "
-    "infobox tertiary supplemental extra",
+    "side": "sidebar aside rail widget widgets secondary complementary infobox tertiary supplemental extra",
     "foot": "footer foot bottom copyright legal disclaimer terms cookie cookies gdpr consent privacy policy "
     "colophon contentinfo contact",
     "head": "header head heading headline title masthead top banner logo brand hero subtitle headlines",
@@ -78,8 +89,19 @@ CONTEXTS = {
     "quote": "blockquote",
 }  # fmt: skip
 ARTICLE_BODY = "article body"  # a name that hints at both: article-body, storyText, entry-content
-INSIDE_NAMES = (*(f"named {hint}" for hint in (*HINT_NAMES, ARTICLE_BODY)), *(f"in <{tag}>" for tag in CONTEXTS))
-ALWAYS = ("named article", "named body", "named main", "named comment", "named article body", "in <article>", "in <main>")
+INSIDE_NAMES = (
+    *(f"named {hint}" for hint in (*HINT_NAMES, ARTICLE_BODY)),
+    *(f"in <{tag}>" for tag in CONTEXTS),
+)
+ALWAYS = (
+    "named article",
+    "named body",
+    "named main",
+    "named comment",
+    "named article body",
+    "in <article>",
+    "in <main>",
+)
 EXCLUDED = ("named comment", "named foot", "named hidden", "in <nav>", "in <aside>", "in <footer>")
 NAME_ATTRIBUTES = "class id itemprop role".split()
 
