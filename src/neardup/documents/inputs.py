@@ -130,6 +130,10 @@ def _file_source(found: Found) -> Source:
         from neardup.documents.jsonl import JsonlSource
 
         return JsonlSource(found.name, found.path, found.compression, size)
+    if found.format == "warc":
+        from neardup.documents.warc import WarcSource
+
+        return WarcSource(found.name, found.path, found.compression, size)
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 
