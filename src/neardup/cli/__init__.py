@@ -22,6 +22,7 @@ COMMANDS = {
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and where.",
     "evaluate": "Score methods on labelled documents.",
+    "sample": "Draw pairs of documents that are worth judging.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
     "stats": "Count document frequencies that methods weigh by.",
     "study": "Make the papers' tables again, ours beside theirs.",
