@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from neardup.candidates.contained import Contained
 from neardup.clusters.keep import parse_keep
 from neardup.documents import (
     LIMITS,
@@ -30,6 +32,7 @@ from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
+from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ def make_plan(
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
     clusters: Literal["components", "leaders"] = "components",
+    decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options (see `neardup methods`)."""
@@ -55,17 +59,35 @@ def make_plan(
     given = {ALIASES.get(option, option) for option in options}
     known = {option: value for option, value in known.items() if option not in given}
     plan = get_method(name).plan(**known, **options)
-    return complete_plan(plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+    return complete_plan(
+        plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
+    )
 
 
-def complete_plan(plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str) -> Plan:
+def complete_plan(
+    plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str, decide: str = "similarity"
+) -> Plan:
     """The plan with what every method has: which pairs, how they cluster, what stays."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
     if clusters not in ("components", "leaders"):
         raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
+    if decide not in ("similarity", "containment"):
+        raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
+    if decide == "containment":
+        plan = by_containment(plan)
     kind: Any = clusters
     return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+
+
+def by_containment(plan: Plan) -> Plan:
+    """The plan that asks how much of the smaller document the larger one holds, of the same features."""
+    if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
+        raise ParameterError(
+            "decide", plan.method, "'similarity': it does not compare sets of features", "containment"
+        )
+    view = replace(plan.view, signature=None)
+    return plan.with_(view=view, candidates=Contained(), check=Containment())
 
 
 def with_statistics(
@@ -190,6 +212,7 @@ def dedup(
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
     clusters: Literal["components", "leaders"] | None = None,
+    decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
@@ -205,7 +228,7 @@ def dedup(
     `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
     iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
     """
-    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters}
+    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)

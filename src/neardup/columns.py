@@ -197,6 +197,8 @@ class Pairs:
     def similarity(self) -> NDArray[np.float64]:
         """The shared part of the union (jaccard; extended to vectors: dot product and squared norms), or the
         cosine of the same."""
+        if self.kind == "containment":
+            return self.containment
         if self.kind == "cosine":
             whole = np.sqrt(self.left_size * self.right_size)
         else:

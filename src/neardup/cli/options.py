@@ -102,6 +102,18 @@ def _limits(values: dict[str, Any]) -> Limits:
     )
 
 
+def decide_option(command: Command) -> Command:
+    """Adds what decides on a pair."""
+    return click.option(
+        "--decide",
+        type=click.Choice(["similarity", "containment"]),
+        default="similarity",
+        show_default=True,
+        help="What must reach the threshold: the similarity of two documents, or the share of the smaller one that "
+        "the larger one holds. All such pairs are found; the reason says which contains the other.",
+    )(command)
+
+
 def method_options(command: Command) -> Command:
     """Adds --method, --preset, and each parameter of each method under its own name and its aliases."""
     for name, (parameter, owners) in reversed(_all_parameters().items()):

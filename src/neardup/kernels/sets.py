@@ -42,7 +42,9 @@ def spread_sort(source, target, counts):
         k = source[i] >> shift
         target[slots[k]] = source[i]
         slots[k] += 1
-    if longest <= LONG_RUN:  # all are near their places: one pass of insertions, cheaper than one for each run
+    if (
+        longest <= LONG_RUN
+    ):  # all are near their places: one pass of insertions, cheaper than one for each run
         insertion_sort(target, 0, size)
         return
     start = 0
