@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from neardup.candidates.contained import Contained
 from neardup.clusters.keep import parse_keep
-from neardup.documents import LIMITS, Inputs, Limits, Problems, fitted, open_inputs, unified_schema
+from neardup.documents import (
+    LIMITS,
+    Inputs,
+    Limits,
+    Problems,
+    fitted,
+    load_statistics,
+    open_inputs,
+    unified_schema,
+)
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
+from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
@@ -19,6 +31,8 @@ from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
+from neardup.statistics import Statistics
+from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -35,6 +49,7 @@ def make_plan(
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
     clusters: Literal["components", "leaders"] = "components",
+    decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options (see `neardup methods`)."""
@@ -44,17 +59,52 @@ def make_plan(
     given = {ALIASES.get(option, option) for option in options}
     known = {option: value for option, value in known.items() if option not in given}
     plan = get_method(name).plan(**known, **options)
-    return complete_plan(plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+    return complete_plan(
+        plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
+    )
 
 
-def complete_plan(plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str) -> Plan:
+def complete_plan(
+    plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str, decide: str = "similarity"
+) -> Plan:
     """The plan with what every method has: which pairs, how they cluster, what stays."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
     if clusters not in ("components", "leaders"):
         raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
+    if decide not in ("similarity", "containment"):
+        raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
+    if decide == "containment":
+        plan = by_containment(plan)
     kind: Any = clusters
     return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+
+
+def by_containment(plan: Plan) -> Plan:
+    """The plan that asks how much of the smaller document the larger one holds, of the same features."""
+    if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
+        raise ParameterError(
+            "decide", plan.method, "'similarity': it does not compare sets of features", "containment"
+        )
+    view = replace(plan.view, signature=None)
+    return plan.with_(view=view, candidates=Contained(), check=Containment())
+
+
+def with_statistics(
+    plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, stats_group: str | None = None
+) -> tuple[Plan, Statistics | None]:
+    """The plan with the digest of given statistics, or with what is to count once; and the statistics, read."""
+    if statistics is not None and stats_group is not None:
+        raise ParameterError("stats_group", "neardup", "left out where statistics are given", stats_group)
+    if (statistics is not None or stats_group is not None) and not plan.counts:
+        name = "statistics" if statistics is not None else "stats_group"
+        raise ParameterError(name, plan.method, "left out: it asks for no frequencies", "one")
+    if stats_group is not None:
+        plan = plan.with_(population=parse_population(stats_group))
+    if statistics is None:
+        return plan, None
+    known = statistics if isinstance(statistics, Statistics) else load_statistics(statistics)
+    return plan.with_(statistics=known.digest), known
 
 
 class Result:
@@ -162,9 +212,12 @@ def dedup(
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
     clusters: Literal["components", "leaders"] | None = None,
+    decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
+    statistics: Statistics | str | os.PathLike[str] | None = None,
+    stats_group: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
     progress: Progress | None = None,
@@ -175,7 +228,7 @@ def dedup(
     `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
     iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
     """
-    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters}
+    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)
@@ -188,7 +241,8 @@ def dedup(
     inputs, given = as_inputs(documents, format, limits, unescape_formulas)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
-    return Result(run_local(plan, inputs, columns, settings, progress), given)
+    plan, known = with_statistics(plan, statistics, stats_group)
+    return Result(run_local(plan, inputs, columns, settings, progress, known), given)
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:

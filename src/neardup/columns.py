@@ -124,6 +124,17 @@ class Features:
         """The number of entries of each document."""
         return np.diff(self.offsets)
 
+    def take(self, documents: Numbers) -> Features:
+        """The features of some documents, in the order given."""
+        begins, ends = self.offsets[documents], self.offsets[documents + 1]
+        offsets = np.concatenate([[0], np.cumsum(ends - begins)])
+        hashes = np.empty(offsets[-1], np.uint64)
+        kernels.digest.gather(self.hashes, begins, ends, hashes, offsets)
+        weights = None if self.weights is None else np.empty(offsets[-1], self.weights.dtype)
+        if weights is not None:
+            kernels.digest.gather(self.weights, begins, ends, weights, offsets)
+        return Features(offsets, hashes, weights, distinct=self.distinct)
+
     @staticmethod
     def concatenate(parts: list[Features]) -> Features:
         """The features of several batches, one behind the other; of all kinds that every batch has."""
@@ -138,6 +149,14 @@ class Features:
             np.concatenate(weights) if len(weights) == len(parts) else None,
             distinct=all(part.distinct for part in parts),
         )
+
+
+FIELD = np.uint64(15)  # the lowest bits of a feature's hash are its field, where a plan has fields
+
+
+def field_of(features: Features) -> Numbers:
+    """The number of each feature's field, 0 being the text, for features that were made field by field."""
+    return (features.hashes & FIELD).astype(np.int64)
 
 
 def make_distinct(features: Features) -> Features:
@@ -178,6 +197,8 @@ class Pairs:
     def similarity(self) -> NDArray[np.float64]:
         """The shared part of the union (jaccard; extended to vectors: dot product and squared norms), or the
         cosine of the same."""
+        if self.kind == "containment":
+            return self.containment
         if self.kind == "cosine":
             whole = np.sqrt(self.left_size * self.right_size)
         else:

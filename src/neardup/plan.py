@@ -86,6 +86,18 @@ class Join(Candidates, Protocol):
     """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
 
     def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
+    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]: ...
+
+
+class SignatureJoin(Candidates, Protocol):
+    """Signatures to pairs, all at once: every pair that is near enough, and no other.
+
+    With `spanning`, pairs whose documents other pairs connect may be left out.
+    """
+
+    def pairs(self, signatures: Signatures, threshold: float, threads: int, spanning: bool) -> Pairs: ...
 
 
 class Check(Protocol):
@@ -165,11 +177,20 @@ class Plan:
     pivots: int = 4  # … with so many
     clustering: Clustering = Clustering()
     keep: Keep = Keep()
+    population: str = "contents"  # what counts once where frequencies are counted; see engines/populations.py
+    statistics: str = (
+        ""  # the digest of frequencies from elsewhere; empty: counted over the documents themselves
+    )
 
     @property
     def views(self) -> tuple[View, ...]:
         """All ways in which this plan sees a document, its own first."""
         return (self.view,) if self.check_view is None else (self.view, self.check_view)
+
+    @property
+    def joins(self) -> bool:
+        """Whether pairs come from a join of all documents at once, which finds every one, not from keys."""
+        return hasattr(self.candidates, "pairs")
 
     @property
     def counts(self) -> tuple[Feature, ...]:

@@ -35,7 +35,9 @@ def by_force(features: Features, threshold: float) -> list[list[int]]:
     weights = np.zeros(0, np.float32) if features.weights is None else features.weights
     sizes = features.sizes
     if len(weights):
-        sizes = kernels.sets.sum_weights(weights, features.offsets).astype(np.int64)
+        sums = np.zeros(len(features))
+        kernels.weighted.sum_weights(features.offsets, weights, False, sums)
+        sizes = sums.astype(np.int64)
     limit = as_fraction(threshold)
     ratio = (limit.numerator, limit.denominator)
     out = np.zeros((5000, 3), np.int64)

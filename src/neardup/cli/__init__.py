@@ -22,7 +22,11 @@ COMMANDS = {
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and where.",
     "evaluate": "Score methods on labelled documents.",
+    "sample": "Draw pairs of documents that are worth judging.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
+    "track": "Tell what changed on pages since the last visit.",
+    "collapse": "Fold the near-duplicates of a result list, as one reader may see it.",
+    "stats": "Count document frequencies that methods weigh by.",
     "study": "Make the papers' tables again, ours beside theirs.",
     "methods": "List the methods and their options.",
 }

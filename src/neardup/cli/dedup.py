@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, take_plan
 
 
 @click.command()
@@ -58,6 +58,7 @@ from neardup.cli.options import input_options, method_options, take_plan
     help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@decide_option
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -86,9 +87,12 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.engines.writing import check_output, write_run
 
     watch = Stopwatch()
-    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "force", "escape_formulas")
-    mode, format, keep, keep_count, clusters, pairs, force, escape = (values.pop(name) for name in names)
-    plan = complete_plan(take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
+    mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
+    force, escape = values.pop("force"), values.pop("escape_formulas")
+    plan = complete_plan(
+        take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
+    )
     as_json = values["as_json"]
 
     def check(sources: Any) -> None:

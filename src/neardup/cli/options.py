@@ -32,8 +32,9 @@ def input_options(command: Command) -> Command:
         click.option(
             "--duplicate-ids",
             type=click.Choice(["error", "rename"]),
-            default=None,
-            help="What to do when an id occurs twice.  [default: rename and report; error beside labels]",
+            default="error",
+            show_default=True,
+            help="What to do when an id occurs twice: stop, or rename the second one and report it.",
         ),
         click.option(
             "--max-record",
@@ -62,6 +63,18 @@ def input_options(command: Command) -> Command:
             metavar="DIR",
             help="Where texts are kept while running, as large as they are.  [default: the temporary folder]",
         ),
+        click.option(
+            "--stats",
+            metavar="FILE",
+            help="Document frequencies of a background collection (neardup stats build), for methods that weigh "
+            "by them.  [default: counted over INPUT]",
+        ),
+        click.option(
+            "--stats-group",
+            metavar="GROUP",
+            help="What counts once where frequencies are counted over INPUT: contents, clusters (of a first run), "
+            "COLUMN (each of its values) or host:COLUMN.  [default: as the method says]",
+        ),
         click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
         click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary."),
     ]
@@ -87,6 +100,18 @@ def _limits(values: dict[str, Any]) -> Limits:
         LIMITS.expansion if expansion is None else expansion,
         LIMITS.decompressed if decompressed is None else size_in_bytes(decompressed, "max_decompressed"),
     )
+
+
+def decide_option(command: Command) -> Command:
+    """Adds what decides on a pair."""
+    return click.option(
+        "--decide",
+        type=click.Choice(["similarity", "containment"]),
+        default="similarity",
+        show_default=True,
+        help="What must reach the threshold: the similarity of two documents, or the share of the smaller one that "
+        "the larger one holds. All such pairs are found; the reason says which contains the other.",
+    )(command)
 
 
 def method_options(command: Command) -> Command:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, take_plan
 
 
 @click.command()
@@ -22,6 +22,7 @@ from neardup.cli.options import input_options, method_options, take_plan
     help="Every pair that the method finds (quadratic in the size of a cluster), or what clusters need.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
+@decide_option
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -42,7 +43,10 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.errors import OutputError
 
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
-    plan = complete_plan(take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components")
+    plan = complete_plan(
+        take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components",
+        decide=values.pop("decide"),
+    )  # fmt: skip
     target = Path(output)
     if target.suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet: pairs are written in that format")

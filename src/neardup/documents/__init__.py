@@ -15,6 +15,7 @@ from neardup.documents.output import OutputFolder, is_file_name
 from neardup.documents.places import Places
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
+from neardup.documents.statistics_file import load_statistics, save_statistics
 from neardup.documents.writers import (
     Layout,
     Writer,
@@ -45,11 +46,13 @@ __all__ = [
     "fitted",
     "is_file_name",
     "joined_ids",
+    "load_statistics",
     "open_inputs",
     "open_writer",
     "output_format",
     "output_layout",
     "plain_column",
+    "save_statistics",
     "size_in_bytes",
     "stamp",
     "unified_schema",

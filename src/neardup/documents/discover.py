@@ -33,9 +33,10 @@ SUFFIXES = {
     ".xhtml": "text",
     ".mbox": "mail",
     ".eml": "mail",
+    ".warc": "warc",
 }
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail")
-_COMPRESSED = ("jsonl", "csv", "tsv", "lines")  # formats that may be compressed as a whole
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail", "warc")
+_COMPRESSED = ("jsonl", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
 _HEAD = 1 << 16
 
 
@@ -61,7 +62,7 @@ def format_of(path: str) -> str | None:
 
 def known_suffixes() -> str:
     """The suffixes for an error message."""
-    return " ".join(SUFFIXES) + "  (jsonl, csv and tsv also with .gz or .zst)"
+    return " ".join(SUFFIXES) + "  (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
 
 
 def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[Found], int]:

@@ -140,6 +140,10 @@ def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
         from neardup.documents.jsonl import JsonlSource
 
         return JsonlSource(found.name, found.path, found.compression, size, limits=limits)
+    if found.format == "warc":
+        from neardup.documents.warc import WarcSource
+
+        return WarcSource(found.name, found.path, found.compression, size)
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 

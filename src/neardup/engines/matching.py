@@ -18,14 +18,15 @@ from neardup.candidates.buckets import (
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Hashes, Numbers, Pairs
+from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
-from neardup.plan import Plan
+from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
+CROWD = 64  # members of a list that a document meets in a join for clusters
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Matches:
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
     large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
+    cuts: int = 0  # lists of a join of which not all members were met
     joined: int = 0  # … and that were not, because their documents were in one cluster already
 
 
@@ -127,8 +129,8 @@ class Matcher:
 
     def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
-        if self.plan.candidates.level == "features":
-            return self._joined()
+        if self.plan.joins:
+            return self._joined() if self.plan.candidates.level == "features" else self._near()
         return self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
 
     def _verify(self, left: Numbers, right: Numbers) -> Pairs:
@@ -146,14 +148,39 @@ class Matcher:
         return find_buckets(self.keys.of(table), self.keys.owners)
 
     def _joined(self) -> Pairs:
-        """Every pair that the join over all features finds."""
-        contents, joining = self.corpus.contents, self.plan.candidates
+        """Every pair that the join over all features finds, or those of them that clusters need."""
+        contents, plan = self.corpus.contents, self.plan
         assert contents is not None
+        joining: Join = plan.candidates  # type: ignore[assignment]
+        given = (contents.features, self.matches.floor, self.threads)
         with self.progress.stage("join"):
-            found = joining.pairs(contents.features, self.matches.floor, self.threads)  # type: ignore[attr-defined]
+            if plan.pairs == "all" or plan.clustering.kind == "leaders":
+                found = joining.pairs(*given)
+            else:
+                ranks = self.corpus.ranks[contents.owners]
+                found, self.matches.cuts = joining.links(*given, ranks, CROWD)
         self.matches.candidates += len(found)
         left, right = contents.owners[found.left], contents.owners[found.right]
         return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
+
+    def _near(self) -> Pairs:
+        """Every pair that the join over all signatures finds; or as many as clusters need."""
+        plan, kept = self.plan, self.corpus.signatures
+        joining: SignatureJoin = plan.candidates  # type: ignore[assignment]
+        assert kept is not None
+        decided = plan.check.measures == plan.candidates.decides and plan.check_view is None
+        spanning = decided and plan.pairs == "clusters" and plan.clustering.kind == "components"
+        # In the order of ids: which pairs span a cluster must not depend on the order of the input.
+        owners = self.keys.owners[np.argsort(self.corpus.ranks[self.keys.owners])]
+        some = Signatures(kept.slots[owners], kept.present[owners])
+        with self.progress.stage("join"):
+            found = joining.pairs(some, self.matches.floor, self.threads, spanning)
+        left, right = owners[found.left], owners[found.right]
+        left, right = np.minimum(left, right), np.maximum(left, right)
+        if not decided:
+            return self._verify(left, right)
+        self.matches.candidates += len(found)
+        return replace(found, left=left, right=right)
 
     # pairs="clusters" ---------------------------------------------------------------------------
 
@@ -312,6 +339,11 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
 
 def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Matches:
     """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched again."""
+    if (
+        matches.cuts and matches.large is not None
+    ):  # a join that met not all members of a crowd: at a higher threshold it meets others
+        again = Matches(matches.content, Pairs.concatenate([]), plan.threshold)
+        return replace(again, pairs=Matcher(plan, corpus, again, matches.large, progress, threads).run())
     if matches.large is None or len(matches.large.owners) == 0:
         return matches
     more = Matches(matches.content, Pairs.concatenate([]), matches.floor)

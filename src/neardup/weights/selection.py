@@ -10,7 +10,7 @@ import numpy as np
 from neardup.columns import Features, Hashes, Tokens
 from neardup.plan import Feature
 from neardup.statistics import Statistics
-from neardup.weights.frequency import keep_only
+from neardup.weights.checks import keep_only
 
 
 @dataclass(frozen=True)
