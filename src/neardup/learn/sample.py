@@ -52,10 +52,18 @@ def draw_instances(truth: Truth, similar: Similar, most: int, rng: np.random.Gen
     codes = pair_codes(np.minimum(left, right), np.maximum(left, right))
     first = np.sort(np.unique(codes, return_index=True)[1])  # a hard negative may have been drawn again
     weight = np.ones(len(left))
-    weight[: len(a)] = truth.positives / max(len(a), 1)
+    balance = _balance(truth, a)
+    weight[: len(a)] = truth.positives * balance / balance.sum()
     easy_ones = first[first >= len(a) + len(hard[0])]
     weight[easy_ones] = (truth.total - truth.positives - len(hard[0])) / max(len(easy_ones), 1)
     return Instances(left[first], right[first], positive[first], weight[first])
+
+
+def _balance(truth: Truth, left: Numbers) -> Floats:
+    """What each positive pair counts: a cluster of s documents has s(s − 1)/2 pairs, and counts as s documents."""
+    if truth.clusters is None:
+        return np.ones(len(left))
+    return 1 / np.maximum(truth.sizes[truth.clusters[left]] - 1.0, 1.0)
 
 
 def _positives(truth: Truth, most: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
@@ -99,15 +107,16 @@ def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
 
 
 def draw_preferences(
-    positive: Mask, rng: np.random.Generator, count: int = PREFERENCES
+    positive: Mask, weight: Floats, rng: np.random.Generator, count: int = PREFERENCES
 ) -> Preferences:
-    """So many positive instances, each with a negative one that it is preferred to."""
+    """So many positive instances, drawn by weight, each with a negative one that it is preferred to."""
     yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
     if len(yes) == 0 or len(no) == 0:
         none = np.zeros(0, np.int64)
         return Preferences(none, none)
     count = min(count, len(yes) * len(no))
-    return Preferences(rng.choice(yes, count), rng.choice(no, count))
+    share = weight[yes] / weight[yes].sum()
+    return Preferences(rng.choice(yes, count, p=share), rng.choice(no, count))
 
 
 def folds(truth: Truth, count: int, rng: np.random.Generator) -> list[Mask]:
