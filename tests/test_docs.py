@@ -101,6 +101,35 @@ def test_every_parameter_of_a_method_is_documented(name: str) -> None:
         assert parameter.help, f"{name} says nothing about {parameter.name}"
 
 
+@pytest.mark.parametrize("name", methods())
+def test_every_method_has_a_page_that_the_index_names(name: str) -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in sorted((ROOT / "docs" / "methods").glob("*.md")):
+        title, _, text = page.read_text(encoding="utf-8").partition("\n")
+        if name in title.removeprefix("# ").partition(":")[0].split(", "):
+            assert f"(methods/{page.name})" in index
+            assert f"reference/methods.md#{name})" in text
+            assert all(
+                f"\n## {part}" in text for part in ("The idea", "Param", "When to use it", "What we measure")
+            )
+            return
+    raise AssertionError(f"docs/methods has no page whose title names {name}")
+
+
+def links() -> list[object]:
+    """Every link from a page to a file of the project."""
+    found = []
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8")):
+            found.append(pytest.param(page, target, id=f"{page.relative_to(ROOT)}: {target}"))
+    return found
+
+
+@pytest.mark.parametrize("page, target", links())
+def test_links_lead_somewhere(page: Path, target: str) -> None:
+    assert (page.parent / target).exists()
+
+
 def runnable() -> list[object]:
     """The pages with examples that run, and these; blocks of one page go on from each other."""
     found = []

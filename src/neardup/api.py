@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from neardup.clusters.keep import parse_keep
-from neardup.documents import Inputs, Problems, fitted, open_inputs, unified_schema
+from neardup.documents import Inputs, Problems, fitted, load_statistics, open_inputs, unified_schema
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
+from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
@@ -19,6 +20,7 @@ from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
+from neardup.statistics import Statistics
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -55,6 +57,23 @@ def complete_plan(plan: Plan, *, keep: str, keep_count: int, pairs: str, cluster
         raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
     kind: Any = clusters
     return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+
+
+def with_statistics(
+    plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, stats_group: str | None = None
+) -> tuple[Plan, Statistics | None]:
+    """The plan with the digest of given statistics, or with what is to count once; and the statistics, read."""
+    if statistics is not None and stats_group is not None:
+        raise ParameterError("stats_group", "neardup", "left out where statistics are given", stats_group)
+    if (statistics is not None or stats_group is not None) and not plan.counts:
+        name = "statistics" if statistics is not None else "stats_group"
+        raise ParameterError(name, plan.method, "left out: it asks for no frequencies", "one")
+    if stats_group is not None:
+        plan = plan.with_(population=parse_population(stats_group))
+    if statistics is None:
+        return plan, None
+    known = statistics if isinstance(statistics, Statistics) else load_statistics(statistics)
+    return plan.with_(statistics=known.digest), known
 
 
 class Result:
@@ -162,6 +181,8 @@ def dedup(
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
+    statistics: Statistics | str | os.PathLike[str] | None = None,
+    stats_group: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -183,7 +204,8 @@ def dedup(
     inputs, given = as_inputs(documents, format)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
-    return Result(run_local(plan, inputs, columns, settings, progress), given)
+    plan, known = with_statistics(plan, statistics, stats_group)
+    return Result(run_local(plan, inputs, columns, settings, progress, known), given)
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:

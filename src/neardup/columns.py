@@ -124,6 +124,17 @@ class Features:
         """The number of entries of each document."""
         return np.diff(self.offsets)
 
+    def take(self, documents: Numbers) -> Features:
+        """The features of some documents, in the order given."""
+        begins, ends = self.offsets[documents], self.offsets[documents + 1]
+        offsets = np.concatenate([[0], np.cumsum(ends - begins)])
+        hashes = np.empty(offsets[-1], np.uint64)
+        kernels.digest.gather(self.hashes, begins, ends, hashes, offsets)
+        weights = None if self.weights is None else np.empty(offsets[-1], self.weights.dtype)
+        if weights is not None:
+            kernels.digest.gather(self.weights, begins, ends, weights, offsets)
+        return Features(offsets, hashes, weights, distinct=self.distinct)
+
     @staticmethod
     def concatenate(parts: list[Features]) -> Features:
         """The features of several batches, one behind the other; of all kinds that every batch has."""

@@ -86,6 +86,9 @@ class Join(Candidates, Protocol):
     """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
 
     def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
+    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]: ...
 
 
 class Check(Protocol):
@@ -165,6 +168,10 @@ class Plan:
     pivots: int = 4  # … with so many
     clustering: Clustering = Clustering()
     keep: Keep = Keep()
+    population: str = "contents"  # what counts once where frequencies are counted; see engines/populations.py
+    statistics: str = (
+        ""  # the digest of frequencies from elsewhere; empty: counted over the documents themselves
+    )
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -357,8 +357,11 @@ def test_texts_with_the_same_tokens_are_seen_as_the_same(method: Method) -> None
 
 @every_method
 def test_unlike_texts_share_no_key(method: Method) -> None:
-    unlike = ["one", "two", "👍", "👎", "中", LONG, "one two", "two one", *STORIES]
-    seen = see(method.plan(), read([*unlike]))
+    plan = method.plan()
+    unlike = ["one", "two", "👍", "👎", "中", LONG, "one two", *STORIES]
+    if getattr(plan.view.features, "width", 1) > 1:  # single words know no order
+        unlike.append("two one")
+    seen = see(plan, read([*unlike]))
     assert seen.present.sum() >= len(STORIES)
     chosen = np.flatnonzero(seen.present)
     assert len({seen.rows[d] for d in chosen}) == len(chosen)

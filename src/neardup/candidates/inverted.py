@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from neardup.candidates.allpairs import Kind, all_pairs
-from neardup.columns import Features, Pairs
+from neardup.columns import Features, Hashes, Pairs
 from neardup.thresholds import TOLERANCE
 
 
@@ -19,6 +19,12 @@ class Inverted:
 
     kind: Kind = "cosine"
     level: ClassVar[Literal["features"]] = "features"
+
+    def links(
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]:
+        """The same pairs: this search knows no short cut."""
+        return self.pairs(features, threshold, threads), 0
 
     @property
     def decides(self) -> str:

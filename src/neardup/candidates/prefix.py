@@ -3,7 +3,10 @@
 Prefix, length and positional filters as in the PPJoin family (Xiao et al., Efficient Similarity Joins for Near
 Duplicate Detection, WWW 2008), for sets and multi-sets; `kernels.prefix` has the proofs. There is no parameter but τ.
 Features come in the order (class, hash): a class tells about how often a feature occurs. It is first guessed from a
-sample, and raised for features whose lists turn out long, while that pays.
+sample, and raised for features whose lists turn out long, while that pays. A feature of every document comes last in
+that order, and is met only by documents that have hardly any other.
+
+Memory: 32 bytes for each entry of a prefix (36 for multi-sets), which are a share of about 1 − τ of the features.
 """
 
 from __future__ import annotations
@@ -50,8 +53,8 @@ class Prefixes:
         return int(self.counts.sum())
 
 
-def match(collection: Collection, limit: Fraction, threads: int = 1) -> Matches:
-    """All similar pairs of contents."""
+def match(collection: Collection, limit: Fraction, threads: int = 1, most: int = 0) -> Matches:
+    """All similar pairs of contents; with `most`, not all of a crowd (see `kernels.prefix.meet`)."""
     n = len(collection)
     if n < 2 or limit == 1:  # different contents are never equal
         none = np.zeros(0, np.int64)
@@ -71,12 +74,12 @@ def match(collection: Collection, limit: Fraction, threads: int = 1) -> Matches:
                 classes, prefixes = raised, again
             if not better:
                 break
-        found = run.meet(prefixes)
-    rows = np.concatenate([rows for rows, _, _ in found])
+        found = run.meet(prefixes, most)
+    rows = np.concatenate([rows for rows, *_ in found])
     work = Work(
-        np.concatenate([computed for _, _, computed in found]),
-        sum(visits for _, visits, _ in found),
-        {"entries": prefixes.total, "rounds": rounds},
+        np.concatenate([computed for _, _, computed, _ in found]),
+        sum(visits for _, visits, _, _ in found),
+        {"entries": prefixes.total, "rounds": rounds, "cuts": sum(cuts for *_, cuts in found)},
     )
     return Matches(rows[:, 0], rows[:, 1], rows[:, 2], work)
 
@@ -166,15 +169,15 @@ class Run:
         [*self.pool.map(lambda s: write(hashes, starts, counts, s[1], shift, places[s[0]], out), spans)]
         return out, bounds
 
-    def meet(self, prefixes: Prefixes) -> list[tuple[Numbers, int, Numbers]]:
-        """The pairs of ranges of ranks, the visits, and the similarities computed."""
+    def meet(self, prefixes: Prefixes, most: int = 0) -> list[tuple[Numbers, int, Numbers, int]]:
+        """The pairs of ranges of ranks, the visits, the similarities computed, and the crowds cut."""
         c = self.collection
         entries = (prefixes.starts, prefixes.counts, prefixes.rests, prefixes.weights, prefixes.stops)
         ranks = (c.documents, c.sizes, c.sketches)
         meet = kernels.prefix.meet
         pieces = 1 if self.threads == 1 else 8 * self.threads
         return self.spread(
-            lambda span: meet(c.arrays, ranks, entries, prefixes.lists, self.limit, span),
+            lambda span: meet(c.arrays, ranks, entries, prefixes.lists, self.limit, span, most),
             len(c),
             pieces,
         )

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "Show how similar two documents are, and where.",
     "evaluate": "Score methods on labelled documents.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
+    "stats": "Count document frequencies that methods weigh by.",
     "study": "Make the papers' tables again, ours beside theirs.",
     "methods": "List the methods and their options.",
 }

@@ -169,6 +169,8 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
+    from neardup.documents import load_statistics
+    from neardup.engines.populations import parse_population
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
     from neardup.workers import checked_threads
@@ -180,6 +182,8 @@ def protocol(values: dict[str, Any], seed: int = 1) -> Any:
         seed=seed,
         threads=checked_threads(values["threads"]),
         work_dir=values["work_dir"],
+        statistics=None if values["stats"] is None else load_statistics(values["stats"]),
+        population=None if values["stats_group"] is None else parse_population(values["stats_group"]),
     )
 
 

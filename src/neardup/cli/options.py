@@ -41,6 +41,18 @@ def input_options(command: Command) -> Command:
             metavar="DIR",
             help="Where texts are kept while running, as large as they are.  [default: the temporary folder]",
         ),
+        click.option(
+            "--stats",
+            metavar="FILE",
+            help="Document frequencies of a background collection (neardup stats build), for methods that weigh "
+            "by them.  [default: counted over INPUT]",
+        ),
+        click.option(
+            "--stats-group",
+            metavar="GROUP",
+            help="What counts once where frequencies are counted over INPUT: contents, clusters (of a first run), "
+            "COLUMN (each of its values) or host:COLUMN.  [default: as the method says]",
+        ),
         click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
         click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary."),
     ]

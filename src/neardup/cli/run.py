@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from neardup.api import with_statistics
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
@@ -23,13 +24,14 @@ def run_command(
     _limit_arrow(threads)
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
     settings = Settings(threads, values["strict"], values["work_dir"])
+    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), format=values["format"])
     if check is not None:
         check(sources)
     with TerminalProgress() as progress:
         for note in sources.notes:
             progress.note(note)
-        finished = run(plan, sources, columns, settings, progress)
+        finished = run(plan, sources, columns, settings, progress, statistics)
         try:
             yield finished
         finally:

@@ -12,6 +12,7 @@ from neardup.documents.choose import choose_columns, document_ids, document_text
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.output import OutputFolder
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source, stamp
+from neardup.documents.statistics_file import load_statistics, save_statistics
 from neardup.documents.writers import (
     Layout,
     Writer,
@@ -38,11 +39,13 @@ __all__ = [
     "document_texts",
     "fitted",
     "joined_ids",
+    "load_statistics",
     "open_inputs",
     "open_writer",
     "output_format",
     "output_layout",
     "plain_column",
+    "save_statistics",
     "stamp",
     "unified_schema",
 ]

@@ -16,6 +16,7 @@ from neardup.engines.reading import Columns, Corpus, read_corpus
 from neardup.engines.spool import Spool
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
+from neardup.statistics import Statistics
 from neardup.workers import default_threads
 
 
@@ -70,13 +71,28 @@ def run(
     columns: Columns | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
+    statistics: Statistics | None = None,
 ) -> Run:
-    """The whole pipeline up to the decisions; nothing is written but the work folder."""
+    """The whole pipeline up to the decisions; nothing is written but the work folder.
+
+    Statistics that are given become part of the plan by their digest.
+    """
+    if statistics is not None and plan.counts:
+        plan = plan.with_(statistics=statistics.digest)
     settings, progress = settings or Settings(), progress or Progress()
     problems = Problems(strict=settings.strict)
     spool = Spool(settings.work_dir)
     try:
-        corpus = read_corpus(plan, sources, columns or Columns(), spool, problems, progress, settings.threads)
+        corpus = read_corpus(
+            plan,
+            sources,
+            columns or Columns(),
+            spool,
+            problems,
+            progress,
+            settings.threads,
+            statistics if plan.counts else None,
+        )
         matches = find_matches(plan, corpus, progress, settings.threads)
         corpus.keys = np.zeros((0, len(corpus)), np.uint64)  # not needed any more
         decisions = decide(plan, corpus, matches, progress, settings.threads)

@@ -22,10 +22,11 @@ from neardup.columns import Hashes, Numbers, Pairs
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
-from neardup.plan import Plan
+from neardup.plan import Join, Plan
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
+CROWD = 64  # members of a list that a document meets in a join for clusters
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Matches:
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
     large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
+    cuts: int = 0  # lists of a join of which not all members were met
     joined: int = 0  # … and that were not, because their documents were in one cluster already
 
 
@@ -146,11 +148,17 @@ class Matcher:
         return find_buckets(self.keys.of(table), self.keys.owners)
 
     def _joined(self) -> Pairs:
-        """Every pair that the join over all features finds."""
-        contents, joining = self.corpus.contents, self.plan.candidates
+        """Every pair that the join over all features finds, or those of them that clusters need."""
+        contents, plan = self.corpus.contents, self.plan
         assert contents is not None
+        joining: Join = plan.candidates  # type: ignore[assignment]
+        given = (contents.features, self.matches.floor, self.threads)
         with self.progress.stage("join"):
-            found = joining.pairs(contents.features, self.matches.floor, self.threads)  # type: ignore[attr-defined]
+            if plan.pairs == "all" or plan.clustering.kind == "leaders":
+                found = joining.pairs(*given)
+            else:
+                ranks = self.corpus.ranks[contents.owners]
+                found, self.matches.cuts = joining.links(*given, ranks, CROWD)
         self.matches.candidates += len(found)
         left, right = contents.owners[found.left], contents.owners[found.right]
         return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
@@ -312,6 +320,11 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
 
 def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Matches:
     """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched again."""
+    if (
+        matches.cuts and matches.large is not None
+    ):  # a join that met not all members of a crowd: at a higher threshold it meets others
+        again = Matches(matches.content, Pairs.concatenate([]), plan.threshold)
+        return replace(again, pairs=Matcher(plan, corpus, again, matches.large, progress, threads).run())
     if matches.large is None or len(matches.large.owners) == 0:
         return matches
     more = Matches(matches.content, Pairs.concatenate([]), matches.floor)

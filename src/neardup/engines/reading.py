@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,13 @@ from neardup.documents import (
     plain_column,
     stamp,
 )
+from neardup.engines.counting import count
+from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
 from neardup.engines.signing import (
     Described,
     Signed,
+    contents_of,
     cut,
     describe,
     needs_contents_first,
@@ -34,8 +37,8 @@ from neardup.engines.signing import (
     sign_contents,
 )
 from neardup.engines.spool import Spool
-from neardup.errors import InputError
-from neardup.plan import Plan
+from neardup.errors import InputError, PlanError
+from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
 from neardup.workers import ordered_map
 
@@ -58,6 +61,10 @@ class Contents:
     features: Features
 
 
+def _none() -> Numbers:
+    return np.zeros(0, np.int64)
+
+
 @dataclass
 class Corpus:
     """The documents of a run, by number, without their texts."""
@@ -69,15 +76,15 @@ class Corpus:
     ranks: Hashes  # an order of the documents that depends on their ids alone
     digests: Hashes
     lengths: Numbers  # characters
-    tokens: Numbers
-    features: Numbers  # how many
-    present: NDArray[np.bool_]  # has features
-    keys: Hashes  # tables × documents
-    signatures: Signatures | None  # where the check compares them
-    contents: Contents | None  # where candidates come from features
-    statistics: Statistics | None
     values: pa.Array | None  # the column that the keep policy asks for
     text_column: str | None  # the column that the spool holds unchanged, if there is one
+    tokens: Numbers = field(default_factory=_none)
+    features: Numbers = field(default_factory=_none)  # how many
+    present: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # has features
+    keys: Hashes = field(default_factory=lambda: np.zeros((0, 0), np.uint64))  # tables × documents
+    signatures: Signatures | None = None  # where the check compares them
+    contents: Contents | None = None  # where candidates come from features
+    statistics: Statistics | None = None
     problems: Problems = field(default_factory=Problems)
     stamps: tuple[object, ...] = ()  # the state of the files when they were read
     numbered: bool = False  # some documents had no id and were numbered
@@ -93,6 +100,7 @@ class Reader:
         self.plan, self.columns, self.spool, self.problems = plan, columns, spool, problems
         self.ids: list[pa.Array] = []
         self.values: list[pa.Array] = []
+        self.groups: list[pa.Array] = []  # the column that says what counts once
         self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
 
@@ -110,13 +118,14 @@ class Reader:
                 yield from self._take(batch, text, identity, html)
 
     def _extra(self, names: Sequence[str], source: str) -> list[str]:
-        column = self.plan.keep.column
-        if column is not None and names and column not in names:
-            known = ", ".join(names)
-            raise InputError(
-                f"{source} has no column {column!r}, which --keep asks for; its columns are {known}"
-            )
-        return [] if column is None else [column]
+        asked = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
+        for option, column in asked.items():
+            if column is not None and names and column not in names:
+                known = ", ".join(names)
+                raise InputError(
+                    f"{source} has no column {column!r}, which {option} asks for; its columns are {known}"
+                )
+        return [column for column in asked.values() if column is not None]
 
     def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
         """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
@@ -132,6 +141,8 @@ class Reader:
         self.ids.append(self._ids(batch, identity))
         if self.plan.keep.column is not None:
             self.values.append(plain_column(batch, self.plan.keep.column))
+        if (column := population_column(self.plan)) is not None:
+            self.groups.append(plain_column(batch, column))
         self.spool.append(texts)
         yield from cut(texts)
 
@@ -147,18 +158,59 @@ def read_corpus(
     statistics: Statistics | None = None,
 ) -> Corpus:
     """The corpus after its one pass over the input, and one more over its contents where the plan needs it."""
+    _check_statistics(plan, statistics)
+    later = needs_contents_first(plan)
+    corpus, signed, groups = _read(
+        plan, sources, columns, spool, problems, progress, threads, sign_now=not later
+    )
+    if not later:
+        return _seen(corpus, Signed.concatenate(signed))
+    owners, places = contents_of(corpus.digests, corpus.ranks)
+    if plan.counts and statistics is None:
+        known = _groups(plan, corpus, owners, places, groups, progress, threads)
+        statistics = _count(plan, spool, owners, known, progress, threads)
+    seen = sign_contents(plan, spool, owners, statistics, progress, threads)
+    contents = None if seen.features is None else Contents(owners, seen.features)
+    return _seen(corpus, seen.spread(places), contents, statistics)
+
+
+def read_contents(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns,
+    spool: Spool,
+    problems: Problems,
+    progress: Progress,
+    threads: int,
+) -> tuple[Numbers, Numbers | None]:
+    """One document of each content, and the group of each where the plan's population has groups."""
+    corpus, _, values = _read(plan, sources, columns, spool, problems, progress, threads, sign_now=False)
+    owners, places = contents_of(corpus.digests, corpus.ranks)
+    return owners, _groups(plan, corpus, owners, places, values, progress, threads)
+
+
+def _read(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns,
+    spool: Spool,
+    problems: Problems,
+    progress: Progress,
+    threads: int,
+    sign_now: bool,
+) -> tuple[Corpus, list[Signed], pa.Array | None]:
+    """The corpus before the plan has seen it, what it saw if asked, and the column that says what counts once."""
     reader = Reader(plan, columns, spool, problems)
     stamps = tuple(stamp(source) for source in sources)
-    later = needs_contents_first(plan)
 
     def work(texts: Texts) -> tuple[Described, Signed | None]:
-        return describe(texts), None if later else sign(plan, texts)
+        return describe(texts), sign(plan, texts) if sign_now else None
 
     described: list[Described] = []
     signed: list[Signed] = []
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
-    with progress.stage("read" if later else "read and sign", total):
+    with progress.stage("read and sign" if sign_now else "read", total):
         for one, other in ordered_map(work, reader.chunks(sources), threads):
             described.append(one)
             signed += [] if other is None else [other]
@@ -170,13 +222,8 @@ def read_corpus(
     with progress.stage("check ids"):
         given = joined_ids(reader.ids)
         ids, ranks = rank_ids(given, columns.duplicate_ids)
-    digests, contents = np.concatenate([part.digests for part in described]), None
-    if later:
-        seen, statistics, owners = sign_contents(plan, spool, digests, ranks, statistics, progress, threads)
-        contents = None if seen.features is None else Contents(owners, seen.features)
-    else:
-        seen = Signed.concatenate(signed)
-    return Corpus(
+    digests = np.concatenate([part.digests for part in described])
+    corpus = Corpus(
         sources=sources,
         columns=columns,
         spool=spool,
@@ -184,6 +231,21 @@ def read_corpus(
         ranks=ranks,
         digests=digests,
         lengths=np.concatenate([part.lengths for part in described]),
+        values=_joined_values(reader.values) if reader.values else None,
+        text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
+        problems=problems,
+        stamps=stamps,
+        numbered=reader.numbered or ids is not given,
+    )
+    return corpus, signed, _joined_values(reader.groups) if reader.groups else None
+
+
+def _seen(
+    corpus: Corpus, seen: Signed, contents: Contents | None = None, statistics: Statistics | None = None
+) -> Corpus:
+    """The corpus with what a plan sees in its documents."""
+    return replace(
+        corpus,
         tokens=seen.tokens,
         features=seen.sizes,
         present=seen.present,
@@ -191,12 +253,49 @@ def read_corpus(
         signatures=None if seen.slots is None else Signatures(seen.slots, seen.present),
         contents=contents,
         statistics=statistics,
-        values=_joined_values(reader.values) if reader.values else None,
-        text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
-        problems=problems,
-        stamps=stamps,
-        numbered=reader.numbered or ids is not given,
     )
+
+
+def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
+    """Refuse frequencies that are not those that the plan was made with, or that do not fit it."""
+    given = "" if statistics is None else statistics.digest
+    if plan.statistics != given:
+        raise PlanError(
+            f"The plan was made with the statistics {plan.statistics or '(none)'}; given were {given or '(none)'}. "
+            "Give the file that belongs to it (--stats), or make the plan again."
+        )
+    if statistics is not None:
+        statistics.check(stage_json(plan.text), [stage_json(feature) for feature in plan.counts])
+
+
+def _groups(
+    plan: Plan,
+    corpus: Corpus,
+    owners: Numbers,
+    places: Numbers,
+    values: pa.Array | None,
+    progress: Progress,
+    threads: int,
+) -> Numbers | None:
+    """What counts once: the number of each content's group; None where each content does."""
+    if values is not None:
+        return column_groups(plan, values, owners)
+    if plan.population != "clusters":
+        return None
+    first = first_plan(plan)
+    known = _count(first, corpus.spool, owners, None, progress, threads) if first.counts else None
+    seen = sign_contents(first, corpus.spool, owners, known, progress, threads).spread(places)
+    return cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
+
+
+def _count(
+    plan: Plan, spool: Spool, owners: Numbers, groups: Numbers | None, progress: Progress, threads: int
+) -> Statistics:
+    """The frequencies that the plan asks for, over its population."""
+    return count(
+        plan.text, plan.counts, spool, owners, groups, population=plan.population, folder=spool.folder,
+        progress=progress, threads=threads,
+    )  # fmt: skip
 
 
 def _same(array: pa.Array, batch: Batch, column: str) -> bool:

@@ -13,13 +13,12 @@ from neardup.candidates.copies import collapse
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
-from neardup.plan import Keys, Plan, stage_json
-from neardup.statistics import Frequencies, Statistics, add_up, count_features
+from neardup.plan import Keys, Plan
+from neardup.statistics import Statistics
 from neardup.workers import ordered_map
 
 CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features and slots stay in cache
 CHUNK_ROWS = 1 << 14
-TABLES = 32  # frequency tables of chunks that are added up together
 
 
 @dataclass(frozen=True)
@@ -124,21 +123,15 @@ def needs_contents_first(plan: Plan) -> bool:
     return bool(plan.counts) or plan.candidates.level == "features"
 
 
+def contents_of(digests: Hashes, ranks: Hashes) -> tuple[Numbers, Numbers]:
+    """One document of each content, and the content of each document by its place among those."""
+    return np.unique(collapse(digests, ranks, np.ones(len(digests), np.bool_)), return_inverse=True)
+
+
 def sign_contents(
-    plan: Plan,
-    spool: Spool,
-    digests: Hashes,
-    ranks: Hashes,
-    statistics: Statistics | None,
-    progress: Progress,
-    threads: int,
-) -> tuple[Signed, Statistics | None, Numbers]:
-    """What the plan sees in every document, looking at each content once; the statistics that were counted for
-    it; and the documents that the features belong to."""
-    content = collapse(digests, ranks, np.ones(len(digests), np.bool_))
-    owners, places = np.unique(content, return_inverse=True)
-    if plan.counts and statistics is None:
-        statistics = count(plan, spool, owners, progress, threads)
+    plan: Plan, spool: Spool, owners: Numbers, statistics: Statistics | None, progress: Progress, threads: int
+) -> Signed:
+    """What the plan sees in some documents."""
     parts = []
     with progress.stage("sign", len(owners)):
 
@@ -148,23 +141,4 @@ def sign_contents(
         for part in ordered_map(work, portions(spool, owners), threads):
             parts.append(part)
             progress.advance(len(part.tokens))
-    return Signed.concatenate(parts).spread(places), statistics, owners
-
-
-def count(plan: Plan, spool: Spool, owners: Numbers, progress: Progress, threads: int) -> Statistics:
-    """The document frequencies that the plan asks for, over some contents."""
-    details = any(feature.details for feature in plan.counts)
-    tables: list[list[Frequencies]] = [[] for _ in plan.counts]
-    with progress.stage("count features", len(owners)):
-
-        def work(some: Numbers) -> list[Frequencies]:
-            tokens = plan.text(spool.read(some), details=details)
-            return [count_features(feature(tokens)) for feature in plan.counts]
-
-        for some in ordered_map(work, portions(spool, owners), threads):
-            for table, part in zip(tables, some, strict=True):
-                table.append(part)
-                if len(table) >= TABLES:
-                    table[:] = [add_up(table)]
-    named = {stage_json(f): add_up(table) for f, table in zip(plan.counts, tables, strict=True)}
-    return Statistics(len(owners), stage_json(plan.text), named)
+    return Signed.concatenate(parts)

@@ -32,6 +32,7 @@ class Spool:
             raise OutputError(
                 f"{where} cannot be used as work folder: {error.strerror}; see --work-dir"
             ) from None
+        self.folder = folder
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
         self._offsets: Numbers | None = None
         self.size = 0

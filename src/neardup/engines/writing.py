@@ -25,6 +25,7 @@ from neardup.documents import (
     output_layout,
     stamp,
 )
+from neardup.engines.common_phrases import common_phrases
 from neardup.engines.local import Run
 from neardup.engines.progress import peak_memory
 from neardup.engines.tables import annotation_table, cluster_table, count_pairs, pair_tables, pairs_schema
@@ -199,6 +200,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
     plan, decisions, counts = run.plan, run.decisions, run.matches.counts
     problems = run.corpus.problems
     removed = int((~decisions.kept).sum())
+    common = common_phrases(plan, run.corpus)
     return {
         "neardup": neardup.__version__,
         "digest": plan.digest,
@@ -218,8 +220,10 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
             "largest": counts.largest,
             "above_limit": counts.hot,
             "pairs_not_compared_there": counts.skipped,
+            "crowds_cut": run.matches.cuts,
             "pairs_already_in_one_cluster": run.matches.joined,
         },
+        **({} if common is None else {"common_phrases": common}),
         "text_bytes": run.corpus.spool.size,
         "problems": {
             "total": problems.total,

@@ -28,6 +28,7 @@ from neardup.engines.reading import Columns, Corpus, rank_ids, read_corpus
 from neardup.engines.spool import Spool
 from neardup.errors import InputError
 from neardup.plan import Plan
+from neardup.statistics import Statistics
 
 PLAIN = Columns(text="text", id="id", html=False)
 ANY = 1e-9  # a threshold that every pair with something in common reaches
@@ -116,13 +117,15 @@ def run_plan(
     threads: int,
     work_dir: str | os.PathLike[str] | None,
     progress: Progress,
+    statistics: Statistics | None = None,
 ) -> tuple[Run, Measured]:
     """The run that `dedup` would do, and what it took once its kernels are compiled."""
     settings = Settings(threads, work_dir=work_dir)
-    run_local(plan, documents.sources(WARM), PLAIN, settings).corpus.spool.close()
+    known = statistics if plan.counts else None
+    run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.spool.close()
     timed = Progress()
     with progress.stage(f"run {plan.method}"):
-        run = run_local(plan, documents.sources(), PLAIN, settings, timed)
+        run = run_local(plan, documents.sources(), PLAIN, settings, timed, known)
     seconds, cpu = sum(timed.seconds.values()), sum(timed.cpu.values())
     tables = getattr(plan.candidates, "tables", 0)
     held = bytes_held(run.corpus) + 8.0 * tables * len(documents)  # keys are gone by now
@@ -145,6 +148,7 @@ def find_candidates(
     threads: int,
     work_dir: str | os.PathLike[str] | None,
     progress: Progress,
+    statistics: Statistics | None = None,
 ) -> tuple[Matches, Numbers]:
     """Every candidate with something in common, measured, whatever its similarity; and codes of such pairs.
 
@@ -152,8 +156,11 @@ def find_candidates(
     """
     exact = plan.check.level == "none" or plan.candidates.level == "features"
     loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
+    known = statistics if plan.counts else None
+    if known is not None:
+        loose = loose.with_(statistics=known.digest)
     with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
-        corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads)
+        corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads, known)
         matches = find_matches(loose, corpus, Progress(), threads)
     codes = matches.pairs.left * len(documents) + matches.pairs.right
     return matches, np.sort(codes)

@@ -75,7 +75,10 @@ def cache_key(plan: Plan, truth: Truth) -> str | None:
     view = dict(stages["view"])
     if plan.check.level == "features":
         view.pop("signature")
-    return json.dumps([stages["text"], view, stages["check"], stages["check_view"]], sort_keys=True)
+    return json.dumps(
+        [stages["text"], view, stages["check"], stages["check_view"], plan.population, plan.statistics],
+        sort_keys=True,
+    )
 
 
 def _scored(pairs: Pairs) -> Similarities:

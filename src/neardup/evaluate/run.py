@@ -42,6 +42,7 @@ from neardup.evaluate.versus import (
     separation,
 )
 from neardup.plan import Plan
+from neardup.statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Protocol:
     confidence: float = 0.95
     threads: int = 1
     work_dir: str | os.PathLike[str] | None = None
+    statistics: Statistics | None = (
+        None  # frequencies of a background collection, for methods that ask for them
+    )
+    population: str | None = None  # what counts once where frequencies are counted; None: as the method says
 
     def __post_init__(self) -> None:
         for name in ("splits", "bootstrap", "seed"):
@@ -76,7 +81,10 @@ class Bench:
 
     def evaluate(self, name: str, plan: Plan) -> MethodResult:
         """One method, run and scored."""
-        work = (self.documents, self.protocol.threads, self.protocol.work_dir, self.progress)
+        told = self.protocol
+        work = (self.documents, told.threads, told.work_dir, self.progress, told.statistics)
+        if told.population is not None and plan.counts:
+            plan = plan.with_(population=told.population)
         matches, codes = find_candidates(plan, *work)
         run, measured = run_plan(plan, *work)
         try:

@@ -39,6 +39,16 @@ def closes_sentence(c):
     return c == U8(46) or c == U8(33) or c == U8(63) or c == U8(58)  # . ! ? :
 
 
+@inline
+def ends_wide(first, second, third):
+    """Whether three bytes are a character that ends a sentence: … 。 」 ！ ？"""
+    if first == U8(0xE2):
+        return second == U8(0x80) and third == U8(0xA6)
+    if first == U8(0xE3):
+        return second == U8(0x80) and (third == U8(0x82) or third == U8(0x8D))
+    return first == U8(0xEF) and second == U8(0xBC) and (third == U8(0x81) or third == U8(0x9F))
+
+
 @jit
 def ends_sentence(text, start, stop):
     """Whether a block ends with the end of a sentence, quotes and brackets after it set aside."""
@@ -50,12 +60,8 @@ def ends_sentence(text, start, stop):
             stop -= 1
         elif first == U8(0xE2) and second == U8(0x80) and (c == U8(0x9D) or c == U8(0x99)):  # ” ’
             stop -= 3
-        elif (
-            (first == U8(0xE2) and second == U8(0x80) and c == U8(0xA6))
-            or (first == U8(0xE3) and second == U8(0x80) and (c == U8(0x82) or c == U8(0x8D)))
-            or (first == U8(0xEF) and second == U8(0xBC) and (c == U8(0x81) or c == U8(0x9F)))
-        ):  # …
-            return True
+        elif wide:
+            return ends_wide(first, second, c)
         else:
             return closes_sentence(c)
     return False

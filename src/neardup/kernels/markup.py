@@ -70,7 +70,8 @@ def scan(data, table, text, blocks, elements, state):
     i = 0
     while i < size:
         stop = find_byte(data, i, U8(60))
-        write_text(data, i, stop, text, blocks, elements, state)
+        if stop > i:
+            write_text(data, i, stop, text, blocks, elements, state)
         i = stop
         if i < size:
             i = read_markup(data, i, table, text, blocks, elements, state)

@@ -15,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.exact import may_share, overlap
+from neardup.kernels.exact import (
+    may_share,
+    overlap,
+)  # touch this file when they change (cache)
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 SPREAD = 0x9E3779B97F4A7C15
@@ -57,8 +60,8 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
         size = sizes[r]
         rest, behind = (
             size,
-            (p * size + q - 1) // q - 1,
-        )  # the prefix ends as soon as no more than this is behind
+            max((p * size + q - 1) // q - 1, 0),
+        )  # the prefix ends when no more than this is behind
         e = U64(starts[r])
         level, following = U8(0), U8(255)
         while rest > behind:
@@ -236,13 +239,15 @@ def note_length(long, h, count):
 
 
 @jit
-def meet(arrays, collection, entries, lists, limit, span):
-    """Pairs (lower rank, rank, shared) of ranks span[0] … span[1], the visits, and similarities computed by rank.
+def meet(arrays, collection, entries, lists, limit, span, most):
+    """Pairs (lower rank, rank, shared) of ranks span[0] … span[1]; the visits; similarities computed by rank; cuts.
 
     collection = (documents, sizes, sketches) by rank; entries = (starts, counts, rests, weights, stops);
     lists = rows (member, weight). At a common feature all that both share before it has been added up (both
     prefixes are complete up to there), so that the overlap is at most
     what has been added up + the lesser of what is behind it in either.
+    With `most` above 0 an entry meets only so many members of its list, the nearest in rank, which is what
+    clusters need of a crowd; the number of entries for which members were left out is the last answer.
     """
     hashes, weights, offsets = arrays
     documents, sizes, sketches = collection
@@ -251,13 +256,13 @@ def meet(arrays, collection, entries, lists, limit, span):
     weighted = len(weights) > 0
     so_far = np.zeros(span[1], np.int32)  # of each lower rank; -1: too little
     touched, computed = np.empty(span[1], U32), np.zeros(span[1] - span[0], np.int64)
-    pairs, total, visits = np.empty((64, 3), np.int64), 0, 0
+    pairs, total, visits, cuts = np.empty((64, 3), np.int64), 0, 0, 0
     for r in range(span[0], span[1]):
         size = sizes[r]
         met = 0
         for e in range(starts[r], starts[r] + counts[r]):
             m = np.int64(stops[e])
-            more = m > 0
+            more, first = m > 0, visits
             while more:
                 m -= 1
                 member = lists[m, 0]
@@ -265,6 +270,9 @@ def meet(arrays, collection, entries, lists, limit, span):
                 other = member >> U64(32) & U64(RANK)
                 if q * sizes[other] < p * size:
                     break  # the members before it are shorter still
+                if most > 0 and visits - first >= most:
+                    cuts += 1
+                    break
                 visits += 1
                 if so_far[other] == 0:
                     touched[met] = other
@@ -292,4 +300,4 @@ def meet(arrays, collection, entries, lists, limit, span):
                     pairs[total, 0], pairs[total, 1], pairs[total, 2] = other, r, shared
                     total += 1
             so_far[other] = 0
-    return pairs[:total].copy(), visits, computed
+    return pairs[:total].copy(), visits, computed, cuts

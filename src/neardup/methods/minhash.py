@@ -12,6 +12,7 @@ from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import TokenKind, Words
 from neardup.verify.jaccard import Agreement, Jaccard, Unverified
+from neardup.weights.selection import one_in as select
 
 
 @method
@@ -20,6 +21,7 @@ def minhash(
     threshold: Share = 0.7,
     ngram: Count = 5,
     tokens: TokenKind = "words",
+    one_in: Count = 1,
     recall: Chance = 0.99,
     num_perm: Count | None = None,
     bands: Count | None = None,
@@ -37,6 +39,7 @@ def minhash(
         threshold: The least similarity of a near-duplicate, as a share of all n-grams of both texts.
         ngram: How many consecutive tokens make one feature.
         tokens: What a token is: a word, whatever stands between white space, or a character.
+        one_in: Compare only the n-grams whose hash is a multiple of this, one in so many; 1 compares all.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
         num_perm: The number of min-hashes, split into bands and rows for the best use of them.
         bands: The number of bands, by hand.
@@ -50,7 +53,7 @@ def minhash(
     return Plan(
         method="minhash",
         text=Words(tokens),
-        view=View(Shingles(ngram), signature=MinHash(shape.slots, seed)),
+        view=View(Shingles(ngram), select(one_in), MinHash(shape.slots, seed)),
         candidates=Groups(shape.bands, shape.rows, seed=seed),
         check=checks[verify],
         threshold=threshold,

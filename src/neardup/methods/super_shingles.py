@@ -12,6 +12,7 @@ from neardup.registry import Count, Natural, Share, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import TokenKind, Words
 from neardup.verify.jaccard import Agreement, Jaccard
+from neardup.weights.selection import one_in as select
 
 
 @method
@@ -20,6 +21,7 @@ def super_shingles(
     threshold: Share | None = None,
     ngram: Count = 5,
     tokens: TokenKind = "words",
+    one_in: Count = 1,
     num_perm: Count = 84,
     groups: Count = 6,
     agree: Count = 2,
@@ -36,6 +38,7 @@ def super_shingles(
         threshold: The least Jaccard similarity; where it is given, candidates are compared exactly.
         ngram: How many consecutive tokens make one feature.
         tokens: What a token is: a word, whatever stands between white space, or a character.
+        one_in: Compare only the n-grams whose hash is a multiple of this, one in so many; 1 compares all.
         num_perm: The number of min-hashes.
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.
@@ -55,7 +58,7 @@ def super_shingles(
     return Plan(
         method="super_shingles",
         text=Words(tokens),
-        view=View(Shingles(ngram), signature=MinHash(groups * width, seed)),
+        view=View(Shingles(ngram), select(one_in), MinHash(groups * width, seed)),
         candidates=Groups(groups, width, agree, seed),
         check=Jaccard() if exact else Agreement(width),
         threshold=(threshold or 0.7) if exact else agree / groups,

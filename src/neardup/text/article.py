@@ -155,9 +155,12 @@ def choose_blocks(scores: NDArray[np.float64], facts: NDArray[np.float64]) -> Nu
 
 
 def join_blocks(page: Page, chosen: Numbers) -> str:
-    """The text of the chosen blocks, or of all if none is: character references decoded, a line for each block."""
+    """The text of the chosen blocks: character references decoded, a line for each block.
+
+    All text if none is chosen, and where there are too many blocks to tell them apart: none is lost.
+    """
     columns, text = kernels.markup, page.text.tobytes()
-    if len(chosen) < len(page.blocks) and len(chosen):
+    if len(chosen) and not page.is_full:
         spans = page.blocks[chosen][:, [columns.START, columns.END]].tolist()
         text = b"\n".join([text[start:end] for start, end in spans])
     return unescape(text.decode("utf-8", "replace")).strip()

@@ -21,6 +21,11 @@ class Page(NamedTuple):
     blocks: Numbers
     elements: Numbers
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there was no room for all blocks: the last one holds what came after it."""
+        return len(self.blocks) == MOST_BLOCKS
+
 
 def scan_page(data: bytes) -> Page:
     """The blocks and elements of a page in UTF-8."""

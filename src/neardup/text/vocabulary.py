@@ -24,10 +24,20 @@ OPAQUE = (
     "script style noscript template svg math title iframe object applet audio video canvas map noembed noframes "
     "select datalist"
 ).split()
-BARRIERS = (
-    "html body table td th caption ul ol dl menu article main section aside nav header footer form".split()
-)
-GROUPS = {"li": 1, "dd": 2, "dt": 2, "tr": 3, "td": 4, "th": 4, "option": 5, "p": 6}
+BARRIERS = "html body table ul ol dl menu article main section aside nav header footer form".split()
+GROUPS = {
+    "li": 1,
+    "dd": 2,
+    "dt": 2,
+    "tr": 3,
+    "td": 7,
+    "th": 7,
+    "tbody": 4,
+    "thead": 4,
+    "tfoot": 4,
+    "option": 5,
+    "p": 6,
+}
 
 # Hints in the names of classes, ids, roles and properties.
 HINTS: dict[str, str] = {

@@ -12,6 +12,7 @@ from neardup.columns import Features, Tokens
 from neardup.errors import StatisticsError
 from neardup.plan import Feature, stage_json
 from neardup.statistics import Statistics
+from neardup.weights.checks import keep_only
 from neardup.weights.counts import Counts
 
 
@@ -77,15 +78,3 @@ class TfIdf:
         occurrences = 1 if bag.weights is None else bag.weights
         idf = np.log((statistics.documents + 1) / np.minimum(counts, statistics.documents))
         return replace(bag, weights=(occurrences * idf).astype(np.float32))
-
-
-def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
-    """Some of the features of each document."""
-    kept = np.concatenate([[0], np.cumsum(which)])
-    return replace(
-        features,
-        offsets=kept[features.offsets].astype(np.int64),
-        hashes=features.hashes[which],
-        weights=None if features.weights is None else features.weights[which],
-        positions=None if features.positions is None else features.positions[which],
-    )

@@ -21,6 +21,11 @@ from neardup.weights.frequency import IdfRange, TfIdf
 
 GOLD = "spotsigs_gold"
 HALF = "our half of the gold set has 1,092 pages in 33 clusters, the paper's whole 2,160 in 68"
+BETTER = {
+    "antecedents": "is_the_said_was_there",
+    "distance": 1,
+    "chain": 2,
+}  # best on both readings of the pages
 OWN_TEXT = (
     "pages are read as their visible text, parsed by an HTML5 parser; the paper does not say how it read them"
 )
@@ -58,6 +63,7 @@ def _table_1(name: str, bench: Bench) -> Table:
         ("1-shingles [0.2,0.85]", shingles(1, 0.2, 0.85), 4, "16,097 · 24.8 · 0.4 · 0.81 / 0.64 / 0.71"),
         ("3-shingles [0.2,0.85]", shingles(3, 0.2, 0.85), 4, "65,453 · 18.6 · 0.4 · 0.73 / 0.65 / 0.69"),
         ("SpotSigs, all", spots(), 4, ""),
+        ("SpotSigs is … there, distance 1, chain 2 [0.2,0.85]", spots(0.2, 0.85, **BETTER), 4, ""),
         ("1-shingles, all", shingles(1), 4, ""),
         ("3-shingles, all", shingles(3), 4, ""),
         ("5-shingles, all", shingles(5), 4, ""),

@@ -1,0 +1,150 @@
+"""Consistent weighted samples: slots that agree as often as Σ min / Σ max of two documents' weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels import inline, jit
+
+F32, I32, U32, U64 = np.float32, np.int32, np.uint32, np.uint64
+
+
+@inline
+def stir(x):
+    """32 bits, each of which depends on all bits of x."""
+    x = U32(U32(x ^ U32(x >> U32(16))) * U32(0x85EBCA6B))
+    x = U32(U32(x ^ U32(x >> U32(13))) * U32(0xC2B2AE35))
+    return U32(x ^ U32(x >> U32(16)))
+
+
+@inline
+def fraction(x):
+    """A number above 0 and below 1 from the upper 24 bits."""
+    return F32(F32(F32(I32(U32(x >> U32(8)))) + F32(0.5)) * F32(2.0**-24))
+
+
+@inline
+def logarithms(values, bits, exponents):
+    """Replaces values, positive, by their natural logarithms; `bits` is the same memory seen as integers.
+
+    The polynomial of the Cephes library: nearly all 24 bits are right, near 1 too. It is written out so that
+    the loops compile to vector instructions, and so that every machine has the same result.
+    """
+    for i in range(len(values)):
+        exponents[i] = F32(I32((bits[i] >> I32(23)) - I32(127)))
+        bits[i] = I32(I32(bits[i] & I32(0x7FFFFF)) | I32(0x3F800000))
+    for i in range(len(values)):
+        m, e = values[i], exponents[i]
+        large = F32(m > F32(1.41421356))
+        x = F32(m - large * F32(0.5) * m) - F32(1)
+        e = F32(e + large)
+        p = F32(F32(7.0376836292e-2) * x + F32(-1.1514610310e-1))
+        p = F32(p * x + F32(1.1676998740e-1))
+        p = F32(p * x + F32(-1.2420140846e-1))
+        p = F32(p * x + F32(1.4249322787e-1))
+        p = F32(p * x + F32(-1.6668057665e-1))
+        p = F32(p * x + F32(2.0000714765e-1))
+        p = F32(p * x + F32(-2.4999993993e-1))
+        p = F32(p * x + F32(3.3333331174e-1))
+        z = F32(x * x)
+        y = F32(F32(p * x) * z + e * F32(-2.12194440e-4)) - F32(0.5) * z
+        values[i] = F32(F32(x + y) + e * F32(0.693359375))
+
+
+@inline
+def draw(low, high, sample, seed, spans, clocks, betas):
+    """Uniform numbers of each feature for one sample: two products of two, and one from the bits that they leave."""
+    for i in range(len(low)):
+        w = stir(U32(low[i] + U32(sample * U32(high[i] | U32(1)))) ^ seed)
+        x = stir(U32(w + U32(high[i] ^ U32(0x9E3779B9))))
+        y = stir(U32(x + U32(0xDAA66D2B)))
+        z = stir(U32(y + U32(0x78DDE6E4)))
+        spans[i] = F32(fraction(w) * fraction(x))
+        clocks[i] = F32(fraction(y) * fraction(z))
+        rest = U32(U32(w << U32(24)) | U32(U32(x & U32(255)) << U32(16)) | U32(U32(y & U32(255)) << U32(8)))
+        betas[i] = fraction(rest)
+
+
+@jit
+def sample(hashes, log_weights, offsets, seed, slots):
+    """Fills slots[d, k] with a hash of (phrase, t): the k-th consistent weighted sample of document d.
+
+    Ioffe's sampler (Improved Consistent Sampling, ICDM 2010) in logarithms: with R, c ~ Gamma(2, 1) and β uniform,
+    all three from (phrase, k), t = ⌊ln w / R + β⌋ and ln a = ln c − (t − β + 1) R; the phrase of the least a wins.
+    Weights must be above 0. A document without features keeps 0 in every slot.
+    """
+    longest = 0
+    for d in range(len(offsets) - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    floats = np.empty((5, longest), F32)
+    bits = floats.view(np.int32)
+    halves = np.empty((2, longest), U32)
+    for d in range(len(offsets) - 1):
+        start, size = offsets[d], offsets[d + 1] - offsets[d]
+        mine, logs = hashes[start : start + size], log_weights[start : start + size]
+        spans, clocks, betas = floats[0, :size], floats[1, :size], floats[2, :size]
+        steps, spare = floats[3, :size], floats[4, :size]
+        low, high = halves[0, :size], halves[1, :size]
+        for i in range(size):
+            low[i], high[i] = U32(mine[i]), U32(mine[i] >> U64(32))
+        for k in range(slots.shape[1]):
+            draw(low, high, U32(k), U32(seed), spans, clocks, betas)
+            logarithms(spans, bits[0, :size], spare)
+            logarithms(clocks, bits[1, :size], spare)
+            for i in range(size):
+                spans[i] = F32(-spans[i])
+                clocks[i] = F32(-clocks[i])
+            logarithms(clocks, bits[1, :size], spare)
+            for i in range(size):
+                steps[i] = np.floor(F32(F32(logs[i] / spans[i]) + betas[i]))
+                clocks[i] = F32(clocks[i] - F32(F32(steps[i] - betas[i]) + F32(1)) * spans[i])
+            slots[d, k] = name_winner(mine, clocks, steps)
+
+
+@inline
+def name_winner(hashes, clocks, steps):
+    """A hash of the phrase with the least clock and of its step; of equal ones the first."""
+    best = 0
+    for i in range(len(clocks)):
+        if clocks[i] < clocks[best]:
+            best = i
+    if len(clocks) == 0:
+        return U32(0)
+    name = U32(hashes[best]) ^ stir(U32(hashes[best] >> U64(32)))
+    return stir(U32(name + U32(np.int64(steps[best])) * U32(0x9E3779B9)))
+
+
+@jit
+def race(hashes, weights, offsets, seed, slots):
+    """Fills slots[d, k] with a hash of the phrase whose exponential clock rings first in slot k.
+
+    For weights that depend on the phrase alone. A phrase of weight w rings at the times of a Poisson process of
+    rate w, each time in a slot drawn at random, so that its clocks in the slots are independent (as in Ertl's
+    ProbMinHash, 2020). A phrase is done when its time is past the latest of the slots: most are at once, and the
+    cost is that of the features plus k ln k instead of features times k.
+    """
+    count = slots.shape[1]
+    times = np.empty(count, np.float64)
+    for d in range(len(offsets) - 1):
+        times[:] = np.inf
+        latest, last, empty = np.inf, 0, count
+        slots[d, :] = 0
+        for i in range(offsets[d], offsets[d + 1]):
+            state = U64((hashes[i] ^ U64(seed) * U64(0x9E3779B97F4A7C15)) * U64(0xD6E8FEB86659FD93))
+            time = 0.0
+            while True:
+                state = U64(state + U64(0x9E3779B97F4A7C15))
+                x = U64((state ^ state >> U64(30)) * U64(0xBF58476D1CE4E5B9))
+                x = U64((x ^ x >> U64(27)) * U64(0x94D049BB133111EB))
+                x = U64(x ^ x >> U64(31))
+                time -= np.log((np.float64(x >> U64(12)) + 0.5) * 2.0**-52) / weights[i]
+                if not time < latest:
+                    break
+                k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
+                if time < times[k]:
+                    empty -= times[k] == np.inf
+                    times[k] = time
+                    slots[d, k] = stir(U32(hashes[i]) ^ stir(U32(hashes[i] >> U64(32))))
+                    if empty == 0 and (k == last or latest == np.inf):
+                        last = np.argmax(times)
+                        latest = times[last]

@@ -1,0 +1,81 @@
+"""Rare phrases: running text that few others have, by consistent weighted samples."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from neardup.candidates.curve import choose_bands
+from neardup.candidates.groups import Groups
+from neardup.features.passages import PassageWords
+from neardup.features.shingles import Shingles
+from neardup.plan import Check, Feature, Plan, View
+from neardup.registry import Chance, Count, Natural, Part, Share, method
+from neardup.signatures.consistent import Consistent
+from neardup.text.words import TokenKind, Words
+from neardup.verify.jaccard import Agreement
+from neardup.verify.weighted import WeightedJaccard
+from neardup.weights.phrases import Function, PhraseWeight
+
+
+@method
+def rare_phrases(
+    *,
+    threshold: Share = 0.15,
+    ngram: Count = 3,
+    tokens: TokenKind = "words",
+    function: Function = "df2",
+    around: Natural = 20,
+    passage: Natural = 50,
+    inverse: bool = False,
+    rare: Part = 0.75,
+    common_above: Count | None = None,
+    recall: Chance = 0.95,
+    num_perm: Count | None = None,
+    bands: Count | None = None,
+    rows: Count | None = None,
+    verify: Literal["exact", "estimate"] = "exact",
+    seed: Natural = 1,
+) -> Plan:
+    """Documents that share running text which few others have: page furniture and shared notices do not count.
+
+    A phrase counts by how common the words around it are (running text is full of 'the' and 'of', menus and lists
+    are not), and not at all if many different documents have it. Documents match when the weighted Jaccard
+    similarity of their phrases reaches the threshold. Frequencies come from the documents themselves, each
+    cluster of near-duplicates counting once (--stats-group), or from a background collection (--stats). The
+    paper's own weighting: ngram=7, around=0, passage=0, rare=0.5.
+
+    Args:
+        threshold: The least weighted Jaccard similarity of a near-duplicate.
+        ngram: How many consecutive tokens make one phrase.
+        tokens: What a token is: a word, whatever stands between white space, or a character.
+        function: The weight as a function of the document frequency of words (df; df2 is its square, ln_df its
+            logarithm, idf the logarithm of its inverse).
+        around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.
+        passage: Words are counted once in each passage of so many words; 0 counts them once in each document.
+        inverse: Divide the weight by the document frequency of the phrase.
+        rare: The share of the phrases of two documents or more that count as rare, the least frequent ones; 1
+            leaves it to common_above.
+        common_above: Phrases in more documents than this are common whatever their share is; 8 √documents, but 42
+            at the least, unless given.
+        recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
+        num_perm: The number of samples, split into bands and rows for the best use of them.
+        bands: The number of bands, by hand.
+        rows: The number of samples in a band, by hand.
+        verify: Compare candidates exactly, or estimate from the samples.
+        seed: The seed of the samples.
+    """
+    shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
+    phrases = Shingles(ngram)
+    words: Feature = PassageWords(passage) if passage else Shingles(1)
+    weight = PhraseWeight(phrases, words, function, around, inverse, rare, common_above)
+    checks: dict[str, Check] = {"exact": WeightedJaccard(), "estimate": Agreement()}
+    return Plan(
+        method="rare_phrases",
+        text=Words(tokens),
+        view=View(phrases, (weight,), Consistent(shape.slots, seed, weight.by_phrase)),
+        candidates=Groups(shape.bands, shape.rows, seed=seed),
+        check=checks[verify],
+        threshold=threshold,
+        recall=recall,
+        population="clusters",
+    )

@@ -1,0 +1,190 @@
+"""Counting with bounded memory: sorted runs on disk that are merged in the end, or a sketch of the heaviest."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.columns import Hashes, Numbers
+from neardup.errors import OutputError
+from neardup.statistics.frequencies import Frequencies, add_up
+
+MEMORY = 256 << 20  # bytes that the tables of one counter may take
+ENTRY = 16  # bytes of a feature and its count
+WORKING = 4  # while tables are added up, so many copies of them exist
+LEAST_BUFFER = 256  # features of a run that are read at a time
+
+
+class _Run(NamedTuple):
+    """Where a sorted table lies in the file."""
+
+    start: int
+    size: int
+
+
+class Counter:
+    """Adds up tables of any number of features, exactly: what exceeds the memory waits on disk, sorted.
+
+    A context: its file goes when it is left. `tables` gives the sum in portions of ascending features,
+    `finish` all at once, without those that are too rare to matter.
+    """
+
+    def __init__(self, memory: int = MEMORY, folder: str | os.PathLike[str] | None = None) -> None:
+        self._room = max(1, memory // (ENTRY * WORKING))
+        self._folder = folder
+        self._file: Any = None
+        self._waiting: list[Frequencies] = []
+        self._size = 0
+        self._runs: list[_Run] = []
+
+    def __enter__(self) -> Counter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def runs(self) -> int:
+        """How many sorted tables wait on disk."""
+        return len(self._runs)
+
+    def add(self, table: Frequencies) -> None:
+        """Count a table in."""
+        self._waiting.append(table)
+        self._size += len(table)
+        if self._size > self._room:
+            self._waiting = [add_up(self._waiting)]
+            self._size = len(self._waiting[0])
+            if self._size > self._room // 2:  # little was gained: adding up again soon would not pay
+                self._spill()
+
+    def _spill(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="neardup-", dir=self._folder)  # noqa: SIM115
+            for table in self._waiting:
+                start = self._file.seek(0, os.SEEK_END)
+                self._file.write(np.ascontiguousarray(table.keys).data)
+                self._file.write(np.ascontiguousarray(table.counts).data)
+                self._runs.append(_Run(start, len(table)))
+        except OSError as error:
+            raise OutputError(
+                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+            ) from None
+        self._waiting, self._size = [], 0
+
+    def tables(self) -> Iterator[Frequencies]:
+        """The sum, in portions of ascending features."""
+        if self._waiting:
+            self._waiting = [add_up(self._waiting)]
+        if not self._runs:
+            yield from self._waiting
+            return
+        self._spill()
+        yield from self._merge()
+
+    def finish(self, least: int = 1) -> Frequencies:
+        """The sum of all tables, without features of fewer than `least` documents."""
+        parts = [table.at_least(least) for table in self.tables()]
+        if not parts:
+            return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
+        return Frequencies(
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            least,
+        )
+
+    def _merge(self) -> Iterator[Frequencies]:
+        """Portion by portion: what every run has up to the least of the keys that their buffers end with."""
+        buffer = max(LEAST_BUFFER, self._room // len(self._runs))
+        heads = [_Reader(self._file, run, buffer) for run in self._runs if run.size > 0]
+        while heads:
+            limit = min(head.last for head in heads)
+            yield add_up([head.take(limit) for head in heads])
+            heads = [head for head in heads if head.refill()]
+
+
+class _Reader:
+    """A run that is read from its beginning to its end."""
+
+    def __init__(self, file: object, run: _Run, buffer: int) -> None:
+        self._file, self._run, self._buffer, self._done = file, run, buffer, 0
+        self._keys: Hashes = np.zeros(0, np.uint64)
+        self._counts: Numbers = np.zeros(0, np.int64)
+        self.refill()
+
+    @property
+    def last(self) -> int:
+        """The last feature of the buffer."""
+        return int(self._keys[-1])
+
+    def take(self, limit: int) -> Frequencies:
+        """What the buffer has up to a feature, which included."""
+        size = int(np.searchsorted(self._keys, np.uint64(limit), "right"))
+        table = Frequencies(self._keys[:size], self._counts[:size])
+        self._keys, self._counts = self._keys[size:], self._counts[size:]
+        return table
+
+    def refill(self) -> bool:
+        """Whether there is anything left, after the next features have been read where the buffer is empty."""
+        size = min(self._buffer, self._run.size - self._done)
+        if len(self._keys) == 0 and size > 0:
+            at = self._run.start + 8 * self._done
+            self._keys = np.frombuffer(self._read(at, 8 * size), np.uint64)
+            self._counts = np.frombuffer(self._read(at + 8 * self._run.size, 8 * size), np.int64)
+            self._done += size
+        return len(self._keys) > 0
+
+    def _read(self, start: int, size: int) -> bytes:
+        file = self._file
+        file.seek(start)  # type: ignore[attr-defined]
+        data: bytes = file.read(size)  # type: ignore[attr-defined]
+        if len(data) < size:
+            raise OutputError("The work folder lost a file that is still needed.")
+        return data
+
+
+class Sketch:
+    """The frequencies of the most frequent features in a fixed number of entries, too low by `slack` at the most.
+
+    Misra and Gries' summary in the mergeable form of Agarwal et al. (Mergeable Summaries, PODS 2012): where more
+    than `most` entries have come together, all lose the count of the one behind the last that has room. slack is
+    the sum of these, at most (sum of all counts) / (most + 1); a feature that is not listed occurs in at most
+    slack documents.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._slack, self._size = most, 0, 0
+        self._waiting: list[Frequencies] = []
+
+    def add(self, table: Frequencies) -> None:
+        """Count a table in."""
+        self._waiting.append(Frequencies(table.keys, table.counts))
+        self._size += len(table)
+        self._slack += table.slack
+        if self._size > 2 * self._most:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        whole = add_up(self._waiting)
+        excess = len(whole) - self._most
+        cut = int(np.partition(whole.counts, excess - 1)[excess - 1]) if excess > 0 else 0
+        left = whole.counts > cut
+        self._waiting = [Frequencies(whole.keys[left], whole.counts[left] - cut)]
+        self._size, self._slack = int(left.sum()), self._slack + cut
+
+    def finish(self, least: int = 1) -> Frequencies:
+        """What is known of the most frequent features."""
+        if not self._waiting:
+            return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
+        self._shrink()
+        kept = self._waiting[0]
+        return Frequencies(kept.keys, kept.counts, 1 + self._slack, self._slack).at_least(least)

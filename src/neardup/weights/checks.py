@@ -1,0 +1,45 @@
+"""What weights must be: finite and not below 0; features of weight 0 are no features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.columns import Features
+from neardup.errors import PlanError
+
+
+def check_weights(features: Features) -> None:
+    """Refuse weights that no sample can be drawn by."""
+    if features.weights is None:
+        return
+    bad = np.flatnonzero(~(np.isfinite(features.weights) & (features.weights >= 0)))
+    if len(bad):
+        document = int(np.searchsorted(features.offsets, bad[0], "right")) - 1
+        raise PlanError(
+            f"Weights must be finite and not below 0; feature {int(bad[0] - features.offsets[document])} of document "
+            f"{document} of the batch has {features.weights[bad[0]]}. Clip or scale the weight stage before it."
+        )
+
+
+def positive(features: Features) -> Features:
+    """The features that have a weight above 0."""
+    if features.weights is None:
+        return features
+    return keep_only(features, features.weights > 0)
+
+
+def keep_only(features: Features, which: NDArray[np.bool_]) -> Features:
+    """Some of the features of each document."""
+    if which.all():
+        return features
+    kept = np.concatenate([[0], np.cumsum(which)])
+    return replace(
+        features,
+        offsets=kept[features.offsets].astype(np.int64),
+        hashes=features.hashes[which],
+        weights=None if features.weights is None else features.weights[which],
+        positions=None if features.positions is None else features.positions[which],
+    )

@@ -1,0 +1,143 @@
+"""Weights of phrases by how common their words are, and how rare they are themselves.
+
+Alonso, Fetterly and Manasse, Duplicate News Story Detection Revisited (MSR-TR-2013-60), sections 4.3 to 4.5: a
+function of the document frequency of the phrase's first word, divided by the document frequency of the phrase if
+asked, times 1 for a rare phrase and 0 for a common one. What is ours: the frequency may be the mean over the words
+around the phrase instead of its first word's, which tells running text from furniture more surely; and a document
+that is common text and nothing else is compared by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Tokens
+from neardup.errors import ParameterError, PlanError, StatisticsError
+from neardup.features.shingles import Shingles
+from neardup.plan import Feature, stage_json
+from neardup.statistics import Frequencies, Statistics
+from neardup.weights.checks import keep_only
+
+Floats = NDArray[np.float64]
+Function = Literal[
+    "uniform", "df", "df2", "df3", "df4", "ln_df", "ln_df2", "ln_df3", "ln_df4", "ln_df10", "idf"
+]
+
+# Table 4; df as a share of the documents. The logarithm is of df + 1: a word of one document has weight, too.
+FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
+    "uniform": lambda df, n: np.ones(len(df)),
+    **{f"df{p if p > 1 else ''}": lambda df, n, p=p: (df / n) ** p for p in (1, 2, 3, 4)},  # type: ignore[misc]
+    **{f"ln_df{p if p > 1 else ''}": lambda df, n, p=p: np.log1p(df) ** p for p in (1, 2, 3, 4, 10)},  # type: ignore[misc]
+    "idf": lambda df, n: np.log1p(n / df),
+}
+LEAST_COMMON = 42  # section 3: what more documents have is common …
+COMMON_ROOTS = 8.0  # … and in a collection of N documents of its own, what more than 8 √N have
+
+
+@dataclass(frozen=True)
+class PhraseWeight:
+    """Distinct phrases, weighted; common ones are left out.
+
+    phrases       the feature stage whose phrases these are
+    words         the feature stage that words are counted by
+    function      f of table 4, of the frequency of the first word, or of the words around
+    around        how many words before the phrase's beginning and from it on are looked at; 0: the first word alone
+    inverse       divide by the frequency of the phrase
+    rare          the share of the phrases of two documents or more that are rare: the least frequent ones
+    common_above  phrases in more documents than this are common in any case; None: 42, or 8 √N if that is more
+    alone         a document of whose weight less than this share is rare is nothing but common text: it keeps all
+    """
+
+    phrases: Shingles
+    words: Feature
+    function: Function = "df2"
+    around: int = 20
+    inverse: bool = False
+    rare: float = 0.75
+    common_above: int | None = None
+    alone: float = 0.01
+    details: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.function not in get_args(Function):
+            raise ParameterError("function", "PhraseWeight", "one of " + ", ".join(FUNCTIONS), self.function)
+
+    @property
+    def counts(self) -> tuple[Feature, ...]:
+        """Words and phrases are counted."""
+        return (self.words, self.phrases)
+
+    @property
+    def by_phrase(self) -> bool:
+        """Whether a phrase has the same weight wherever it stands."""
+        return self.around == 0
+
+    @property
+    def before_rarity(self) -> PhraseWeight:
+        """The weight for a first run, which finds out what belongs together before rarity is counted."""
+        return replace(self, rare=1.0, inverse=False)
+
+    def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
+        if statistics is None:
+            raise StatisticsError(
+                "This plan weighs phrases by their document frequency: count them over a corpus first, or give "
+                "statistics (--stats)."
+            )
+        weights = self._word_weights(features, tokens, statistics)
+        hashes, heaviest = np.empty(len(weights), np.uint64), np.empty(len(weights), np.float32)
+        ends = kernels.phrases.heaviest(features.hashes, weights, features.offsets, hashes, heaviest)
+        bag = Features(ends, hashes[: ends[-1]], heaviest[: ends[-1]], distinct=True)
+        return self._only_rare(bag, statistics)
+
+    def _word_weights(
+        self, features: Features, tokens: Tokens, statistics: Statistics
+    ) -> NDArray[np.float32]:
+        """f of the frequency of the words of each phrase."""
+        sizes = np.diff(tokens.offsets)
+        expected = np.maximum(sizes - self.phrases.width + 1, np.minimum(sizes, 1))
+        if not np.array_equal(features.sizes, expected):
+            raise PlanError(
+                "PhraseWeight must follow the phrases themselves: these are not one for each word."
+            )
+        found = np.maximum(statistics.table(stage_json(self.words)).of(self.words(tokens).hashes), 1)
+        df = found.astype(np.float64)
+        if self.around:
+            sums = np.zeros(len(found), np.int64)
+            kernels.phrases.sum_around(found, tokens.offsets, self.around, sums)
+            df = sums / (2.0 * self.around)
+        ends = np.cumsum(expected)
+        places = np.repeat(tokens.offsets[:-1] - (ends - expected), expected) + np.arange(
+            len(features.hashes)
+        )
+        result: NDArray[np.float32] = FUNCTIONS[self.function](
+            df[places], max(statistics.documents, 1)
+        ).astype(np.float32)
+        return result
+
+    def _only_rare(self, bag: Features, statistics: Statistics) -> Features:
+        """The phrases that are not common, or all of a document that has hardly any such."""
+        table = statistics.table(stage_json(self.phrases))
+        df = table.of(bag.hashes)
+        assert bag.weights is not None
+        weights = bag.weights
+        if self.inverse:
+            weights = (weights / np.maximum(df, 1)).astype(np.float32)
+            bag = replace(bag, weights=weights)
+        rare = df <= self.limit(table, statistics.documents)
+        whole, part = np.zeros(len(bag)), np.zeros(len(bag))
+        kernels.weighted.sum_weights(bag.offsets, weights, False, whole)
+        kernels.weighted.sum_weights(bag.offsets, np.where(rare, weights, np.float32(0)), False, part)
+        return keep_only(bag, rare | np.repeat(part < self.alone * whole, bag.sizes))
+
+    def limit(self, table: Frequencies, documents: int) -> int:
+        """The largest document frequency of a rare phrase."""
+        own = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(documents)))
+        most = own if self.common_above is None else self.common_above
+        return most if self.rare >= 1.0 else min(most, table.quantile(self.rare))

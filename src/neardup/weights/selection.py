@@ -1,0 +1,44 @@
+"""Weights that select: a part of the features stands for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from neardup.columns import Features, Hashes, Tokens
+from neardup.plan import Feature
+from neardup.statistics import Statistics
+from neardup.weights.checks import keep_only
+
+
+@dataclass(frozen=True)
+class OneIn:
+    """Only features whose hash is 0 mod `p` stay: the same ones in every document, one in p on average.
+
+    The selection by remainder of Broder and others (simhash thesis, 2.3.1; SpotSigs, 5.3.1). A document may be left
+    without any feature; it is then compared with nothing.
+    """
+
+    p: int
+    details: ClassVar[bool] = False
+    counts: ClassVar[tuple[Feature, ...]] = ()
+
+    def __call__(
+        self, features: Features, tokens: Tokens | None = None, statistics: Statistics | None = None
+    ) -> Features:
+        return keep_only(features, stirred(features.hashes) % np.uint64(self.p) == 0)
+
+
+def stirred(hashes: Hashes) -> Hashes:
+    """Other hashes of the same features: min-hashes are made from the bits of the first ones, and a remainder of
+    those would leave min-hashes of multiples only."""
+    once = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    twice = (once ^ (once >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return twice ^ (twice >> np.uint64(33))
+
+
+def one_in(p: int) -> tuple[OneIn, ...]:
+    """The weight stages that select one feature in p: none where that is all of them."""
+    return () if p == 1 else (OneIn(p),)

@@ -1,0 +1,232 @@
+"""Options of the methods on the command line: lists of words from files, what is refused, what is counted."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import neardup
+from neardup.cli import main
+from sentences import overlapping
+
+STORIES = overlapping(random.Random(2), 6)
+TABLE = "Oslo 3 2 5 1 Bergen 4 4 1 2 Tromso 0 0 2 9"  # words, and not one antecedent
+
+
+def run(*arguments: str) -> int:
+    try:
+        main(list(arguments))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    texts = [*STORIES, STORIES[0].upper(), TABLE, TABLE + " Bodo 1", TABLE, "word", ""]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{k}", "text": text}) + "\n" for k, text in enumerate(texts)))
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], corpus: Path, *arguments: str) -> str:
+    assert run("dedup", str(corpus), "-o", str(corpus.parent / "out"), *arguments) == 2
+    printed = capsys.readouterr()
+    assert not printed.out and printed.err.count("\n") == 1 and "Traceback" not in printed.err
+    assert not (corpus.parent / "out").exists()
+    return printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("spotsigs --antecedents nonesuch", "'antecedents' parameter of spotsigs must be one of 'paper'"),
+        (
+            "imatch_spots --antecedents nonesuch",
+            "'antecedents' parameter of imatch_spots must be one of 'paper'",
+        ),
+        (
+            "spotsigs --antecedents is(0,2),that",
+            "'distance' parameter of spotsigs must be a whole number from 1",
+        ),
+        ("spotsigs --antecedents @absent.txt", "'absent.txt' cannot be read"),
+        ("spotsigs --stopwords klingon", "'stopwords' parameter of spotsigs must be a language code"),
+        ("imatch --stopwords klingon", "'stopwords' parameter of imatch must be a language code"),
+        ("spotsigs --threshold 0", "'threshold' parameter of spotsigs must be a number above 0 and up to 1"),
+        (
+            "spotsigs --threshold 1.01",
+            "'threshold' parameter of spotsigs must be a number above 0 and up to 1",
+        ),
+        (
+            "spotsigs --threshold nan",
+            "'threshold' parameter of spotsigs must be a number above 0 and up to 1",
+        ),
+        ("imatch --threshold 0.5", "'threshold' parameter of imatch must be one of its options"),
+        ("imatch --idf-low 0.8", "'idf_low' parameter of imatch must be at most idf_high, 0.75"),
+        ("imatch --idf-low -0.1", "'idf_low' parameter of imatch must be a number from 0 up to 1"),
+        ("imatch --drop 0.5", "'drop' parameter of imatch must be left out where there is one lexicon"),
+        ("imatch --agree 2", "'agree' parameter of imatch must be at most the number of lexicons, 1"),
+        ("imatch --lexicons 40 --agree 20", "137,846,528,820 ways"),
+        ("super_shingles --agree 7", "'agree' parameter of super_shingles must be at most"),
+        ("super_shingles --num-perm 5", "'num_perm' parameter of super_shingles must be at least"),
+        (
+            "super_shingles --verify agreement --threshold 0.5",
+            "'threshold' parameter of super_shingles must be left",
+        ),
+        ("hybrid --groups 0", "'groups' parameter of hybrid must be a whole number from 1"),
+        ("minhash --one-in 0", "'one_in' parameter of minhash must be a whole number from 1"),
+    ],
+)
+def test_wrong_options_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], corpus: Path, arguments: str, sentence: str
+) -> None:
+    assert sentence in refused(capsys, corpus, "--method", *arguments.split())
+
+
+def report_of(corpus: Path, *arguments: str) -> dict[str, Any]:
+    out = corpus.parent / "out"
+    assert run("dedup", str(corpus), "-o", str(out), "--pairs", "all", *arguments) == 0
+    return dict(json.loads((out / "report.json").read_text()))
+
+
+def test_documents_without_signatures_are_counted_and_only_their_copies_pair(
+    capsys: pytest.CaptureFixture[str], corpus: Path
+) -> None:
+    report = report_of(corpus, "--method", "spotsigs")
+    assert (report["without_tokens"], report["without_features"]) == (1, 4)
+    pairs = neardup.pairs(corpus, method="spotsigs").to_pylist()
+    assert {(row["left"], row["right"], row["reason"]) for row in pairs} == {
+        ("d0", "d6", "similar"),
+        ("d7", "d9", "copy"),
+    }
+    printed = capsys.readouterr().out
+    assert "1 document without a word: kept, like no other\n" in printed
+    assert "4 documents with nothing that spotsigs compares: only exact copies of them are found\n" in printed
+    assert "every pair that reaches the threshold of 0.44 is found\n" in printed
+
+
+def test_an_empty_lexicon_is_told(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
+    report = report_of(corpus, "--method", "imatch", "--idf-low", "0.999", "--idf-high", "0.9995")
+    assert report["without_features"] == 11
+    assert "11 documents with nothing that imatch compares" in capsys.readouterr().out
+
+
+def test_nothing_is_said_where_all_was_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in STORIES))
+    assert report_of(path)["without_features"] == 0
+    printed = capsys.readouterr().out
+    assert "without a word" not in printed and "with nothing that" not in printed
+
+
+@pytest.mark.parametrize(
+    "method", ["imatch", "imatch_spots", "spotsigs", "spotsigs_lsh", "hybrid", "super_shingles"]
+)
+def test_a_document_of_one_word(capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str) -> None:
+    path = tmp_path / "corpus.csv"
+    path.write_text("text\nword\n")
+    report = report_of(path, "--method", method)
+    assert (report["documents"], report["kept"], report["pairs"]["verified"]) == (1, 1, 0)
+
+
+def test_the_chance_of_being_found_is_told_where_it_is_known(
+    capsys: pytest.CaptureFixture[str], corpus: Path
+) -> None:
+    assert report_of(corpus, "--method", "spotsigs_lsh")["recall_at_threshold"] == pytest.approx(
+        1 - (1 - 0.44**6) ** 32, abs=1e-6
+    )
+    printed = capsys.readouterr().out
+    assert "found with probability 0.2079, others more surely" in printed
+    assert "asked for" not in printed, "nobody asked for a recall"
+    report = report_of(corpus, "--method", "hybrid", "--force")
+    assert report["recall_at_threshold"] is None
+    assert "probability" not in capsys.readouterr().out
+
+
+# Words from a file
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "words.txt"
+    path.write_text("the, a  # articles\nis(3,1)\nthat (5, 2)\n")
+    return path
+
+
+def test_the_words_of_a_file_go_into_the_plan(words: Path, corpus: Path) -> None:
+    (words.parent / "stops.txt").write_text("the of\nand\n")
+    report = report_of(
+        corpus, "--method", "spotsigs", "--antecedents", "@words.txt", "--stopwords", "@stops.txt"
+    )
+    entries, stops = ["the", "a", "is(3,1)", "that (5, 2)"], ["the", "of", "and"]
+    plan = neardup.make_plan("spotsigs", antecedents=entries, stopwords=stops, pairs="all")
+    assert neardup.Plan.from_json(json.dumps(report["plan"])) == plan
+    assert report["plan"]["view"]["features"]["antecedents"] == entries
+    words.unlink()  # the plan does not need it any more
+    assert neardup.dedup(corpus, plan=plan).report["pairs"] == report["pairs"]
+
+
+def test_a_file_means_what_its_words_mean(words: Path) -> None:
+    for method in ("spotsigs", "spotsigs_lsh", "imatch_spots"):
+        from_file = neardup.make_plan(method, antecedents="@words.txt")
+        given = neardup.make_plan(method, antecedents=("the", "a", "is(3,1)", "that (5, 2)"))
+        assert from_file == given
+    words.write_text("the\n")
+    assert neardup.make_plan("imatch", stopwords="@words.txt") == neardup.make_plan(
+        "imatch", stopwords=["the"]
+    )
+
+
+def test_an_empty_file_and_one_that_is_no_list_are_refused(
+    capsys: pytest.CaptureFixture[str], corpus: Path, words: Path
+) -> None:
+    words.write_text("# nothing\n")
+    assert "has no words" in refused(capsys, corpus, "--method", "imatch", "--stopwords", "@words.txt")
+    words.write_text("is(3\n")
+    message = refused(capsys, corpus, "--method", "spotsigs", "--antecedents", "@words.txt")
+    assert "'antecedents' parameter of spotsigs must be words or specifications" in message
+
+
+# neardup compare
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_compare_measures_what_the_method_measures(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The multi-set: 'the' five times and three times before the same words, 3/5 where sets would be equal."""
+    left = write(tmp_path, "a.txt", "the amber basalt copper. " * 5)
+    right = write(tmp_path, "b.txt", "the amber basalt copper. " * 3)
+    assert run("compare", left, right, "--method", "spotsigs", "--distance", "1", "--json") == 0
+    measured = json.loads(capsys.readouterr().out)
+    assert measured["similarity"] == pytest.approx(3 / 5)
+    assert measured["near_duplicates"]
+
+
+def test_compare_has_the_hybrid_decide_by_the_bits_of_words(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    template = " ".join(f"w{k}" for k in range(300))
+    left = write(tmp_path, "a.txt", template + " left" * 40)
+    right = write(tmp_path, "b.txt", template + " right" * 40)
+    assert run("compare", left, right, "--method", "hybrid") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Not near-duplicates: share of equal bits 0.5"), printed[:80]
+    assert "slots say" not in printed
+
+
+def test_compare_says_why_it_cannot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    left, right = write(tmp_path, "a.txt", STORIES[0]), write(tmp_path, "b.txt", TABLE)
+    assert run("compare", left, right, "--method", "imatch") == 2
+    assert "asks in how many documents of a corpus" in capsys.readouterr().err
+    assert run("compare", left, right, "--method", "spotsigs") == 2
+    assert "has no features of the method spotsigs" in capsys.readouterr().err

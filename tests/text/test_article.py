@@ -1,0 +1,109 @@
+"""The text of a page's article: all of it, and little else."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from article_pages import BLOG, EXAMPLES, HARBOUR, MODERN, Example
+
+from neardup.errors import MissingExtra, ParameterError
+from neardup.text import article
+from neardup.text.article import article_text, article_texts
+from neardup.text.html import visible_text
+
+METHODS = ["blocks", "segments", "resiliparse", "none"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_the_article_is_there_and_what_is_around_it_is_not(example: Example) -> None:
+    text = article_text(example.html)
+    assert [sentence for sentence in example.article if sentence not in text] == []
+    assert [phrase for phrase in example.around if phrase in text] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize("how", METHODS)
+def test_every_method_finds_the_article(example: Example, how: Any) -> None:
+    text = " ".join(article_text(example.html, how).split())
+    assert [sentence for sentence in example.article if sentence not in text] == []
+
+
+def test_a_paragraph_is_a_line_and_references_are_decoded() -> None:
+    page = MODERN.replace("Nobody", "Nobody &amp;&nbsp;nothing&#33;")
+    lines = article_text(page).splitlines()
+    assert lines[-4:] == [HARBOUR[0], HARBOUR[1].replace("Nobody", "Nobody & nothing!"), *HARBOUR[2:]]
+
+
+def test_a_text_that_a_page_has_twice_comes_once() -> None:
+    assert (
+        article_text(MODERN.replace("</article>", f"</article><div>{HARBOUR[1]}</div>")).count(HARBOUR[1])
+        == 1
+    )
+
+
+def test_auto_is_the_method_that_was_measured_best() -> None:
+    assert article_text(MODERN) == article_text(MODERN, "auto") == article_text(MODERN, "blocks")
+
+
+def test_none_is_what_a_reader_sees() -> None:
+    assert article_text(BLOG, "none") == visible_text(BLOG)
+
+
+@pytest.mark.parametrize("how", METHODS)
+@pytest.mark.parametrize(
+    "page",
+    ["<ul><li><a href=/a>Home</a><li><a href=/b>Shop</a></ul>", "<p>one", "word", "<nav><b>Menu</b></nav>"],
+)
+def test_a_page_without_an_article_gives_its_visible_text(page: str, how: Any) -> None:
+    found = article_text(page, how).split()
+    assert found
+    if len(found) != len(
+        visible_text(page).split()
+    ):  # the best of it, where something is better than the rest
+        assert set(found) < set(visible_text(page).split())
+
+
+def test_wholly_linked_pages_keep_all_their_words() -> None:
+    assert article_text("<ul><li><a href=/a>Home</a><li><a href=/b>Shop</a></ul>").split() == ["Home", "Shop"]
+
+
+@pytest.mark.parametrize("how", METHODS)
+def test_an_empty_page_gives_an_empty_text(how: Any) -> None:
+    assert [article_text(page, how) for page in ("", b"", "   ", "<p></p>", "<script>x</script>")] == [""] * 5
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_pages_give_what_each_gives_alone(threads: int) -> None:
+    pages = [example.html for example in EXAMPLES] * 5 + ["", MODERN.encode()]
+    assert article_texts(pages, threads=threads) == [article_text(page) for page in pages]
+
+
+def test_unknown_methods_and_thread_numbers_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"'how'.*blocks, segments.*'magic'"):
+        article_text("<p>x", "magic")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'how'"):
+        article_texts([], "magic")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'threads'"):
+        article_texts([], threads=0)
+
+
+def test_without_trafilatura_its_user_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    article._trafilatura.cache_clear()
+    with pytest.raises(MissingExtra, match=r"pip install 'neardup\[trafilatura\]'"):
+        article_text(MODERN, "trafilatura")
+    article._trafilatura.cache_clear()
+
+
+def test_trafilatura_finds_the_article_where_it_is_installed() -> None:
+    try:
+        text = article_text(MODERN, "trafilatura")
+    except MissingExtra:
+        pytest.skip("trafilatura, or what it needs, is not installed")
+    assert all(sentence in text for sentence in HARBOUR)
+
+
+def test_the_weights_are_those_of_the_features() -> None:
+    assert len(article.weights()) == len(article.FEATURES) + 1
