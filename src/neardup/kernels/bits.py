@@ -59,3 +59,21 @@ def hamming(slots, left, right, out):
         for k in range(slots.shape[1]):
             total += count_bits(U32(slots[a, k] ^ slots[b, k]))
         out[p] = total
+
+
+@jit
+def sampled_keys(slots, chosen, seed, keys):
+    """Fills keys[band, d] with a 64-bit hash of the bits chosen[band] of document d's packed bits."""
+    for d in range(slots.shape[0]):
+        for band in range(chosen.shape[0]):
+            h = U64(seed + band + 1) * U64(0x9E3779B97F4A7C15)
+            word = U64(0)
+            for k in range(chosen.shape[1]):
+                bit = chosen[band, k]
+                word = U64(word << U64(1)) | U64((slots[d, bit >> 5] >> U32(bit & 31)) & U32(1))
+                if k & 31 == 31:
+                    h = U64((h ^ word) * U64(0xD6E8FEB86659FD93))
+                    h ^= h >> U64(32)
+                    word = U64(0)
+            h = U64((h ^ word) * U64(0xD6E8FEB86659FD93))
+            keys[band, d] = h ^ h >> U64(32)

@@ -109,7 +109,11 @@ def tabulate(source, out):
             k = scratch.table[find(scratch.table, room.hashes, mask, h)] - U32(1)
             at = ends[d] + i
             out.hashes[at], out.counts[at], out.firsts[at] = h, room.counts[k], room.firsts[k]
-            out.capitals[at], out.digits[at], out.fields[at] = room.capitals[k], room.digits[k], room.fields[k]
+            out.capitals[at], out.digits[at], out.fields[at] = (
+                room.capitals[k],
+                room.digits[k],
+                room.fields[k],
+            )
         ends[d + 1] = ends[d] + found
     return ends
 

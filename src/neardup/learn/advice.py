@@ -29,7 +29,7 @@ def check_labels(truth: Truth) -> None:
             raise InputError(f"None of the judged pairs is {what}: learning needs pairs of both kinds.")
 
 
-def remarks(data: Labelled, held_out: bool, stayed: bool | None) -> list[str]:
+def remarks(data: Labelled, held_out: bool, stayed: bool) -> list[str]:
     """What one should know before one trusts the model."""
     found = []
     if len(data) < ENOUGH_DOCUMENTS:
@@ -40,7 +40,9 @@ def remarks(data: Labelled, held_out: bool, stayed: bool | None) -> list[str]:
             "the documents learned from"
         )
     if stayed:
-        found.append("held-out labels are served best by the weights that one starts with: nothing was changed")
+        found.append(
+            "held-out labels are served best by the weights that one starts with: nothing was changed"
+        )
     return found
 
 
@@ -49,11 +51,13 @@ def contradictions(data: Labelled) -> list[str]:
     found = []
     apart = _copies_apart(data)
     if apart:
-        found.append(f"{apart:,} documents have the same k-grams as one of another cluster: labels contradict each other")
+        found.append(
+            f"labels contradict each other: {apart:,} documents have the same k-grams as one of another cluster"
+        )
     broken = _broken_chains(data.truth)
     if broken:
         found.append(
-            f"{broken:,} pairs are judged different, though other judgements connect them: labels contradict each other"
+            f"labels contradict each other: {broken:,} pairs are judged different, though others connect them"
         )
     return found
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from neardup.candidates.allpairs import all_pairs
-from neardup.columns import Features, Numbers, Pairs, Texts
+from neardup.candidates.inverted import Inverted
+from neardup.columns import Features, Numbers, Texts
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.features.shingles import Shingles
@@ -47,23 +47,12 @@ class Labelled:
 
     def similar(self, weights: Floats, negative: str, kind: Similarity, least: float = LEAST) -> Similar:
         """The similarities of all pairs of documents that have something in common."""
-        pairs = vector_pairs(self.weigh(weights, negative), kind, self.threads, least)
+        search = Inverted("cosine" if kind == "cosine" else "extended_jaccard")
+        pairs = search.pairs(self.weigh(weights, negative), least, self.threads)
         return Similar(pairs.left, pairs.right, pairs.similarity)
 
 
-def vector_pairs(features: Features, kind: Similarity, threads: int, least: float) -> Pairs:
-    """All pairs of weighted documents that are at least so similar.
-
-    The extended Jaccard of two vectors is s only if their cosine is 2s / (1 + s) at least.
-    """
-    bound = least if kind == "cosine" else 2 * least / (1 + least)
-    pairs = replace(all_pairs(features, "cosine", threads, max(bound, 0.0)), kind=kind)
-    return pairs.take(pairs.similarity >= least)
-
-
-def prepare(
-    documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1
-) -> Labelled:
+def prepare(documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1) -> Labelled:
     """The labelled documents; frequencies are counted over all documents that were given, labelled or not."""
     texts = Texts.from_arrow(documents.texts.combine_chunks())
     statistics = count_statistics(texts, weight.counts, text, threads)

@@ -63,7 +63,7 @@ def multiply(entries: Entries, left: Numbers, right: Numbers, threads: int = 1) 
 
 def _triangles(entries: Entries, left: Numbers, right: Numbers, threads: int) -> Floats:
     count = entries.values.shape[1]
-    out = np.empty((len(left), count * (count + 1) // 2))
+    out: Floats = np.empty((len(left), count * (count + 1) // 2))
 
     def work(start: int) -> None:
         part = slice(start, start + BLOCK)
@@ -85,7 +85,7 @@ def triangle(weights: Floats) -> Floats:
 def fold(gradient: Floats, weights: Floats) -> Floats:
     """∂/∂λ of something whose derivatives by the numbers of the triangle are given."""
     rows, columns = np.triu_indices(len(weights))
-    total = np.bincount(rows, gradient * weights[columns], len(weights))
+    total: Floats = np.bincount(rows, gradient * weights[columns], len(weights)).astype(np.float64)
     return total + np.bincount(columns, gradient * weights[rows], len(weights))
 
 

@@ -127,6 +127,8 @@ def folds(truth: Truth, count: int, rng: np.random.Generator) -> list[Mask]:
     fold = np.full(kinds, -1)
     for some in (np.flatnonzero(sizes > 1), np.flatnonzero(sizes == 1)):
         shuffled = rng.permutation(some)
-        for number, (start, stop) in enumerate(pairwise(np.linspace(0, len(some), count + 1).round().astype(int))):
+        for number, (start, stop) in enumerate(
+            pairwise(np.linspace(0, len(some), count + 1).round().astype(int))
+        ):
             fold[shuffled[start:stop]] = number
     return [(units >= 0) & (fold[units] == number) for number in range(count)]

@@ -14,12 +14,12 @@ from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.packages import load
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
+from neardup.features.shingles import Shingles
 from neardup.learn.advice import check_labels, contradictions, remarks
 from neardup.learn.calibrate import fit_probability
 from neardup.learn.data import Labelled, prepare
 from neardup.learn.loss import Floats, Objective, Products, Similarity, multiply, score
 from neardup.learn.sample import Instances, Similar, draw_instances, draw_preferences, folds
-from neardup.features.shingles import Shingles
 from neardup.text.words import TokenKind, Words
 from neardup.weights.learned import START, Learned, default_features
 from neardup.weights.model import Model, Probability, most_frequent
@@ -152,7 +152,9 @@ def _cross_validate(
             inner, rows = products.take(np.flatnonzero(outside)), np.flatnonzero(~outside)
             found.append([])
             for column, pull in enumerate(pulls):
-                found[-1].append(fit(lesson, inner, instances.positive[outside], instances.weight[outside], pull, rng))
+                found[-1].append(
+                    fit(lesson, inner, instances.positive[outside], instances.weight[outside], pull, rng)
+                )
                 held = products.take(rows)
                 value = score(held, found[-1][-1].weights, lesson.similarity).value
                 scores[row, column] = weighted_f1(value, instances.positive[rows], instances.weight[rows])
@@ -162,7 +164,8 @@ def _cross_validate(
     with progress.stage("score held-out pairs"):
         kinds = ("clip", "keep") if lesson.negative == "auto" else (lesson.negative,)
         held_scores = {
-            kind: _held_scores(data, lesson, parts, [row[best].weights for row in found], kind) for kind in kinds
+            kind: _held_scores(data, lesson, parts, [row[best].weights for row in found], kind)
+            for kind in kinds
         }
     by_pull = dict(zip(pulls, means.tolist(), strict=True))
     return HeldOut(pulls[best], by_pull, held_scores)
@@ -230,10 +233,15 @@ def _model(
         "goal": str(lesson.goal),
         **({} if chosen is None else _rounded(chosen.counts.as_dict(), ("f1", "precision", "recall"))),
         "pull": None if held_out is None or held_out.pull == STAY else held_out.pull,
-        "f1_by_pull": {} if held_out is None else {f"{k:g}": round(v, 4) for k, v in held_out.by_pull.items()},
+        "f1_by_pull": {}
+        if held_out is None
+        else {f"{k:g}": round(v, 4) for k, v in held_out.by_pull.items()},
         "negative_weights": round(float((values < 0).mean()), 4) if len(values) else 0.0,
         "loss": [round(loss, 6) for loss in found.losses],
-        "notes": [*contradictions(data), *remarks(data, held_out is not None, held_out and held_out.pull == STAY)],
+        "notes": [
+            *contradictions(data),
+            *remarks(data, held_out is not None, held_out is not None and held_out.pull == STAY),
+        ],
     }
     return Model(
         weights={name: float(w) for name, w in zip(lesson.names, found.weights, strict=True) if w != 0},

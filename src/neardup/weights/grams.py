@@ -79,11 +79,12 @@ class Grams:
     @cached_property
     def front(self) -> Floats:
         """1 at the beginning of the text, ½ after 256 tokens, and ever less: what stands far down may be anything."""
-        return FAR / (FAR + self.firsts)
+        return FAR / (FAR + self.firsts.astype(np.float64))
 
     def share(self, part: Columns) -> Floats:
         """The share of occurrences that were counted in `part`."""
-        return part / np.maximum(self.counts, 1)
+        shares: Floats = part / np.maximum(self.counts, 1)
+        return shares
 
     def _rarity(self, stage: Shingles, hashes: Hashes) -> Floats:
         counts = np.maximum(self.statistics.table(stage_json(stage)).of(hashes), 1)
@@ -103,8 +104,8 @@ def find_grams(features: Features, tokens: Tokens, width: int, statistics: Stati
     size = len(features.hashes)
     out = module.Grams(np.empty(size, np.uint64), *(np.empty(size, np.uint32) for _ in range(5)))
     ends = module.tabulate(source, out)
-    columns = [column[: ends[-1]] for column in out]
-    return Grams(width, ends, *columns, tokens, statistics)
+    hashes, counts, firsts, capitals, digits, places = (column[: ends[-1]] for column in out)
+    return Grams(width, ends, hashes, counts, firsts, capitals, digits, places, tokens, statistics)
 
 
 # Features ---------------------------------------------------------------------------------------
@@ -238,13 +239,13 @@ def location(grams: Grams) -> Floats:
 @gram_feature
 def opening(grams: Grams) -> Floats:
     """Closeness to the beginning: 1 at it, ½ after 32 words."""
-    return NEAR / (NEAR + grams.firsts)
+    return NEAR / (NEAR + grams.firsts.astype(np.float64))
 
 
 @gram_feature
 def ending(grams: Grams) -> Floats:
     """Closeness of the first occurrence to the end: 1 at it, ½ 32 words before."""
-    return NEAR / (NEAR + grams.lengths - grams.firsts)
+    return NEAR / (NEAR + (grams.lengths - grams.firsts).astype(np.float64))
 
 
 @gram_feature

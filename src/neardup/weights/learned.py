@@ -12,7 +12,7 @@ from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
 from neardup.plan import Feature
 from neardup.statistics import Statistics
-from neardup.weights.frequency import keep_only
+from neardup.weights.checks import keep_only
 from neardup.weights.grams import Floats, Grams, compute_features, find_grams, get_features
 
 BENDS = ("idf_above_20", "idf_above_40", "idf_above_60", "idf_above_80")

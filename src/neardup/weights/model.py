@@ -64,9 +64,7 @@ class Model:
     @property
     def weight(self) -> Learned:
         """The weight stage."""
-        return Learned(
-            Shingles(self.ngram), tuple(self.weights), tuple(self.weights.values()), self.negative
-        )
+        return Learned(Shingles(self.ngram), tuple(self.weights), tuple(self.weights.values()), self.negative)
 
     def to_json(self) -> str:
         """The model as readable JSON."""
