@@ -5,6 +5,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -443,6 +444,73 @@ def dot(left: Mapping[int, float], right: Mapping[int, float]) -> float:
     return sum(left[h] * right[h] for h in sorted(left.keys() & right.keys()))
 
 
+# Hamming search
+
+
+def count_columns(fingerprints: Sequence[int]) -> list[int]:
+    """The number of ones of each fingerprint."""
+    return [x.bit_count() for x in fingerprints]
+
+
+def block_keys(fingerprints: Sequence[int], bits: Sequence[int]) -> list[int]:
+    """The chosen bits of each fingerprint, the first of them lowest."""
+    return [sum((x >> bit & 1) << place for place, bit in enumerate(bits)) for x in fingerprints]
+
+
+def order_by_digit(keys: Sequence[int], shift: int, mask: int, order: Sequence[int]) -> list[int]:
+    """Places in order of a digit of their keys, otherwise as they were."""
+    return sorted(order, key=lambda place: keys[place] >> shift & mask)
+
+
+def gather_columns(fingerprints: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Fingerprints in an order."""
+    return [fingerprints[place] for place in order]
+
+
+def run_ends(keys: Sequence[int], limit: int) -> tuple[list[int], list[Edge]]:
+    """The end of each place's run of equal keys; runs that are too long end at once and are listed."""
+    begins = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    runs = list(zip(begins, [*begins[1:], len(keys)], strict=False))
+    ends = [j + 1 if b - a > limit else b for a, b in runs for j in range(a, b)]
+    return ends, [(a, b) for a, b in runs if b - a > limit]
+
+
+def window_ends(ones: Sequence[int], distance: int) -> list[int]:
+    """The first place with more than `distance` ones more than each place."""
+    return [sum(other <= one + distance for other in ones) for one in ones]
+
+
+def met_before(a: int, b: int, earlier: Iterable[int]) -> bool:
+    """Whether two fingerprints agree under one of the masks."""
+    return any((a ^ b) & mask == 0 for mask in earlier)
+
+
+def join_spans(
+    fingerprints: Sequence[int], ends: Sequence[int], distance: int, earlier: Sequence[int]
+) -> list[tuple[int, int, int]]:
+    """Pairs i < j < ends[i] within the distance that agree under none of the masks."""
+    return [
+        (i, j, (fingerprints[i] ^ fingerprints[j]).bit_count())
+        for i in range(len(fingerprints))
+        for j in range(i + 1, ends[i])
+        if (fingerprints[i] ^ fingerprints[j]).bit_count() <= distance
+        and not met_before(fingerprints[i], fingerprints[j], earlier)
+    ]
+
+
+def probe(
+    fingerprints: Sequence[int], keys: Sequence[int], wanted: Sequence[tuple[int, int]], distance: int,
+    earlier: Sequence[int],
+) -> set[tuple[int, int, int]]:  # fmt: skip
+    """(query, document, distance) of documents with a query's key that are near it."""
+    return {
+        (q, d, (x ^ y).bit_count())
+        for q, (x, key) in enumerate(wanted)
+        for d, y in enumerate(fingerprints)
+        if keys[d] == key and (x ^ y).bit_count() <= distance and not met_before(x, y, earlier)
+    }
+
+
 def stirred(h: int) -> int:
     """A hash of a hash, whose remainder selects one feature in p."""
     h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD % 2**64
@@ -476,7 +544,9 @@ def tabulate(hashes: Sequence[int], marks: Sequence[int], fields: Sequence[int])
     return found
 
 
-def multiply_pairs(left: Mapping[int, Sequence[float]], right: Mapping[int, Sequence[float]], count: int) -> list[float]:
+def multiply_pairs(
+    left: Mapping[int, Sequence[float]], right: Mapping[int, Sequence[float]], count: int
+) -> list[float]:
     """The upper triangle of A + Aᵀ (its diagonal once), A the sum of φ(left)·φ(right)ᵀ over shared k-grams."""
     total = [[0.0] * count for _ in range(count)]
     for h in sorted(left.keys() & right.keys()):
@@ -516,3 +586,150 @@ def sampled_keys(bits: Sequence[int], chosen: Sequence[Sequence[int]], seed: int
             h ^= h >> 32
         keys.append(h)
     return keys
+
+
+def weigh(numbers: Sequence[int], table: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """The table's entry for each number, its last one where there is none, times a factor if given."""
+    return [
+        table[min(number, len(table) - 1)] * (factors[i] if factors else 1)
+        for i, number in enumerate(numbers)
+    ]
+
+
+def to_fixed_point(weights: Sequence[float], one: int) -> list[int]:
+    """Weights as whole numbers, `one` being the largest of them by absolute value."""
+    largest = max(map(abs, weights), default=0)
+    return [math.floor(weight * (one / largest) + 0.5) if largest else 0 for weight in weights]
+
+
+def largest_of_occurrences(
+    features: Sequence[int], seen: Sequence[int], values: Sequence[float], least: float
+) -> list[float]:
+    """For each feature the largest value among its occurrences, `least` where it has none."""
+    return [
+        max([least, *(value for other, value in zip(seen, values, strict=True) if other == feature)])
+        for feature in features
+    ]
+
+
+def projections(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int) -> list[int]:
+    """The sums whose signs are the bits of a fingerprint."""
+    found = []
+    for block in range(bits // 64):
+        words = [h ^ h >> 29 for h in (mixed(h, block, seed, 32) for h in hashes)]
+        for bit in range(64):
+            found.append(sum(w if word >> bit & 1 else -w for word, w in zip(words, weights, strict=True)))
+    return found
+
+
+# Weighted phrases and samples
+
+HALF = (1 << 32) - 1  # 32-bit arithmetic wraps
+
+
+def stir_half(x: int) -> int:
+    """Murmur's finisher of 32 bits."""
+    x = (x ^ x >> 16) * 0x85EBCA6B & HALF
+    x = (x ^ x >> 13) * 0xC2B2AE35 & HALF
+    return x ^ x >> 16
+
+
+def fraction(x: int) -> float:
+    return ((x >> 8) + 0.5) / 2**24
+
+
+class Sampled(NamedTuple):
+    slot: int
+    margin: (
+        float  # how far the winner is from losing, or from another step: rounding decides where it is tiny
+    )
+
+
+def sample(hashes: Sequence[int], log_weights: Sequence[float], seed: int, number: int) -> Sampled:
+    """One consistent weighted sample, in double precision."""
+    found = []
+    for h, log_weight in zip(hashes, log_weights, strict=True):
+        low, high = h & HALF, h >> 32
+        w = stir_half((low + number * (high | 1) & HALF) ^ seed)
+        x = stir_half(w + (high ^ 0x9E3779B9) & HALF)
+        y = stir_half(x + 0xDAA66D2B & HALF)
+        z = stir_half(y + 0x78DDE6E4 & HALF)
+        beta = fraction((w & 255) << 24 | (x & 255) << 16 | (y & 255) << 8)
+        span = -math.log(fraction(w) * fraction(x))
+        clock = -math.log(fraction(y) * fraction(z))
+        exact = log_weight / span + beta
+        step = math.floor(exact)
+        slot = stir_half(((h & HALF) ^ stir_half(h >> 32)) + step * 0x9E3779B9 & HALF)
+        margin = min(exact - step, step + 1 - exact) / max(1.0, abs(exact))
+        found.append((math.log(clock) - (step - beta + 1) * span, slot, margin))
+    if not found:
+        return Sampled(0, 1.0)
+    first, *others = sorted(found)
+    scale = max(1.0, abs(first[0]))
+    return Sampled(first[1], min([first[2], *((other[0] - first[0]) / scale for other in others)]))
+
+
+def race(hashes: Sequence[int], weights: Sequence[float], seed: int, count: int) -> list[int]:
+    """For each slot the phrase that rings first in it, every phrase ringing often enough to reach all slots."""
+    times, slots = [math.inf] * count, [0] * count
+    for h, weight in zip(hashes, weights, strict=True):
+        state, time, reached = (h ^ seed * GOLDEN & MASK) * STIR & MASK, 0.0, set()
+        while len(reached) < count:
+            state = state + GOLDEN & MASK
+            x = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & MASK
+            x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+            x ^= x >> 31
+            time -= math.log(((x >> 12) + 0.5) / 2**52) / weight
+            k = (x & HALF) * count >> 32
+            reached.add(k)
+            if time < times[k]:
+                times[k], slots[k] = time, stir_half((h & HALF) ^ stir_half(h >> 32))
+    return slots
+
+
+def sum_around(values: Sequence[int], half: int) -> list[int]:
+    """The sum of `half` values before each place and as many from it on."""
+    return [sum(values[max(0, i - half) : i + half]) for i in range(len(values))]
+
+
+def heaviest(hashes: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
+    """Each hash with its largest weight, in order."""
+    return {h: max(w for g, w in zip(hashes, weights, strict=True) if g == h) for h in sorted(set(hashes))}
+
+
+def darts(
+    hashes: Sequence[int], weights: Sequence[float], seed: int, count: int, strips: int = 28
+) -> list[int]:
+    """For each slot the first dart that hits; enough darts of every octave are drawn for all slots to be hit."""
+    total = sum(weights)
+    bound = (math.log(count) + 4.5) * count / total if total else 0.0
+    times, slots = [math.inf] * count, [0] * count
+    while total and max(times) == math.inf:
+        for h, weight in zip(hashes, weights, strict=True):
+            key = (h ^ seed * GOLDEN & MASK) * STIR & MASK
+            top = math.frexp(weight)[1] - 1
+            for e in range(top, top - strips - 4, -1):  # a few more than needed: they change nothing
+                for time, x in octave_darts(key, e, bound):
+                    k = (x & HALF) * count >> 32
+                    if (e < top or 2.0**e * (1 + (x >> 32) / 2**32) < weight) and time < times[k]:
+                        times[k], slots[k] = time, stir_half((x & HALF) ^ stir_half(x >> 32))
+        bound *= 2
+    return slots
+
+
+def octave_darts(key: int, e: int, bound: float) -> Iterable[tuple[float, int]]:
+    """Time and bits of the darts of an octave of a phrase, up to a time."""
+    field = splitmix(key + (e >> 2) * GOLDEN) >> 16 * (e & 3) & 0xFFFF
+    state = splitmix(key ^ e * STIR & MASK)
+    time = -math.log1p(-(field + ((state >> 12) + 0.5) / 2**52) / 2**16) / 2.0**e
+    while time < bound:
+        yield time, splitmix(state + GOLDEN)
+        state += 2 * GOLDEN
+        time -= math.log(((splitmix(state) >> 12) + 0.5) / 2**52) / 2.0**e
+
+
+def splitmix(x: int) -> int:
+    x &= MASK
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31

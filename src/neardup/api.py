@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from neardup.candidates.contained import Contained
 from neardup.clusters.keep import parse_keep
-from neardup.documents import Inputs, Problems, fitted, load_statistics, open_inputs, unified_schema
+from neardup.documents import (
+    LIMITS,
+    Inputs,
+    Limits,
+    Problems,
+    fitted,
+    load_statistics,
+    open_inputs,
+    unified_schema,
+)
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.populations import parse_population
@@ -21,6 +32,7 @@ from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
+from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -37,6 +49,7 @@ def make_plan(
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
     clusters: Literal["components", "leaders"] = "components",
+    decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options (see `neardup methods`)."""
@@ -46,17 +59,35 @@ def make_plan(
     given = {ALIASES.get(option, option) for option in options}
     known = {option: value for option, value in known.items() if option not in given}
     plan = get_method(name).plan(**known, **options)
-    return complete_plan(plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters)
+    return complete_plan(
+        plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
+    )
 
 
-def complete_plan(plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str) -> Plan:
+def complete_plan(
+    plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str, decide: str = "similarity"
+) -> Plan:
     """The plan with what every method has: which pairs, how they cluster, what stays."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
     if clusters not in ("components", "leaders"):
         raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
+    if decide not in ("similarity", "containment"):
+        raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
+    if decide == "containment":
+        plan = by_containment(plan)
     kind: Any = clusters
     return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+
+
+def by_containment(plan: Plan) -> Plan:
+    """The plan that asks how much of the smaller document the larger one holds, of the same features."""
+    if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
+        raise ParameterError(
+            "decide", plan.method, "'similarity': it does not compare sets of features", "containment"
+        )
+    view = replace(plan.view, signature=None)
+    return plan.with_(view=view, candidates=Contained(), check=Containment())
 
 
 def with_statistics(
@@ -146,11 +177,14 @@ class Result:
         mode: Mode = "remove",
         format: str | None = None,
         force: bool = False,
+        escape_formulas: bool = True,
     ) -> dict[str, Any]:
         """The report, after the result folder has been written (see `neardup dedup`)."""
         if mode not in ("remove", "annotate", "none"):
             raise ParameterError("mode", "write", "'remove', 'annotate' or 'none'", mode)
-        return write_run(self._run, folder, mode=mode, format=format, force=force)
+        return write_run(
+            self._run, folder, mode=mode, format=format, force=force, escape_formulas=escape_formulas
+        )
 
     def _documents(self, mask: Any) -> Any:
         given = self._given
@@ -173,16 +207,19 @@ def dedup(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    duplicate_ids: str = "error",
+    duplicate_ids: str = "rename",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
     clusters: Literal["components", "leaders"] | None = None,
+    decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
     stats_group: str | None = None,
+    limits: Limits = LIMITS,
+    unescape_formulas: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -191,7 +228,7 @@ def dedup(
     `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
     iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
     """
-    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters}
+    common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)
@@ -201,7 +238,7 @@ def dedup(
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    inputs, given = as_inputs(documents, format)
+    inputs, given = as_inputs(documents, format, limits, unescape_formulas)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
     plan, known = with_statistics(plan, statistics, stats_group)
@@ -222,14 +259,16 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     return shared_passages(make_plan(**options), left, right)
 
 
-def as_inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
+def as_inputs(
+    documents: Any, format: str | None, limits: Limits = LIMITS, unescape: bool = False
+) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
     if isinstance(documents, (str, os.PathLike)):
-        return open_inputs([documents], format=format), None
+        return open_inputs([documents], format=format, limits=limits, unescape_formulas=unescape), None
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
-        return open_inputs(list(documents), format=format), None
+        return open_inputs(list(documents), format=format, limits=limits, unescape_formulas=unescape), None
     if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
         documents, "__arrow_c_stream__"
     ):

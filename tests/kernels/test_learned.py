@@ -26,16 +26,23 @@ def test_grams_are_those_of_the_twin(rows: list[list[tuple[int, int, int]]], wit
     out = learned.Grams(np.empty(len(keys), np.uint64), *(np.empty(len(keys), np.uint32) for _ in range(5)))
     ends = learned.tabulate(source, out)
     columns = [unpack(column[: ends[-1]], ends) for column in out]
-    found = [[naive.Gram(*gram) for gram in zip(*document, strict=True)] for document in zip(*columns, strict=True)]
+    found = [
+        [naive.Gram(*gram) for gram in zip(*document, strict=True)] for document in zip(*columns, strict=True)
+    ]
     assert found == [
-        naive.tabulate([h for h, _, _ in row], [m for _, m, _ in row], [f for _, _, f in row] if with_fields else [])
+        naive.tabulate(
+            [h for h, _, _ in row], [m for _, m, _ in row], [f for _, _, f in row] if with_fields else []
+        )
         for row in rows
     ]
 
 
 def test_k_grams_may_begin_elsewhere_than_their_tokens() -> None:
     keys, offsets = np.array([7, 7, 9], np.uint64), np.array([0, 2, 3])
-    marks, starts = np.array([1, 0, 0, 2, 0], np.uint8), np.array([0, 3, 5])  # the last tokens begin no k-gram
+    marks, starts = (
+        np.array([1, 0, 0, 2, 0], np.uint8),
+        np.array([0, 3, 5]),
+    )  # the last tokens begin no k-gram
     out = learned.Grams(np.empty(3, np.uint64), *(np.empty(3, np.uint32) for _ in range(5)))
     ends = learned.tabulate(learned.Occurrences(keys, offsets, starts, marks, marks[:0]), out)
     assert ends.tolist() == [0, 1, 2]

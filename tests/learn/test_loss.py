@@ -76,7 +76,9 @@ def test_gradients_are_those_of_an_independent_tool(kind: Similarity) -> None:
         weights = weights - (anp.dot(weights, start) / anp.dot(start, start) - 1) * start
         vectors = anp.dot(spread, anp.dot(data.values, weights))
         dots, norms = anp.sum(vectors[left] * vectors[right], axis=1), anp.sum(vectors**2, axis=1)
-        whole = anp.sqrt(norms[left] * norms[right]) if kind == "cosine" else norms[left] + norms[right] - dots
+        whole = (
+            anp.sqrt(norms[left] * norms[right]) if kind == "cosine" else norms[left] + norms[right] - dots
+        )
         scores = dots / whole
         margin = loss.scale * (scores[loss.preferences.better] - scores[loss.preferences.worse])
         return anp.mean(anp.log1p(anp.exp(-margin))) + loss.pull / 2 * anp.sum((weights - start) ** 2)
@@ -89,7 +91,9 @@ def test_gradients_are_those_of_an_independent_tool(kind: Similarity) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_weights_larger_changes_no_score_and_no_loss(kind: Similarity) -> None:
     loss, weights = objective(kind), np.array([0.6, 0.4, 0.2, -0.1])
-    assert np.allclose(score(loss.products, 7 * weights, kind).value, score(loss.products, weights, kind).value)
+    assert np.allclose(
+        score(loss.products, 7 * weights, kind).value, score(loss.products, weights, kind).value
+    )
     along = weights + 3 * loss.start  # the part along the start is held
     assert loss(along)[0] == pytest.approx(loss(weights)[0], rel=1e-12)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, take_plan
 
 
 @click.command()
@@ -22,6 +22,7 @@ from neardup.cli.options import input_options, method_options, take_plan
     help="Every pair that the method finds (quadratic in the size of a cluster), or what clusters need.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
+@decide_option
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -36,12 +37,16 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """
     from neardup.api import complete_plan
     from neardup.cli.run import run_command
+    from neardup.cli.show import problem_lines
     from neardup.documents import OutputFolder
     from neardup.engines.writing import make_report, write_pairs
     from neardup.errors import OutputError
 
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
-    plan = complete_plan(take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components")
+    plan = complete_plan(
+        take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components",
+        decide=values.pop("decide"),
+    )  # fmt: skip
     target = Path(output)
     if target.suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
@@ -56,3 +61,5 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
         click.echo(f"{rows:,} pairs among {report['documents']:,} documents, written to {output}")
+        for line in problem_lines(report["problems"]):
+            click.echo(line)

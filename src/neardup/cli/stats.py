@@ -12,7 +12,14 @@ from neardup.cli.options import input_options, method_options, take_plan
 
 @click.group()
 def command() -> None:
-    """Count document frequencies of a collection, for methods that weigh by them (--stats FILE)."""
+    """Count document frequencies of a collection, for methods that weigh by them (--stats FILE).
+
+    \b
+    Examples:
+      neardup stats build archive.jsonl.gz -o archive.parquet
+      neardup stats merge january.parquet february.parquet -o both.parquet
+      neardup stats info both.parquet
+    """
 
 
 @command.command()

@@ -71,7 +71,8 @@ def host_of(address: str) -> str | None:
 def first_plan(plan: Plan) -> Plan:
     """The run whose clusters count once: the plan itself before it knows what is common, else min-hash."""
     weights = plan.view.weights
-    if any(hasattr(weight, "before_rarity") for weight in weights):
+    knows = any(hasattr(weight, "before_rarity") for weight in weights)
+    if knows and plan.candidates.level == "signatures":
         before = tuple(getattr(weight, "before_rarity", weight) for weight in weights)
         view = replace(plan.view, weights=before)
         return plan.with_(view=view, threshold=FIRST_THRESHOLD, population="contents", pairs="clusters")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
-from neardup.columns import Numbers
+from neardup.columns import Numbers, Pairs
 from neardup.engines.local import Run
 
 ROWS = 1 << 20  # rows of a table that is streamed
@@ -91,6 +92,16 @@ def expanded_pairs(
         yield order[first + i], order[first + j], np.full(len(k), -1)
 
 
+def _reasons(pairs: Pairs, left: Numbers, edge: Numbers, swapped: pa.Array) -> Any:
+    """Why each pair is one; where containment decided, which of the two contains the other."""
+    if pairs.kind != "containment" or len(pairs) == 0:
+        return "similar"
+    known = np.maximum(edge, 0)
+    larger = np.where(pairs.left_size >= pairs.right_size, pairs.left, pairs.right)[known]
+    smaller_first = pc.xor(pa.array(larger != pairs.left[known]), swapped)
+    return pc.if_else(smaller_first, "right contains left", "left contains right")
+
+
 def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
     pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
     similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
@@ -105,7 +116,7 @@ def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Ta
             pc.if_else(swapped, a, b),
             pa.array(similarity, from_pandas=True),
             pa.array(containment, from_pandas=True),
-            pc.if_else(pa.array(copy), "copy", "similar"),
+            pc.if_else(pa.array(copy), "copy", _reasons(pairs, left, edge, swapped)),
             pa.array(bridge),
         ],
         schema=pairs_schema(run),

@@ -22,7 +22,19 @@ def random_word(h, block, seed):
 def add_half(word, weight, sums):
     """Adds the weight to the sums of those of 32 bits that are set; compiles to vector instructions."""
     for bit in range(32):
-        sums[bit] = I32(sums[bit] + I32(weight & I32(I32(U32(word) << U32(31 - bit)) >> I32(31))))
+        sums[bit] += weight * I32((word >> U32(bit)) & U32(1))
+
+
+@jit
+def to_fixed_point(weights, offsets, one, out):
+    """Fills out with each document's weights as whole numbers: `one` is the largest of them, by absolute value."""
+    for d in range(len(offsets) - 1):
+        largest = np.float32(0)
+        for i in range(offsets[d], offsets[d + 1]):
+            largest = max(largest, abs(weights[i]))
+        scale = np.float64(one) / np.float64(largest) if largest > 0 else 0.0
+        for i in range(offsets[d], offsets[d + 1]):
+            out[i] = np.int64(np.floor(np.float64(weights[i]) * scale + 0.5))
 
 
 @jit
@@ -58,6 +70,19 @@ def sign_bits(hashes, weights, offsets, seed, out):
                 for bit in range(32):
                     packed |= U32(2 * sums[half * 32 + bit] > total) << U32(bit)
                 out[d, 2 * block + half] = packed
+
+
+@jit
+def projections(hashes, weights, offsets, seed, out):
+    """Fills out[d] with the ±1 projections of each document's weighted features: the sums whose signs are its bits."""
+    for d in range(len(offsets) - 1):
+        for block in range(out.shape[1] // 64):
+            sums = out[d, block * 64 : block * 64 + 64]
+            sums[:] = 0
+            for i in range(offsets[d], offsets[d + 1]):
+                word, weight = random_word(hashes[i], block, seed), weights[i]
+                for bit in range(64):
+                    sums[bit] += weight if (word >> U64(bit)) & U64(1) else -weight
 
 
 @inline

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from neardup.kernels import inline, jit
 
 F32, I32, U32, U64 = np.float32, np.int32, np.uint32, np.uint64
+GOLDEN = 0x9E3779B97F4A7C15
+STRIPS = 28  # octaves of weight that are drawn: a weight has 24 bits
 
 
 @inline
@@ -114,6 +118,27 @@ def name_winner(hashes, clocks, steps):
     return stir(U32(name + U32(np.int64(steps[best])) * U32(0x9E3779B9)))
 
 
+@inline
+def spread(state):
+    """64 bits, each of which depends on all bits of the state (the finisher of splitmix64)."""
+    x = U64((state ^ state >> U64(30)) * U64(0xBF58476D1CE4E5B9))
+    x = U64((x ^ x >> U64(27)) * U64(0x94D049BB133111EB))
+    return U64(x ^ x >> U64(31))
+
+
+@inline
+def wait(x):
+    """A waiting time of mean 1 from 64 bits."""
+    return -np.log((np.float64(x >> U64(12)) + 0.5) * 2.0**-52)
+
+
+@inline
+def no_zero(fields):
+    """Whether none of the four fields of sixteen bits is 0."""
+    low = U64(fields - U64(0x0001000100010001))
+    return U64(low & ~fields & U64(0x8000800080008000)) == U64(0)
+
+
 @jit
 def race(hashes, weights, offsets, seed, slots):
     """Fills slots[d, k] with a hash of the phrase whose exponential clock rings first in slot k.
@@ -121,30 +146,95 @@ def race(hashes, weights, offsets, seed, slots):
     For weights that depend on the phrase alone. A phrase of weight w rings at the times of a Poisson process of
     rate w, each time in a slot drawn at random, so that its clocks in the slots are independent (as in Ertl's
     ProbMinHash, 2020). A phrase is done when its time is past the latest of the slots: most are at once, and the
-    cost is that of the features plus k ln k instead of features times k.
+    cost is that of the features plus k ln k instead of features times k. `bound` is a time by which all slots
+    have rung nearly always; where they have not, the race is run again with twice the time.
     """
     count = slots.shape[1]
     times = np.empty(count, np.float64)
     for d in range(len(offsets) - 1):
-        times[:] = np.inf
-        latest, last, empty = np.inf, 0, count
         slots[d, :] = 0
-        for i in range(offsets[d], offsets[d + 1]):
-            state = U64((hashes[i] ^ U64(seed) * U64(0x9E3779B97F4A7C15)) * U64(0xD6E8FEB86659FD93))
-            time = 0.0
-            while True:
-                state = U64(state + U64(0x9E3779B97F4A7C15))
-                x = U64((state ^ state >> U64(30)) * U64(0xBF58476D1CE4E5B9))
-                x = U64((x ^ x >> U64(27)) * U64(0x94D049BB133111EB))
-                x = U64(x ^ x >> U64(31))
-                time -= np.log((np.float64(x >> U64(12)) + 0.5) * 2.0**-52) / weights[i]
-                if not time < latest:
-                    break
-                k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
-                if time < times[k]:
-                    empty -= times[k] == np.inf
-                    times[k] = time
-                    slots[d, k] = stir(U32(hashes[i]) ^ stir(U32(hashes[i] >> U64(32))))
-                    if empty == 0 and (k == last or latest == np.inf):
-                        last = np.argmax(times)
-                        latest = times[last]
+        total = weights[offsets[d] : offsets[d + 1]].sum()
+        bound = (np.log(count) + 4.5) * count / total
+        empty = count if total > 0 else 0
+        while empty > 0:
+            times[:] = bound
+            latest, last, empty = bound, 0, count
+            for i in range(offsets[d], offsets[d + 1]):
+                state = U64((hashes[i] ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
+                time = 0.0
+                while True:
+                    state = U64(state + U64(GOLDEN))
+                    x = spread(state)
+                    time += wait(x) / weights[i]
+                    if not time < latest:
+                        break
+                    k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
+                    if time < times[k]:
+                        empty -= times[k] == bound
+                        times[k] = time
+                        slots[d, k] = stir(U32(hashes[i]) ^ stir(U32(hashes[i] >> U64(32))))
+                        if empty == 0 and (k == last or latest == bound):
+                            last = np.argmax(times)
+                            latest = times[last]
+            bound *= 2.0
+
+
+@jit
+def darts(hashes, weights, offsets, seed, slots):
+    """Fills slots[d, k] with a hash of the first dart in slot k that hits document d.
+
+    Darts fall on every phrase at random: a Poisson process over weight and time, each dart in a slot of its own.
+    A document is hit by those below its weight of the phrase. The first dart of a slot that hits either of two
+    documents hits both with probability Σ min / Σ max, so that slots are unbiased for any weights, as Ioffe's are;
+    but only darts that come early enough to matter are looked at (the idea of Christiani's DartMinHash, 2020).
+
+    The darts of a phrase are drawn by octaves of weight, [2^e, 2^(e+1)), from (phrase, e) alone. The first STRIPS
+    octaves downwards are drawn; what lies below is less than the rounding of a weight. Sixteen bits of one hash
+    tell for each of four octaves that its first dart comes too late, as nearly all do.
+    """
+    count = slots.shape[1]
+    times = np.empty(count, np.float64)
+    for d in range(len(offsets) - 1):
+        slots[d, :] = 0
+        total = weights[offsets[d] : offsets[d + 1]].sum()
+        bound = (np.log(count) + 4.5) * count / total
+        empty = count if total > 0 else 0
+        while empty > 0:
+            times[:] = bound
+            latest, last, empty = bound, 0, count
+            for i in range(offsets[d], offsets[d + 1]):
+                key = U64((hashes[i] ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
+                top = np.int64(math.frexp(weights[i])[1]) - 1
+                rate = 2.0**top
+                share = weights[i] / rate - 1.0  # of the topmost octave
+                fields = spread(U64(key + U64(U64(top >> 2) * U64(GOLDEN))))
+                e = top + 1
+                while e > top - STRIPS:
+                    e -= 1
+                    if e & 3 == 3:
+                        fields = spread(U64(key + U64(U64(e >> 2) * U64(GOLDEN))))
+                        if rate * latest < 2.0**-16 and no_zero(fields):  # all four come too late
+                            rate *= 0.0625
+                            e -= 3
+                            continue
+                    field = np.float64(U64(fields >> U64(16 * (e & 3))) & U64(0xFFFF))
+                    if field * 2.0**-16 < rate * latest:
+                        state = spread(U64(key ^ U64(U64(e) * U64(0xD6E8FEB86659FD93))))
+                        rest = (np.float64(state >> U64(12)) + 0.5) * 2.0**-52
+                        time = -np.log1p(-(field + rest) * 2.0**-16) / rate
+                        while time < latest:
+                            state = U64(state + U64(GOLDEN))
+                            x = spread(state)
+                            k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
+                            hit = e < top or np.float64(x >> U64(32)) * 2.0**-32 < share
+                            if hit and time < times[k]:
+                                empty -= times[k] == bound
+                                times[k] = time
+                                slots[d, k] = stir(U32(x) ^ stir(U32(x >> U64(32))))
+                                if empty == 0 and (k == last or latest == bound):
+                                    last = np.argmax(times)
+                                    latest = times[last]
+                            state = U64(state + U64(GOLDEN))
+                            time += wait(spread(state)) / rate
+                    rate *= 0.5
+            bound *= 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -15,13 +16,16 @@ from neardup.weights.checks import check_weights, positive
 class Consistent:
     """`slots` samples (phrase, t), one document's independent of each other.
 
-    P(a slot is equal) = Σ min(w, w') / Σ max(w, w') over all phrases: Ioffe's sampler for any weights, or one
-    exponential clock per phrase, much cheaper, where a phrase has the same weight in every document.
+    P(a slot is equal) = Σ min(w, w') / Σ max(w, w') over all phrases.
+
+    darts   for any weights: darts that fall on phrases, those that come early; the cheapest
+    ioffe   for any weights: Ioffe's sampler, features times slots; the paper's, and the one to check others by
+    clocks  one exponential clock per phrase, where a phrase has the same weight in every document
     """
 
     slots: int = 128
     seed: int = 1
-    by_phrase: bool = False  # weights depend on the phrase alone
+    sampler: Literal["darts", "ioffe", "clocks"] = "darts"
     estimates = "weighted_jaccard"
 
     def __call__(self, features: Features) -> Signatures:
@@ -29,11 +33,11 @@ class Consistent:
         some = positive(features)
         slots = np.zeros((len(features), self.slots), np.uint32)
         weights = np.ones(len(some.hashes), np.float32) if some.weights is None else some.weights
-        if self.by_phrase:
-            times = weights.astype(np.float64)
-            kernels.consistent.race(some.hashes, times, some.offsets, self.seed, slots)
-        else:
+        if self.sampler == "ioffe":
             logs = np.log(weights.astype(np.float64)).astype(np.float32)
             seed = (self.seed * 0x9E3779B1 + 1) & 0xFFFFFFFF
             kernels.consistent.sample(some.hashes, logs, some.offsets, seed, slots)
+        else:
+            kernel = kernels.consistent.darts if self.sampler == "darts" else kernels.consistent.race
+            kernel(some.hashes, weights.astype(np.float64), some.offsets, self.seed, slots)
         return Signatures(slots, some.sizes > 0)

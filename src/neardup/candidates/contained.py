@@ -1,0 +1,101 @@
+"""Which documents contain others: every pair of which one holds the threshold's share of the other's features.
+
+A prefix filter: sorted from the rarest feature on, a document that is contained shares one of its first features
+with whatever contains it; as many as weigh more than 1 − τ of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from neardup.columns import Features, Hashes, Numbers, Pairs, make_distinct
+from neardup.verify.containment import Containment
+
+BLOCK = 1 << 22  # pairs that are looked at together
+
+
+@dataclass(frozen=True)
+class Contained:
+    """Every pair of which one document contains the other, and no other pair."""
+
+    level: Literal["features"] = "features"
+    decides: ClassVar[str] = "containment"
+
+    def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
+        """All pairs whose containment reaches the threshold, with the evidence."""
+        return self._find(features, threshold, len(features))[0]
+
+    def links(
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+    ) -> tuple[Pairs, int]:
+        """The pairs, of a feature's crowd only those with its `most` largest documents; and how often it was cut."""
+        return self._find(features, threshold, most)
+
+    def probability(self, similarity: float) -> float:
+        """Nothing that is asked for is missed."""
+        return 1.0
+
+    def reach(self, recall: float) -> float:
+        """The evidence ends where the pairs do: at the threshold that was asked for."""
+        return 1.0
+
+    def _find(self, features: Features, threshold: float, most: int) -> tuple[Pairs, int]:
+        sets = features if features.distinct else make_distinct(features)
+        check, found, cuts = Containment(), [], 0
+        seen = np.zeros(0, np.int64)
+        for codes, cut in _candidates(sets, threshold, most):
+            cuts += cut
+            fresh = np.setdiff1d(codes, seen, assume_unique=True)
+            seen = np.union1d(seen, fresh)
+            measured = check.measure(sets, fresh // len(sets), fresh % len(sets))
+            found.append(measured.take(check.passes(measured, threshold)))
+        return Pairs.concatenate(found), cuts
+
+
+def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[Numbers, int]]:
+    """Codes of pairs that share a feature of the prefix of one of them, sorted, in blocks."""
+    n = len(sets)
+    owners = np.repeat(np.arange(n), sets.sizes)
+    weights = np.ones(len(owners)) if sets.weights is None else sets.weights.astype(np.float64)
+    sizes = np.bincount(owners, weights, n)
+    _, place, df = np.unique(sets.hashes, return_inverse=True, return_counts=True)
+    lists = np.lexsort((-sizes[owners], place))  # by feature, the largest documents first
+    starts = np.concatenate([[0], np.cumsum(df)])
+    first = _prefix(owners, weights, sizes, df[place], sets.hashes, threshold)
+    reached = np.minimum(df[place[first]], most)
+    cut = int((df[place[first]] > most).sum())
+    ends = np.cumsum(reached)
+    begin = 0
+    while begin < len(first):
+        limit = (ends[begin - 1] if begin else 0) + BLOCK
+        stop = max(begin + 1, int(np.searchsorted(ends, limit, "right")))
+        some, many = first[begin:stop], reached[begin:stop]
+        offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        other = owners[lists[np.repeat(starts[place[some]], many) + offset]]
+        mine = np.repeat(owners[some], many)
+        low, high = np.minimum(mine, other), np.maximum(mine, other)
+        yield np.unique((low * n + high)[(low < high) & (sizes[other] >= sizes[mine])]), cut
+        begin, cut = stop, 0
+
+
+def _prefix(
+    owners: Numbers,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    df: Numbers,
+    hashes: Hashes,
+    threshold: float,
+) -> Numbers:
+    """The entries of every document from the rarest on, until they weigh more than 1 − τ of it."""
+    order = np.lexsort((hashes, df, owners))
+    sums = np.cumsum(weights[order])
+    before = sums - weights[order]
+    starts = np.flatnonzero(np.diff(owners[order], prepend=-1))
+    base = np.repeat(before[starts], np.diff(np.append(starts, len(order))))
+    slack = 1e-9 * sizes[owners[order]]  # rounding may not lose a pair
+    needed: Numbers = order[before - base <= (1 - threshold) * sizes[owners[order]] + slack]
+    return needed

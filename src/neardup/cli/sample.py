@@ -1,0 +1,83 @@
+"""neardup sample: pairs for judging."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli.options import input_options
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="FILE.csv", help="The table of pairs to write.")
+@click.option(
+    "--pairs", type=int, default=456, show_default=True, metavar="N", help="How many pairs to write."
+)
+@click.option(
+    "--draw", type=int, default=100_000, show_default=True, metavar="N",
+    help="How many pairs are drawn and measured, of which the even ones are taken.",
+)  # fmt: skip
+@click.option("--ngram", type=int, default=7, show_default=True, metavar="N", help="The words of a phrase.")
+@click.option(
+    "--idf", nargs=2, type=float, default=(0.2, 0.85), show_default=True, metavar="LOW HIGH",
+    help="The interval of normalised idf of a phrase that pairs are drawn by: 0 is in every document, 1 in one.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the draw.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@input_options
+def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
+    """Draw pairs of documents of INPUT that are worth judging: evenly spread over the range of similarity.
+
+    Nearly all pairs of a corpus share nothing. These share a phrase that is neither common nor unique; then about
+    as many are taken of each similarity. Writes id_a, id_b, label (to be filled in: 1 or 0, or a grade), jaccard
+    and containment; `neardup evaluate --labels FILE` reads the table when it is filled in.
+
+    \b
+    Example:
+      neardup sample crawl.parquet -o pairs.csv --pairs 300
+    """
+    from neardup.cli.show import TerminalProgress
+    from neardup.documents import OutputFolder, Problems, open_inputs
+    from neardup.engines.reading import Columns
+    from neardup.errors import OutputError
+    from neardup.evaluate.judging import Sampling, sample_pairs
+    from neardup.workers import checked_threads
+
+    low, high = values["idf"]
+    sampling = Sampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
+    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    target = Path(output)
+    if target.suffix != ".csv":
+        raise OutputError(f"{output} must end in .csv: pairs for judging are written as a table")
+    with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
+        path = folder.file(target.name)
+        found = sample_pairs(
+            open_inputs(list(inputs), format=values["format"]), columns, sampling, progress,
+            checked_threads(values["threads"]), values["work_dir"], Problems(strict=values["strict"]),
+        )  # fmt: skip
+        import pyarrow.csv
+
+        pyarrow.csv.write_csv(found.table, path)
+        folder.commit()
+    about = {
+        "pairs": len(found.table),
+        "phrases": found.phrases,
+        "drawn": found.drawn,
+        "distance_from_even": round(found.distance, 4),
+        "distance_of_all_drawn": round(found.distance_before, 4),
+    }
+    if values["as_json"]:
+        click.echo(json.dumps(about))
+        return
+    click.echo(
+        f"{about['pairs']:,} pairs of {about['drawn']:,} that were drawn among documents sharing one of "
+        f"{about['phrases']:,} phrases, written to {output}"
+    )
+    click.echo(
+        f"earth mover's distance from an even spread of similarities: {found.distance:.3f} "
+        f"(all that were drawn: {found.distance_before:.3f}; all alike would be 0.5)"
+    )

@@ -1,0 +1,169 @@
+"""Pairs for judging: few enough to read, and evenly spread over the range of similarity.
+
+Alonso, Fetterly and Manasse (MSR-TR-2013-60), section 4.1: of random pairs nearly all share nothing. Pairs are drawn
+among documents that share a phrase which is neither common nor unique; from the group of each phrase in proportion to
+the pairs in it; then so that all similarities are about equally frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Features, Numbers
+from neardup.documents import Problems, Source
+from neardup.engines.progress import Progress
+from neardup.engines.reading import Columns, read_corpus
+from neardup.engines.signing import contents_of, portions
+from neardup.engines.spool import Spool
+from neardup.errors import InputError, ParameterError
+from neardup.plan import Plan
+from neardup.registry import get_method
+from neardup.verify.jaccard import Jaccard
+from neardup.workers import ordered_map
+
+MOST_PHRASES = 1 << 26  # that are looked at; of more, a sample by their hashes
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How pairs are drawn."""
+
+    pairs: int = 456
+    drawn: int = (
+        100_000  # pairs that are drawn and measured before an even number of each similarity is taken
+    )
+    ngram: int = 7
+    idf_low: float = 0.2
+    idf_high: float = 0.85
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("pairs", "drawn", "ngram"):
+            if getattr(self, name) < 1:
+                raise ParameterError(name, "sample", "a whole number of at least 1", getattr(self, name))
+        if not 0 <= self.idf_low <= self.idf_high <= 1:
+            given = (self.idf_low, self.idf_high)
+            raise ParameterError("idf", "sample", "two numbers from 0 to 1, the lesser first", given)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Pairs to judge, with their similarity, and how even they are."""
+
+    table: pa.Table
+    phrases: int  # groups that pairs were drawn from
+    drawn: int  # different pairs that were drawn
+    distance: float  # the earth mover's distance of the similarities from an even spread
+    distance_before: float  # … of all that were drawn
+
+
+def sample_pairs(
+    sources: Sequence[Source],
+    columns: Columns,
+    sampling: Sampling,
+    progress: Progress,
+    threads: int,
+    work_dir: Any = None,
+    problems: Problems | None = None,
+) -> Sample:
+    """The pairs of a collection that are worth a judge's time."""
+    random = np.random.default_rng(sampling.seed)
+    plan = get_method("minhash").plan(ngram=sampling.ngram, bands=1, rows=1)
+    with Spool(work_dir) as spool:
+        corpus = read_corpus(plan, sources, columns, spool, problems or Problems(), progress, threads)
+        owners, _ = contents_of(corpus.digests, corpus.ranks)
+        owners = owners[corpus.present[owners]]
+        with progress.stage("group by phrase"):
+            one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES
+            features = _features(plan, spool, owners, one_in, threads)
+            documents, starts, sizes = _groups(features, len(owners), sampling)
+        if len(sizes) == 0:
+            raise InputError(
+                f"No phrase of {sampling.ngram} words is shared by documents within the idf interval "
+                f"[{sampling.idf_low:g}, {sampling.idf_high:g}]: choose a wider one, or a shorter phrase."
+            )
+        left, right = _draw(documents, starts, sizes, sampling.drawn, random)
+        with progress.stage("measure", len(left)):
+            whole = features if one_in == 1 else _features(plan, spool, owners, 1, threads)
+            measured = Jaccard().measure(whole, left, right)
+    similarity = measured.similarity
+    chosen = even(similarity, sampling.pairs, random)
+    ids = corpus.ids.take(pa.array(owners))
+    table = pa.table(
+        {
+            "id_a": ids.take(pa.array(left[chosen])),
+            "id_b": ids.take(pa.array(right[chosen])),
+            "label": pa.array([""] * len(chosen), pa.string()),
+            "jaccard": similarity[chosen].round(6),
+            "containment": measured.containment[chosen].round(6),
+        }
+    )
+    return Sample(table, len(sizes), len(left), unevenness(similarity[chosen]), unevenness(similarity))
+
+
+def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: int) -> Features:
+    """The sets of phrases of some documents, or of one phrase in so many."""
+    from neardup.columns import make_distinct
+    from neardup.weights.checks import keep_only
+
+    def work(some: Numbers) -> Features:
+        features = make_distinct(plan.view.features(plan.text(spool.read(some), details=False)))
+        return keep_only(features, features.hashes % np.uint64(one_in) == 0) if one_in > 1 else features
+
+    return Features.concatenate(list(ordered_map(work, portions(spool, owners), threads)))
+
+
+def _groups(features: Features, n: int, sampling: Sampling) -> tuple[Numbers, Numbers, Numbers]:
+    """The documents of every phrase inside the idf interval, one group behind the other."""
+    order = np.argsort(features.hashes, kind="stable")
+    ordered = features.hashes[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    sizes = np.diff(np.append(starts, len(ordered)))
+    idf = np.log(n / sizes) / np.log(max(n, 2))
+    inside = (sizes >= 2) & (idf >= sampling.idf_low) & (idf <= sampling.idf_high)
+    owners = np.repeat(np.arange(len(features)), features.sizes)
+    return owners[order], starts[inside], sizes[inside]
+
+
+def _draw(
+    documents: Numbers, starts: Numbers, sizes: Numbers, count: int, random: np.random.Generator
+) -> tuple[Numbers, Numbers]:
+    """Different pairs: a group in proportion to its pairs, then two of its documents."""
+    many = sizes.astype(np.float64) * (sizes - 1) / 2
+    group = np.searchsorted(np.cumsum(many) / many.sum(), random.random(count), "right")
+    group = np.minimum(group, len(sizes) - 1)
+    first = random.integers(0, sizes[group])
+    second = (first + random.integers(1, sizes[group])) % sizes[group]
+    a, b = documents[starts[group] + first], documents[starts[group] + second]
+    n = int(documents.max()) + 1
+    codes = np.unique(np.minimum(a, b) * n + np.maximum(a, b))
+    return codes // n, codes % n
+
+
+def even(similarity: np.ndarray, count: int, random: np.random.Generator) -> Numbers:
+    """So many places, as evenly spread over the range of similarity as there are pairs for it."""
+    bins = np.minimum((similarity * BINS).astype(np.int64), BINS - 1)
+    order = random.permutation(len(similarity))
+    order = order[np.argsort(bins[order], kind="stable")]
+    sizes = np.bincount(bins, minlength=BINS)
+    turn = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # each bin gives one in turn
+    chosen = order[np.lexsort((random.random(len(order)), turn))[:count]]
+    return np.sort(chosen)
+
+
+def unevenness(similarity: np.ndarray) -> float:
+    """The earth mover's distance of similarities from the even spread over [0, 1]: 0.5 where all are 0."""
+    if len(similarity) == 0:
+        return 0.0
+    ordered = np.sort(similarity)
+    ideal = (np.arange(len(ordered)) + 0.5) / len(ordered)
+    return float(np.abs(ordered - ideal).mean())
+
+
+__all__ = ["Sample", "Sampling", "even", "sample_pairs", "unevenness"]

@@ -1,0 +1,255 @@
+"""Rare phrases in whole runs: templates do not merge strangers, clusters do not make their own text common."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import neardup
+from neardup.cli import main
+from neardup.columns import Texts
+from neardup.documents import load_statistics, save_statistics
+from neardup.engines import counting
+from neardup.engines.counting import count
+from neardup.engines.populations import host_of, parse_population
+from neardup.engines.spool import Spool
+from neardup.errors import InputError, NeardupError, ParameterError, PlanError, StatisticsError
+from neardup.features.passages import PassageWords
+from neardup.features.shingles import Shingles
+from neardup.plan import stage_json
+from neardup.text.words import Words
+
+SMALL = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an".split()
+
+
+def prose(random: np.random.Generator, words: int) -> str:
+    """Running text: every other word a small one."""
+    content = random.integers(0, 40_000, words)
+    return " ".join(SMALL[k % len(SMALL)] if random.random() < 0.45 else f"w{k}" for k in content.tolist())
+
+
+def pages(count: int, template: int, body: int, seed: int = 1) -> list[str]:
+    """Unrelated pages inside one frame."""
+    random = np.random.default_rng(seed)
+    before, after = prose(random, template // 2), prose(random, template - template // 2)
+    return [f"{before}\n{prose(random, body)}\n{after}" for _ in range(count)]
+
+
+@pytest.mark.parametrize(("template", "body"), [(300, 200), (600, 100), (1200, 60)])
+def test_pages_in_one_template_stay_apart(template: int, body: int) -> None:
+    corpus = pages(1500, template, body)
+    result = neardup.dedup(corpus, method="rare_phrases")
+    assert result.report["removed"] == 0
+    assert neardup.dedup(corpus, threshold=0.3).report["kept"] < 10  # what min-hash makes of them
+    common = result.report["common_phrases"]
+    assert common["phrases"] >= template - 4
+    assert common["most_common"][0]["documents"] == 1500
+    assert common["most_common"][0]["phrase"].lower() in corpus[0].lower()
+
+
+def test_a_large_cluster_does_not_make_its_own_text_common() -> None:
+    random = np.random.default_rng(2)
+    story = prose(random, 300).split()
+    copies = []
+    for _ in range(60):
+        words = list(story)
+        for place in random.integers(0, len(words), 6).tolist():
+            words[place] = f"edit{random.integers(10**6)}"
+        copies.append(" ".join(words))
+    strangers = [prose(random, 300) for _ in range(100)]
+    result = neardup.dedup(copies + strangers, method="rare_phrases")
+    assert result.report["clusters"] == 1 and result.report["removed"] == 59
+    counted = neardup.dedup(
+        copies + strangers, method="rare_phrases", stats_group="contents", common_above=42
+    )
+    assert counted.report["removed"] < 59  # the rule of section 3 alone
+
+
+def test_near_identical_documents_are_found_among_many_strangers() -> None:
+    random = np.random.default_rng(3)
+    strangers = [prose(random, 200) for _ in range(200)]
+    menu = "home | news | sports | weather | jobs | homes | cars | about us | contact"
+    found = neardup.dedup(
+        [*strangers, f"{menu}\n{strangers[0]}\nmore", f"other menu here\n{strangers[1]}"],
+        method="rare_phrases",
+    )
+    assert found.report["removed"] == 2
+
+
+# Populations
+
+
+def numbered(texts: list[str]) -> tuple[Spool, np.ndarray]:
+    spool = Spool()
+    spool.append(Texts.from_strings(texts))
+    return spool, np.arange(len(texts))
+
+
+def naive_counts(texts: list[str], groups: list[int], width: int) -> Counter[int]:
+    found: dict[int, set[int]] = {}
+    for group, text in zip(groups, texts, strict=True):
+        tokens = Words()(Texts.from_strings([text]))
+        found.setdefault(group, set()).update(Shingles(width)(tokens).hashes.tolist())
+    return Counter(key for keys in found.values() for key in keys)
+
+
+@pytest.mark.parametrize("chunk", [60, 400, 1 << 20], ids=["groups are cut", "few at a time", "all at once"])
+@pytest.mark.parametrize("memory", [64, 1 << 20])
+def test_groups_count_once(chunk: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "CHUNK", chunk)
+    random = np.random.default_rng(4)
+    texts = [" ".join(random.choice(list("abcdefg"), random.integers(0, 30))) for _ in range(40)]
+    groups = random.integers(0, 8, len(texts))
+    spool, owners = numbered(texts)
+    stages = [Shingles(2), PassageWords(5)]
+    for labels in (None, groups):
+        found = count(Words(), stages, spool, owners, labels, least=1, memory=memory, threads=2)
+        table = found.table(stage_json(Shingles(2)))
+        expected = naive_counts(texts, list(range(40)) if labels is None else labels.tolist(), 2)
+        assert dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True)) == expected
+        assert found.documents == (40 if labels is None else len(set(groups.tolist())))
+        passages = found.table(stage_json(PassageWords(5)))
+        assert (
+            passages.counts.sum()
+            == count(Words(), stages, spool, owners, least=1).table(stage_json(PassageWords(5))).counts.sum()
+        )
+    spool.close()
+
+
+def test_populations_by_column_and_host() -> None:
+    assert host_of("https://www.Example.org:80/a") == "example.org" == host_of("example.org/b")
+    assert [parse_population(text) for text in ("clusters", "site", "host:url", "column:a:b")] == [
+        "clusters", "column:site", "host:url", "column:a:b",
+    ]  # fmt: skip
+    for bad in ("", "host:", "column:"):
+        with pytest.raises(ParameterError, match="stats_group"):
+            parse_population(bad)
+    table = pa.table(
+        {
+            "text": ["a b c d", "a b c e", "a b f g", "x"],
+            "url": ["http://a.org/1", "http://a.org/2", "b.org", None],
+        }
+    )
+    one = neardup.dedup(table, method="rare_phrases", stats_group="host:url")
+    assert one.report["common_phrases"]["of"] == 3
+    assert one.plan.population == "host:url"
+    with pytest.raises(InputError, match="--stats-group asks for"):
+        neardup.dedup(table, method="rare_phrases", stats_group="nothing")
+    with pytest.raises(ParameterError, match="asks for no frequencies"):
+        neardup.dedup(table, stats_group="url")
+
+
+# Statistics from elsewhere
+
+
+def test_given_statistics_are_part_of_the_plan(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    texts = [prose(random, 120) for _ in range(30)]
+    own = neardup.dedup(texts, method="rare_phrases", stats_group="contents")
+    known = own._run.corpus.statistics
+    save_statistics(known, tmp_path / "a.parquet")
+    by_path = neardup.dedup(texts, method="rare_phrases", statistics=tmp_path / "a.parquet")
+    by_object = neardup.dedup(texts, method="rare_phrases", statistics=known)
+    assert by_path.plan.digest == by_object.plan.digest != own.plan.digest
+    assert by_path.plan.statistics == known.digest == load_statistics(tmp_path / "a.parquet").digest
+    with pytest.raises(PlanError, match="was made with the statistics"):
+        neardup.dedup(texts, plan=by_path.plan)
+    with pytest.raises(StatisticsError, match="other tokens than the plan makes"):
+        neardup.dedup(texts, method="rare_phrases", tokens="characters", statistics=known)
+    with pytest.raises(StatisticsError, match="do not cover"):
+        neardup.dedup(texts, method="rare_phrases", ngram=5, statistics=known)
+    with pytest.raises(ParameterError, match="left out where statistics are given"):
+        neardup.dedup(texts, method="rare_phrases", statistics=known, stats_group="clusters")
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+        raise SystemExit(0)
+    return int(stop.value.code or 0)
+
+
+def test_the_command_counts_merges_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random = np.random.default_rng(6)
+    halves = [[prose(random, 60) for _ in range(20)] for _ in range(2)]
+    for name, texts in zip(("a", "b", "c"), (*halves, halves[0] + halves[1]), strict=True):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        assert (
+            run(
+                "stats",
+                "build",
+                tmp_path / f"{name}.jsonl",
+                "-o",
+                tmp_path / f"{name}.parquet",
+                "--memory",
+                1,
+            )
+            == 0
+        )
+    assert (
+        run("stats", "merge", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "ab.parquet")
+        == 0
+    )
+    assert load_statistics(tmp_path / "ab.parquet").digest == load_statistics(tmp_path / "c.parquet").digest
+    capsys.readouterr()
+    assert run("stats", "info", tmp_path / "ab.parquet", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 40
+    assert (
+        run(
+            "dedup",
+            tmp_path / "a.jsonl",
+            "-o",
+            tmp_path / "out",
+            "--method",
+            "rare_phrases",
+            "--stats",
+            tmp_path / "ab.parquet",
+        )
+        == 0
+    )
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["common_phrases"]["of"] == 40
+    sketch = tmp_path / "s.parquet"
+    assert run("stats", "build", tmp_path / "c.jsonl", "-o", sketch, "--sketch", 50) == 0
+    assert all(len(table) <= 50 and table.slack > 0 for table in load_statistics(sketch).tables.values())
+    assert run("stats", "merge", tmp_path / "a.parquet", sketch, "-o", tmp_path / "x.csv") == 2
+    assert (
+        run("stats", "build", tmp_path / "a.jsonl", "-o", tmp_path / "n.parquet", "--method", "minhash") == 2
+    )
+    assert "weighs by document frequency" in capsys.readouterr().err
+
+
+def test_pairs_for_judging_are_evenly_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random = np.random.default_rng(7)
+    texts = []
+    for _ in range(12):
+        story = prose(random, 200).split()
+        for share in np.linspace(0.02, 0.6, 12):
+            keep = random.random(len(story) // 20) > share
+            parts = [
+                " ".join(story[20 * k : 20 * k + 20]) if ok else prose(random, 20)
+                for k, ok in enumerate(keep)
+            ]
+            texts.append(" ".join(parts))
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps({"id": n, "text": t}) + "\n" for n, t in enumerate(texts))
+    )
+    target = tmp_path / "pairs.csv"
+    assert run("sample", tmp_path / "a.jsonl", "-o", target, "--pairs", 60, "--json") == 0
+    about = json.loads(capsys.readouterr().out)
+    assert about["pairs"] == 60 and about["distance_from_even"] < about["distance_of_all_drawn"]
+    rows = target.read_text().splitlines()
+    assert rows[0] == '"id_a","id_b","label","jaccard","containment"' and len(rows) == 61
+    assert run("sample", tmp_path / "a.jsonl", "-o", target) == 2
+    assert run("sample", tmp_path / "a.jsonl", "-o", target, "--force", "--idf", 0.99, 1) == 2
+    assert "choose a wider one" in capsys.readouterr().err
+
+
+def test_two_texts_alone_have_no_frequencies() -> None:
+    with pytest.raises(NeardupError, match="two texts alone do not tell"):
+        neardup.compare("one two three four", "one two three five", method="rare_phrases")
