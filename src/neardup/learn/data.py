@@ -41,7 +41,7 @@ class Labelled:
 
     def weigh(self, weights: Floats, negative: str) -> Features:
         """Document vectors."""
-        values = self.entries.values @ weights
+        values: Floats = np.einsum("gj,j->g", self.entries.values, weights)
         values = np.maximum(values, 0) if negative == "clip" else values
         return Features(self.entries.offsets, self.entries.hashes, values.astype(np.float32), distinct=True)
 
@@ -100,6 +100,15 @@ def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, 
         np.concatenate([part.hashes for part in parts]),
         np.ascontiguousarray(np.concatenate([part.values for part in parts])),
     )
+
+
+def some_documents(data: Labelled, some: Numbers) -> Labelled:
+    """Some of the labelled documents (in ascending order), with the statistics of all."""
+    sizes = np.diff(data.entries.offsets)
+    wanted = np.repeat(np.isin(np.arange(len(data)), some), sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes[some])]).astype(np.int64)
+    entries = Entries(offsets, data.entries.hashes[wanted], np.ascontiguousarray(data.entries.values[wanted]))
+    return replace(data, entries=entries, truth=renumbered(data.truth, some), numbers=data.numbers[some])
 
 
 def renumbered(truth: Truth, numbers: Numbers) -> Truth:

@@ -102,7 +102,7 @@ class Scored:
 def score(products: Products, weights: Floats, kind: Similarity) -> Scored:
     """Cosine (2) or extended Jaccard (3) of every pair."""
     shape = triangle(weights)
-    dot, norm = products.dots @ shape, np.maximum(products.norms @ shape, TINY)
+    dot, norm = _apply(products.dots, shape), np.maximum(_apply(products.norms, shape), TINY)
     left, right = norm[products.left], norm[products.right]
     if kind == "cosine":
         by_dot = 1 / np.sqrt(left * right)
@@ -157,11 +157,23 @@ class Objective:
         by_score = np.bincount(chosen.better, slope, pairs) - np.bincount(chosen.worse, slope, pairs)
         by_norm = np.bincount(products.left, by_score * scored.by_left, documents)
         by_norm += np.bincount(products.right, by_score * scored.by_right, documents)
-        gradient = (by_score * scored.by_dot) @ products.dots + by_norm @ products.norms
+        gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)
         away = weights - self.start
         loss += self.pull / 2 * float(away @ away)
         whole = fold(gradient, weights) + self.pull * away
         return loss, whole - float(whole @ self.start) / float(self.start @ self.start) * self.start
+
+
+def _apply(forms: Floats, shape: Floats) -> Floats:
+    """forms @ shape by NumPy's own loop: the same on every machine, and threads of a library do not fight for cores."""
+    values: Floats = np.einsum("pt,t->p", forms, shape)
+    return values
+
+
+def _combine(amounts: Floats, forms: Floats) -> Floats:
+    """amounts @ forms in the same way."""
+    values: Floats = np.einsum("p,pt->t", amounts, forms)
+    return values
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -224,7 +224,7 @@ def _model(
     best = {kind: find_best(make_curve(pairs), lesson.goal) for kind, pairs in scores.items()}
     negative = _choose_negative(best)
     chosen = best[negative]
-    values = data.entries.values @ found.weights
+    values = np.einsum("gj,j->g", data.entries.values, found.weights)
     figures = {
         "documents": len(data),
         "positive_pairs": data.truth.positives,
