@@ -98,7 +98,14 @@ def main() -> None:
     print("| phrases | sampler | µs a document | times datasketch, vocabulary | … own phrases only |")
     print("|---|---|---|---|---|")
     for size in (50, 400, 2000):
-        shared = ["--documents", str(given.documents), "--vocabulary", str(given.vocabulary), "--measure", str(size)]
+        shared = [
+            "--documents",
+            str(given.documents),
+            "--vocabulary",
+            str(given.vocabulary),
+            "--measure",
+            str(size),
+        ]
         theirs = json.loads(subprocess.check_output([given.python, __file__, *shared]))
         ours = measure_ours(given.documents, given.vocabulary, size)
         for name, seconds in {**theirs, **ours}.items():

@@ -444,11 +444,182 @@ def dot(left: Mapping[int, float], right: Mapping[int, float]) -> float:
     return sum(left[h] * right[h] for h in sorted(left.keys() & right.keys()))
 
 
+# Hamming search
+
+
+def count_columns(fingerprints: Sequence[int]) -> list[int]:
+    """The number of ones of each fingerprint."""
+    return [x.bit_count() for x in fingerprints]
+
+
+def block_keys(fingerprints: Sequence[int], bits: Sequence[int]) -> list[int]:
+    """The chosen bits of each fingerprint, the first of them lowest."""
+    return [sum((x >> bit & 1) << place for place, bit in enumerate(bits)) for x in fingerprints]
+
+
+def order_by_digit(keys: Sequence[int], shift: int, mask: int, order: Sequence[int]) -> list[int]:
+    """Places in order of a digit of their keys, otherwise as they were."""
+    return sorted(order, key=lambda place: keys[place] >> shift & mask)
+
+
+def gather_columns(fingerprints: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Fingerprints in an order."""
+    return [fingerprints[place] for place in order]
+
+
+def run_ends(keys: Sequence[int], limit: int) -> tuple[list[int], list[Edge]]:
+    """The end of each place's run of equal keys; runs that are too long end at once and are listed."""
+    begins = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    runs = list(zip(begins, [*begins[1:], len(keys)], strict=False))
+    ends = [j + 1 if b - a > limit else b for a, b in runs for j in range(a, b)]
+    return ends, [(a, b) for a, b in runs if b - a > limit]
+
+
+def window_ends(ones: Sequence[int], distance: int) -> list[int]:
+    """The first place with more than `distance` ones more than each place."""
+    return [sum(other <= one + distance for other in ones) for one in ones]
+
+
+def met_before(a: int, b: int, earlier: Iterable[int]) -> bool:
+    """Whether two fingerprints agree under one of the masks."""
+    return any((a ^ b) & mask == 0 for mask in earlier)
+
+
+def join_spans(
+    fingerprints: Sequence[int], ends: Sequence[int], distance: int, earlier: Sequence[int]
+) -> list[tuple[int, int, int]]:
+    """Pairs i < j < ends[i] within the distance that agree under none of the masks."""
+    return [
+        (i, j, (fingerprints[i] ^ fingerprints[j]).bit_count())
+        for i in range(len(fingerprints))
+        for j in range(i + 1, ends[i])
+        if (fingerprints[i] ^ fingerprints[j]).bit_count() <= distance
+        and not met_before(fingerprints[i], fingerprints[j], earlier)
+    ]
+
+
+def probe(
+    fingerprints: Sequence[int], keys: Sequence[int], wanted: Sequence[tuple[int, int]], distance: int,
+    earlier: Sequence[int],
+) -> set[tuple[int, int, int]]:  # fmt: skip
+    """(query, document, distance) of documents with a query's key that are near it."""
+    return {
+        (q, d, (x ^ y).bit_count())
+        for q, (x, key) in enumerate(wanted)
+        for d, y in enumerate(fingerprints)
+        if keys[d] == key and (x ^ y).bit_count() <= distance and not met_before(x, y, earlier)
+    }
+
+
 def stirred(h: int) -> int:
     """A hash of a hash, whose remainder selects one feature in p."""
     h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD % 2**64
     h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
     return h ^ h >> 33
+
+
+# Learned weights
+
+
+class Gram(NamedTuple):
+    hash: int
+    count: int
+    first: int
+    capitals: int
+    digits: int
+    fields: int
+
+
+def tabulate(hashes: Sequence[int], marks: Sequence[int], fields: Sequence[int]) -> list[Gram]:
+    """The distinct k-grams of a document by hash; marks and fields are those of the tokens that they begin with."""
+    found = []
+    for h in sorted(set(hashes)):
+        places = [i for i, x in enumerate(hashes) if x == h]
+        inside = 0
+        for i in places:
+            inside |= 1 << (fields[i] if fields else 0)
+        capitals = sum(marks[i] & 1 for i in places)
+        digits = sum(marks[i] >> 1 & 1 for i in places)
+        found.append(Gram(h, len(places), places[0], capitals, digits, inside))
+    return found
+
+
+def multiply_pairs(
+    left: Mapping[int, Sequence[float]], right: Mapping[int, Sequence[float]], count: int
+) -> list[float]:
+    """The upper triangle of A + Aᵀ (its diagonal once), A the sum of φ(left)·φ(right)ᵀ over shared k-grams."""
+    total = [[0.0] * count for _ in range(count)]
+    for h in sorted(left.keys() & right.keys()):
+        for r in range(count):
+            for c in range(count):
+                total[r][c] += left[h][r] * right[h][c]
+    return [
+        total[r][r] if r == c else total[r][c] + total[c][r] for r in range(count) for c in range(r, count)
+    ]
+
+
+def minhash_levels(levels: Mapping[int, int], mix: Sequence[int], steps: Sequence[int]) -> list[int]:
+    """Min-hashes of the set of all (k-gram, level) up to the level of each."""
+    a, b, c, d = mix
+    halves = []
+    for gram, most in levels.items():
+        for level in range(1, most + 1):
+            h = (gram ^ level * GOLDEN & MASK) * STIR & MASK
+            h = (h ^ h >> 32) * LAST & MASK
+            h ^= h >> 29
+            halves.append((a * (h >> 32) + b, c * (h % 2**32) + d))
+    return [min(((u + k * v) % 2**32 for u, v in halves), default=2**32 - 1) for k in steps]
+
+
+def sampled_keys(bits: Sequence[int], chosen: Sequence[Sequence[int]], seed: int) -> list[int]:
+    """A hash of the chosen bits of each band, 32 at a time."""
+    keys = []
+    for band, places in enumerate(chosen):
+        h = (seed + band + 1) * GOLDEN & MASK
+        whole = len(places) // 32 * 32
+        groups = [places[start : start + 32] for start in range(0, whole, 32)] + [places[whole:]]
+        for group in groups:
+            word = 0
+            for place in group:
+                word = word << 1 | bits[place]
+            h = (h ^ word) * STIR & MASK
+            h ^= h >> 32
+        keys.append(h)
+    return keys
+
+
+def weigh(numbers: Sequence[int], table: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """The table's entry for each number, its last one where there is none, times a factor if given."""
+    return [
+        table[min(number, len(table) - 1)] * (factors[i] if factors else 1)
+        for i, number in enumerate(numbers)
+    ]
+
+
+def to_fixed_point(weights: Sequence[float], one: int) -> list[int]:
+    """Weights as whole numbers, `one` being the largest of them by absolute value."""
+    largest = max(map(abs, weights), default=0)
+    return [math.floor(weight * (one / largest) + 0.5) if largest else 0 for weight in weights]
+
+
+def largest_of_occurrences(
+    features: Sequence[int], seen: Sequence[int], values: Sequence[float], least: float
+) -> list[float]:
+    """For each feature the largest value among its occurrences, `least` where it has none."""
+    return [
+        max([least, *(value for other, value in zip(seen, values, strict=True) if other == feature)])
+        for feature in features
+    ]
+
+
+def projections(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int) -> list[int]:
+    """The sums whose signs are the bits of a fingerprint."""
+    found = []
+    for block in range(bits // 64):
+        words = [h ^ h >> 29 for h in (mixed(h, block, seed, 32) for h in hashes)]
+        for bit in range(64):
+            found.append(sum(w if word >> bit & 1 else -w for word, w in zip(words, weights, strict=True)))
+    return found
 
 
 # Weighted phrases and samples
@@ -469,7 +640,9 @@ def fraction(x: int) -> float:
 
 class Sampled(NamedTuple):
     slot: int
-    margin: float  # how far the winner is from losing, or from another step: rounding decides where it is tiny
+    margin: (
+        float  # how far the winner is from losing, or from another step: rounding decides where it is tiny
+    )
 
 
 def sample(hashes: Sequence[int], log_weights: Sequence[float], seed: int, number: int) -> Sampled:
@@ -524,7 +697,9 @@ def heaviest(hashes: Sequence[int], weights: Sequence[float]) -> dict[int, float
     return {h: max(w for g, w in zip(hashes, weights, strict=True) if g == h) for h in sorted(set(hashes))}
 
 
-def darts(hashes: Sequence[int], weights: Sequence[float], seed: int, count: int, strips: int = 28) -> list[int]:
+def darts(
+    hashes: Sequence[int], weights: Sequence[float], seed: int, count: int, strips: int = 28
+) -> list[int]:
     """For each slot the first dart that hits; enough darts of every octave are drawn for all slots to be hit."""
     total = sum(weights)
     bound = (math.log(count) + 4.5) * count / total if total else 0.0

@@ -11,7 +11,16 @@ import pyarrow as pa
 
 from neardup.candidates.contained import Contained
 from neardup.clusters.keep import parse_keep
-from neardup.documents import Inputs, Problems, fitted, load_statistics, open_inputs, unified_schema
+from neardup.documents import (
+    LIMITS,
+    Inputs,
+    Limits,
+    Problems,
+    fitted,
+    load_statistics,
+    open_inputs,
+    unified_schema,
+)
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.populations import parse_population
@@ -168,11 +177,14 @@ class Result:
         mode: Mode = "remove",
         format: str | None = None,
         force: bool = False,
+        escape_formulas: bool = True,
     ) -> dict[str, Any]:
         """The report, after the result folder has been written (see `neardup dedup`)."""
         if mode not in ("remove", "annotate", "none"):
             raise ParameterError("mode", "write", "'remove', 'annotate' or 'none'", mode)
-        return write_run(self._run, folder, mode=mode, format=format, force=force)
+        return write_run(
+            self._run, folder, mode=mode, format=format, force=force, escape_formulas=escape_formulas
+        )
 
     def _documents(self, mask: Any) -> Any:
         given = self._given
@@ -195,7 +207,7 @@ def dedup(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    duplicate_ids: str = "error",
+    duplicate_ids: str = "rename",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
@@ -206,6 +218,8 @@ def dedup(
     work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
     stats_group: str | None = None,
+    limits: Limits = LIMITS,
+    unescape_formulas: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -224,7 +238,7 @@ def dedup(
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    inputs, given = as_inputs(documents, format)
+    inputs, given = as_inputs(documents, format, limits, unescape_formulas)
     columns = Columns(text_column, id_column, html, duplicate_ids)
     settings = Settings(checked_threads(threads), strict, work_dir)
     plan, known = with_statistics(plan, statistics, stats_group)
@@ -245,14 +259,16 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     return shared_passages(make_plan(**options), left, right)
 
 
-def as_inputs(documents: Any, format: str | None) -> tuple[Inputs, Any]:
+def as_inputs(
+    documents: Any, format: str | None, limits: Limits = LIMITS, unescape: bool = False
+) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
     if isinstance(documents, (str, os.PathLike)):
-        return open_inputs([documents], format=format), None
+        return open_inputs([documents], format=format, limits=limits, unescape_formulas=unescape), None
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
-        return open_inputs(list(documents), format=format), None
+        return open_inputs(list(documents), format=format, limits=limits, unescape_formulas=unescape), None
     if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
         documents, "__arrow_c_stream__"
     ):

@@ -151,6 +151,14 @@ class Features:
         )
 
 
+FIELD = np.uint64(15)  # the lowest bits of a feature's hash are its field, where a plan has fields
+
+
+def field_of(features: Features) -> Numbers:
+    """The number of each feature's field, 0 being the text, for features that were made field by field."""
+    return (features.hashes & FIELD).astype(np.int64)
+
+
 def make_distinct(features: Features) -> Features:
     """The features of each document as a sorted set."""
     if features.distinct:

@@ -91,6 +91,15 @@ class Join(Candidates, Protocol):
     ) -> tuple[Pairs, int]: ...
 
 
+class SignatureJoin(Candidates, Protocol):
+    """Signatures to pairs, all at once: every pair that is near enough, and no other.
+
+    With `spanning`, pairs whose documents other pairs connect may be left out.
+    """
+
+    def pairs(self, signatures: Signatures, threshold: float, threads: int, spanning: bool) -> Pairs: ...
+
+
 class Check(Protocol):
     """Candidates to evidence. A plan's threshold decides on the similarity that it measures."""
 
@@ -177,6 +186,11 @@ class Plan:
     def views(self) -> tuple[View, ...]:
         """All ways in which this plan sees a document, its own first."""
         return (self.view,) if self.check_view is None else (self.view, self.check_view)
+
+    @property
+    def joins(self) -> bool:
+        """Whether pairs come from a join of all documents at once, which finds every one, not from keys."""
+        return hasattr(self.candidates, "pairs")
 
     @property
     def counts(self) -> tuple[Feature, ...]:

@@ -236,7 +236,7 @@ def test_bad_records_among_good_ones_are_counted_and_the_rest_goes_on(here, kind
     assert outcome.code == 0
     problems = json.loads(outcome.out)["problems"]
     assert problems["total"] == 1 and problems["first"][0]["record"] == 5
-    assert problems["first"][0]["source"] == "corpus.jsonl"
+    assert problems["first"][0]["file"] == "corpus.jsonl"
     assert [row["id"] for row in lines(here / "clean/removed.jsonl")] == ["d2", "d3"]
     out = run("dedup", "corpus.jsonl", "-o", "again").out
     assert "1 problem in the input" in out and "corpus.jsonl, record 5" in out
@@ -333,7 +333,9 @@ def test_a_file_without_a_document(here, content, sentence):
 
 def test_files_that_are_not_what_they_are_called(here):
     (here / "a.parquet").write_bytes(b"this is no parquet file")
-    assert "a.parquet cannot be read as parquet" in refused("dedup", "a.parquet", "-o", "clean")
+    assert "no documents in a.parquet (a.parquet: damaged parquet: " in refused(
+        "dedup", "a.parquet", "-o", "clean"
+    )
     (here / "b.docx").write_bytes(b"PK")
     assert "say which with --format" in refused("dedup", "b.docx", "-o", "clean")
     (here / "c.jsonl.gz").write_bytes(b"this is not compressed")
@@ -350,9 +352,20 @@ def test_standard_input_that_is_empty(here):
 
 def test_ids_that_occur_twice(here):
     (here / "twice.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "a", "text": "two"}\n')
-    sentence = refused("dedup", "twice.jsonl", "-o", "clean")
+    sentence = refused("dedup", "twice.jsonl", "-o", "clean", "--duplicate-ids", "error")
     assert "'a'" in sentence and "--duplicate-ids rename" in sentence
-    assert run("dedup", "twice.jsonl", "-o", "clean", "--duplicate-ids", "rename").code == 0
+    assert "duplicate id" in refused("dedup", "twice.jsonl", "-o", "clean", "--strict")
+    assert "1 × duplicate id" in run("dedup", "twice.jsonl", "-o", "clean").out
+    assert lines(here / "clean/problems.jsonl") == [
+        {
+            "file": "twice.jsonl",
+            "record": 2,
+            "offset": None,
+            "kind": "duplicate id",
+            "reason": "duplicate id",
+            "action": "called a#2",
+        }
+    ]
 
 
 def test_a_keep_column_with_values_that_cannot_be_read(here):

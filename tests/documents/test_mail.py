@@ -4,7 +4,8 @@ import pytest
 from reading import batches, put, rows
 
 from neardup.documents import open_inputs
-from neardup.documents.mail import mbox_messages, message_fields
+from neardup.documents.mail import message_fields
+from neardup.documents.mailboxes import mbox_messages
 
 PLAIN = b"""Message-ID: <1@x>
 From: =?utf-8?q?J=C3=BCrgen?= <j@x.org>

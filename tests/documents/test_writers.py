@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reading import put, rows, table
 
 from neardup.documents import Problems, open_inputs, open_writer, output_format, output_layout, unified_schema
-from neardup.documents.write_csv import escaped
+from neardup.documents.formulas import escaped
 from neardup.errors import OutputError
 
 EXTRA = pa.schema([("keep", pa.bool_()), ("cluster", pa.string()), ("similarity", pa.float64())])

@@ -261,7 +261,7 @@ def test_ids_that_occur_twice_are_an_error_that_names_them():
     with pytest.raises(
         InputError, match=r"2 ids stand for more than one document, '[ab]', '[ab]' among them"
     ) as caught:
-        neardup.dedup(table)
+        neardup.dedup(table, duplicate_ids="error")
     assert "--id-column" in str(caught.value) and "--duplicate-ids rename" in str(caught.value)
 
 
@@ -278,7 +278,7 @@ def test_an_integer_and_the_same_digits_in_another_file_are_one_id(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "one"}\n')
     (tmp_path / "b.jsonl").write_text('{"id": "1", "text": "two"}\n')
     with pytest.raises(InputError, match="1 ids stand for more than one document, '1' among them"):
-        neardup.dedup([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+        neardup.dedup([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], duplicate_ids="error")
 
 
 def test_a_frame_with_integers_beyond_64_bits_is_read_or_refused_in_a_sentence():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inputs import pack, unpack
 
 import naive
-from neardup.kernels import bits, set_hash, sets, weighted
+from neardup.kernels import bits, places, set_hash, sets, weighted
 
 hashes = st.integers(0, 2**64 - 1)
 documents = st.lists(st.dictionaries(hashes, st.integers(0, 50), max_size=12), max_size=4)
@@ -75,6 +75,50 @@ def test_dot_products_are_those_of_the_twin(rows: list[dict[int, int]]) -> None:
     weighted.sum_weights(offsets, weights, True, norms)
     assert out.tolist() == [naive.dot(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
     assert norms.tolist() == [naive.dot(row, row) for row in rows]
+
+
+@given(documents, st.sampled_from([64, 128]), seeds)
+def test_projections_are_those_of_the_twin(rows: list[dict[int, int]], size: int, seed: int) -> None:
+    keys, weights, offsets = packed(rows)
+    out = np.empty((len(rows), size), np.int64)
+    bits.projections(keys, weights, offsets, seed, out)
+    ordered = [dict(sorted(row.items())) for row in rows]
+    assert out.tolist() == [naive.projections(list(r), list(r.values()), size, seed) for r in ordered]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=12), max_size=4))
+def test_values_of_occurrences_are_those_of_the_twin(rows: list[list[int]]) -> None:
+    features = [sorted({x for x in row if x != 3}) for row in rows]  # one of them was dropped
+    values = [[(7 * i) % 5 for i in range(len(row))] for row in rows]
+    keys, offsets = pack(features, np.uint64)
+    seen, seen_offsets = pack(rows, np.uint64)
+    out = np.full(len(keys), -1.0)
+    places.largest_of_occurrences(keys, offsets, seen, seen_offsets, pack(values, np.float64)[0], out)
+    expected = [
+        naive.largest_of_occurrences(*three, -1.0) for three in zip(features, rows, values, strict=True)
+    ]
+    assert unpack(out, offsets) == expected
+
+
+whole = st.lists(st.integers(0, 40), max_size=20)
+
+
+@given(whole, st.lists(st.integers(1, 9), min_size=1, max_size=30), st.booleans())
+def test_weights_of_a_table_are_those_of_the_twin(numbers: list[int], table: list[int], plain: bool) -> None:
+    factors = [] if plain else [(7 * i) % 5 for i in range(len(numbers))]
+    out = np.zeros(len(numbers), np.float32)
+    weighted.weigh(
+        np.array(numbers, np.int64), np.array(table, np.float32), np.array(factors, np.float32), out
+    )
+    assert out.tolist() == naive.weigh(numbers, table, factors)
+
+
+@given(st.lists(st.lists(st.floats(-100, 100, width=32), max_size=8), max_size=4))
+def test_fixed_point_weights_are_those_of_the_twin(rows: list[list[float]]) -> None:
+    weights, offsets = pack(rows, np.float32)
+    out = np.zeros(len(weights), np.int64)
+    bits.to_fixed_point(weights, offsets, 1 << 20, out)
+    assert unpack(out, offsets) == [naive.to_fixed_point(row, 1 << 20) for row in rows]
 
 
 @pytest.mark.parametrize("cosine", [0.2, 0.5, 0.8, 0.95])

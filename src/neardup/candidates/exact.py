@@ -207,10 +207,10 @@ def expand(collection: Collection, matches: Matches) -> Pairs:
     begin_of[owners[begins]], count_of[owners[begins]] = begins, counts
 
     a, b = collection.documents[matches.left], collection.documents[matches.right]
-    left, right, which = _product(begin_of[a], count_of[a], begin_of[b], count_of[b])
+    left, right, which = products(begin_of[a], count_of[a], begin_of[b], count_of[b])
     copies = begins[counts > 1]
     own_begin, own_count = copies, counts[counts > 1]
-    i, j, own = _product(own_begin, own_count, own_begin, own_count)
+    i, j, own = products(own_begin, own_count, own_begin, own_count)
     below = i < j
     x = members[np.concatenate((left, i[below]))]
     y = members[np.concatenate((right, j[below]))]
@@ -222,7 +222,7 @@ def expand(collection: Collection, matches: Matches) -> Pairs:
     return Pairs(x, y, shared[order].astype(np.float64), sizes[x], sizes[y])
 
 
-def _product(a: Numbers, count_a: Numbers, b: Numbers, count_b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def products(a: Numbers, count_a: Numbers, b: Numbers, count_b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Every place of a group from a with every one of its partner from b, and the number of the groups."""
     total = count_a * count_b
     which = np.repeat(np.arange(len(a)), total)

@@ -51,6 +51,12 @@ from neardup.cli.options import decide_option, input_options, method_options, ta
     show_default=True,
     help="Compare what clusters need, linear in the size of a bucket; or every pair, which can be quadratic.",
 )
+@click.option(
+    "--escape-formulas/--no-escape-formulas",
+    default=True,
+    show_default=True,
+    help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
+)
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
 @decide_option
 @input_options
@@ -67,6 +73,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       pairs.parquet               left, right, similarity, containment, reason, bridge
       clusters.parquet            id, cluster, leader, keep, duplicate_of, similarity, …
       report.json                 counts, times, problems, and the plan
+      problems.jsonl              every bad record, where there are any: file, record, reason, what was done
 
     \b
     Examples:
@@ -80,8 +87,9 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.engines.writing import check_output, write_run
 
     watch = Stopwatch()
-    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "force", "decide")
-    mode, format, keep, keep_count, clusters, pairs, force, decide = (values.pop(name) for name in names)
+    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
+    mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
+    force, escape = values.pop("force"), values.pop("escape_formulas")
     plan = complete_plan(
         take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
     )
@@ -91,5 +99,5 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         check_output(sources, output, mode, format, force)
 
     with run_command(plan, inputs, values, check) as run:
-        report = write_run(run, output, mode=mode, format=format, force=force)
+        report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

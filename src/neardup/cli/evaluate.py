@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import input_options
+from neardup.cli.options import input_options, reading_options
 from neardup.errors import InputError, OutputError
 from neardup.registry import methods as known_methods
 
@@ -151,8 +151,10 @@ def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -
     from neardup.engines.reading import Columns
     from neardup.evaluate.corpus import read_documents
 
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
-    sources = open_inputs(list(inputs), format=values["format"])
+    columns = Columns(
+        values["text_column"], values["id_column"], values["html"], values["duplicate_ids"] or "error"
+    )
+    sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         progress.note(note)
     return read_documents(sources, columns, progress, values["strict"])

@@ -82,7 +82,7 @@ def _read(name: str, where: Where) -> str:
 
 def _standard_input() -> str:
     """All that comes in, as text; a page is recognised by its beginning."""
-    from neardup.documents.textfiles import decoded
+    from neardup.documents.encodings import decoded
 
     text, _ = decoded(sys.stdin.buffer.read())
     if text.lstrip()[:20].lower().startswith(HTML_BEGINNINGS):

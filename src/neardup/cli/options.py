@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from neardup.documents import LIMITS, Limits, size_in_bytes
 from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.registry import ALIASES, Parameter, get_method, methods
@@ -33,7 +34,28 @@ def input_options(command: Command) -> Command:
             type=click.Choice(["error", "rename"]),
             default="error",
             show_default=True,
-            help="What to do when an id occurs twice.",
+            help="What to do when an id occurs twice: stop, or rename the second one and report it.",
+        ),
+        click.option(
+            "--max-record",
+            metavar="SIZE",
+            help="Skip records longer than this; a quarter for csv.  [default: 1G]",
+        ),
+        click.option(
+            "--max-expansion",
+            type=float,
+            metavar="N",
+            help="Stop reading a file that gives more than N times its size, and 1 GB.  [default: 1000]",
+        ),
+        click.option(
+            "--max-decompressed",
+            metavar="SIZE",
+            help="Stop reading a file that gives more than this.  [default: 1T]",
+        ),
+        click.option(
+            "--unescape-formulas",
+            is_flag=True,
+            help="INPUT is csv that neardup wrote: take back its apostrophes before formulas.",
         ),
         click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
         click.option(
@@ -59,6 +81,25 @@ def input_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def reading_options(values: dict[str, Any]) -> dict[str, Any]:
+    """How inputs are opened: their format, and the caps on what one file may ask of the machine."""
+    return {
+        "format": values["format"],
+        "limits": _limits(values),
+        "unescape_formulas": values["unescape_formulas"],
+    }
+
+
+def _limits(values: dict[str, Any]) -> Limits:
+    record, expansion = values["max_record"], values["max_expansion"]
+    decompressed = values["max_decompressed"]
+    return Limits(
+        LIMITS.record if record is None else size_in_bytes(record, "max_record"),
+        LIMITS.expansion if expansion is None else expansion,
+        LIMITS.decompressed if decompressed is None else size_in_bytes(decompressed, "max_decompressed"),
+    )
 
 
 def decide_option(command: Command) -> Command:

@@ -37,6 +37,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """
     from neardup.api import complete_plan
     from neardup.cli.run import run_command
+    from neardup.cli.show import problem_lines
     from neardup.documents import OutputFolder
     from neardup.engines.writing import make_report, write_pairs
     from neardup.errors import OutputError
@@ -60,3 +61,5 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
         click.echo(f"{rows:,} pairs among {report['documents']:,} documents, written to {output}")
+        for line in problem_lines(report["problems"]):
+            click.echo(line)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from neardup.api import with_statistics
+from neardup.cli.options import reading_options
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
@@ -25,7 +26,7 @@ def run_command(
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
     settings = Settings(threads, values["strict"], values["work_dir"])
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
-    sources = open_inputs(list(inputs), format=values["format"])
+    sources = open_inputs(list(inputs), **reading_options(values))
     if check is not None:
         check(sources)
     with TerminalProgress() as progress:

@@ -140,7 +140,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
         )
     lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
-    lines += _problem_lines(report["problems"])
+    lines += problem_lines(report["problems"])
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
@@ -193,12 +193,13 @@ def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _problem_lines(problems: dict[str, Any]) -> list[str]:
+def problem_lines(problems: dict[str, Any]) -> list[str]:
+    """How many problems of which kinds there were, and the first one."""
     if not problems["total"]:
         return []
     kinds = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
     first = problems["first"][0]
-    where = first["source"] + (f", record {first['record']}" if first["record"] is not None else "")
+    where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
         f"{_count(problems['total'], 'problem')} in the input: {kinds}",
         f"  the first: {where}: {first['reason']}",

@@ -68,7 +68,7 @@ def _by_column(keep: Keep, values: list[Any]) -> tuple[Numbers, int]:
     if keep.policy == "priority":
         places = {value: place for place, value in enumerate(keep.order)}
         return np.array([places.get(_word(value), len(places)) for value in values], np.int64), 0
-    read = _moment if keep.policy in ("newest", "oldest") else _number
+    read = moment if keep.policy in ("newest", "oldest") else _number
     numbers = [None if value is None else read(value) for value in values]
     # Places instead of the numbers themselves: Python compares large integers, decimals and floats exactly.
     distinct = sorted({number for number in numbers if number is not None})
@@ -95,7 +95,7 @@ def _number(value: Any) -> Any:
     return None if number != number else number
 
 
-def _moment(value: Any) -> Any:
+def moment(value: Any) -> Any:
     """Seconds since 1970 of a date in any common form: ISO 8601, mail, Unix time, or a date object."""
     if isinstance(value, str):
         for read in (datetime.fromisoformat, parsedate_to_datetime):

@@ -10,8 +10,11 @@ Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables i
 
 from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids, plain_column
 from neardup.documents.inputs import Inputs, open_inputs
-from neardup.documents.output import OutputFolder
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problem, Problems, Source, stamp
+from neardup.documents.limits import LIMITS, Limits, size_in_bytes
+from neardup.documents.output import OutputFolder, is_file_name
+from neardup.documents.places import Places
+from neardup.documents.problems import Problem, Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
 from neardup.documents.statistics_file import load_statistics, save_statistics
 from neardup.documents.writers import (
     Layout,
@@ -28,8 +31,11 @@ __all__ = [
     "BATCH_ROWS",
     "Batch",
     "Inputs",
+    "LIMITS",
+    "Limits",
     "Layout",
     "OutputFolder",
+    "Places",
     "Problem",
     "Problems",
     "Source",
@@ -38,6 +44,7 @@ __all__ = [
     "document_ids",
     "document_texts",
     "fitted",
+    "is_file_name",
     "joined_ids",
     "load_statistics",
     "open_inputs",
@@ -46,6 +53,8 @@ __all__ = [
     "output_layout",
     "plain_column",
     "save_statistics",
+    "size_in_bytes",
     "stamp",
     "unified_schema",
+    "watched",
 ]

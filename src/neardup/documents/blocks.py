@@ -1,9 +1,10 @@
-"""Files of lines as blocks of whole lines: plain, gzip or zstd, UTF-8 or UTF-16."""
+"""Files of lines as blocks of whole lines: plain, gzip or zstd, in any Unicode encoding."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.source import BATCH_BYTES, Problems
+from neardup.documents.encodings import as_utf8
+from neardup.documents.limits import LIMITS, Limits, Meter
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Block", "Bytes", "line_blocks", "one_line", "pieces", "places", "slices", "suffix_compression"]
+__all__ = [
+    "Block",
+    "Bytes",
+    "line_blocks",
+    "newline_of",
+    "one_line",
+    "pieces",
+    "places",
+    "read",
+    "slices",
+    "suffix_compression",
+]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-_UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_UTF8_BOM = b"\xef\xbb\xbf"
+_FAILED = (OSError, pa.ArrowException)
 
 
 def suffix_compression(path: str) -> str | None:
@@ -36,6 +50,7 @@ class Bytes:
     name: str
     path: str
     compression: str | None = None
+    limits: Limits = LIMITS
 
     def open(self) -> pa.NativeFile:
         """A stream of the decompressed bytes."""
@@ -43,6 +58,12 @@ class Bytes:
             return pa.input_stream(pa.OSFile(os.fsencode(self.path)), compression=self.compression)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
+
+    def size(self) -> int:
+        """The bytes on disk, 0 where the file has gone."""
+        with suppress(OSError):
+            return Path(self.path).stat().st_size
+        return 0
 
 
 @dataclass(frozen=True)
@@ -58,58 +79,85 @@ class Block:
 def pieces(where: Bytes, problems: Problems) -> Iterator[bytes]:
     """The bytes of a file as UTF-8 without a byte order mark, about 4 MB at a time.
 
-    Where decompression fails the bytes before that point are given, and the failure is reported.
+    Where reading or decompression fails the bytes before that point are given, and the failure is reported.
     """
-    with where.open() as stream:
-        first = _some(stream, where, problems)
-        encoding = _UTF16.get(first[:2])
-        if encoding is not None:
-            yield from _transcoded(stream, first[2:], encoding, where, problems)
-            return
-        piece = first.removeprefix(_UTF8_BOM)
-        while piece:
-            yield piece
-            piece = _some(stream, where, problems)
+    return as_utf8(_decompressed(where, problems), where.name, problems)
 
 
-def _some(stream: pa.NativeFile, where: Bytes, problems: Problems) -> bytes:
+def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
     try:
-        return stream.read(BATCH_BYTES)
-    except (OSError, pa.ArrowException) as error:
-        kind = f"damaged {where.compression} data" if where.compression else "read error"
-        problems.add(where.name, f"{kind}: {one_line(error)}", action="rest of the file skipped")
-        return b""
+        stream = where.open()
+    except InputError as error:
+        said = str(error).rpartition("cannot be read: ")[2]
+        problems.add(where.name, f"unreadable file: {said}", action="file skipped")
+        return
+    meter = Meter(where.limits, where.size())
+    reason: str | None = None
+    with stream:
+        while reason is None:
+            try:
+                piece = read(stream, BATCH_BYTES)
+            except _FAILED as error:
+                kind = f"damaged {where.compression} data" if where.compression else "read error"
+                reason = f"{kind}: {one_line(error)}"
+                piece = _salvaged(where, meter.given)
+            reason = meter.add(len(piece)) or reason
+            if not piece:
+                break
+            yield piece
+    if reason is not None:
+        problems.add(where.name, reason, offset=meter.given, action="rest of the file skipped")
 
 
-def _transcoded(
-    stream: pa.NativeFile, first: bytes, encoding: str, where: Bytes, problems: Problems
-) -> Iterator[bytes]:
-    import codecs
+def read(stream: pa.NativeFile, size: int) -> bytes:
+    """The next bytes. Arrow's own `read` never gives back the memory of a read that fails."""
+    return stream.read_buffer(size).to_pybytes()
 
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    piece, last = first, False
-    while not last:
-        last = not piece
-        text = decoder.decode(piece, final=last)
-        if "\ufffd" in text:
-            problems.add(where.name, f"invalid {encoding.upper()}", action="replaced")
-        if text:
-            yield text.encode("utf-8", "replace")
-        piece = b"" if last else _some(stream, where, problems)
+
+def _salvaged(where: Bytes, start: int) -> bytes:
+    """What a read that failed had decoded already: less than 4 MB, read again in ever smaller steps."""
+    found = b""
+    for step in (1 << 12, 1):
+        with suppress(*_FAILED, InputError), where.open() as stream:
+            _skip(stream, start + len(found))
+            while piece := read(stream, step):
+                found += piece
+    return found
+
+
+def _skip(stream: pa.NativeFile, size: int) -> None:
+    while size > 0 and (piece := read(stream, min(size, BATCH_BYTES))):
+        size -= len(piece)
+
+
+def newline_of(piece: bytes) -> bytes:
+    """What ends the lines of a file that begins so: b'\\r' in files from old machines, otherwise b'\\n'."""
+    alone = b"\n" not in piece and b"\r" in piece[:-1]  # the last one may be half of b"\r\n"
+    return b"\r" if alone else b"\n"
 
 
 def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
-    """Blocks of whole lines of about 4 MB, cut at b'\\n' only; a longer line is a block of its own."""
-    line, offset, rest = 1, 0, [b""]
+    """Blocks of whole lines of about 4 MB; a longer line is a block of its own, one beyond the limit skipped."""
+    line, offset, rest, held = 1, 0, list[bytes](), 0
+    newline, skipping = b"", False
     for piece in pieces(where, problems):
-        cut = piece.rfind(b"\n") + 1
-        if cut == 0:
-            rest.append(piece)
-            continue
-        data = b"".join([*rest, piece[:cut]])
-        ends = places(data, b"\n")
-        yield Block(data, ends, line, offset)
-        line, offset, rest = line + len(ends), offset + len(data), [piece[cut:]]
+        newline = newline or newline_of(piece)
+        if skipping:
+            end = piece.find(newline) + 1 or len(piece)
+            skipping = not piece[:end].endswith(newline)
+            line, offset, piece = line + (not skipping), offset + end, piece[end:]
+        cut = piece.rfind(newline) + 1
+        if cut:
+            data = b"".join([*rest, piece[:cut]])
+            ends = places(data, newline)
+            yield Block(data, ends, line, offset)
+            line, offset, rest, held = line + len(ends), offset + len(data), [], 0
+        rest.append(piece[cut:])
+        held += len(piece) - cut
+        if held > where.limits.record:
+            too_long = f"record too long: more than {where.limits.record:,} bytes (--max-record)"
+            problems.add(where.name, too_long, record=line, offset=offset)
+            offset, rest, held, skipping = offset + held, [], 0, True
     if last := b"".join(rest):
         yield Block(last, np.array([len(last)]), line, offset)
 

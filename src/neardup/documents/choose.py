@@ -69,7 +69,7 @@ def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 def _listed(names: Sequence[str], most: int = 20) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:most]) + more
 
 
 def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
@@ -109,8 +109,8 @@ def is_string(found: pa.DataType) -> bool:
     return pa.types.is_string(found) or pa.types.is_large_string(found)
 
 
-def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
-    """The ids of a batch: int64 or strings, `source:number` where there are none."""
+def document_ids(batch: Batch, column: str | None, problems: Problems | None = None) -> pa.Array[Any]:
+    """The ids of a batch: int64 or strings, `source:number` where there are none, which is reported."""
     if column is None:
         return pa.array(_numbered(batch.source, batch.numbers), pa.string())
     stored = batch.columns.column(column)
@@ -123,6 +123,11 @@ def document_ids(batch: Batch, column: str | None) -> pa.Array[Any]:
     if array.null_count:
         import pyarrow.compute as pc
 
+        for row in pc.indices_nonzero(array.is_null()).to_pylist():
+            number = int(batch.numbers[row])
+            (problems or Problems()).add(
+                batch.source, "no id", record=number, action=f"called {batch.source}:{number}"
+            )
         array = pc.coalesce(array, pa.array(_numbered(batch.source, batch.numbers), pa.string()))
     return array
 

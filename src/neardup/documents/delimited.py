@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Bytes, slices
-from neardup.documents.records import LONGEST, Records, record_blocks
-from neardup.documents.source import Batch, Problems, empty_columns, sliced
+from neardup.documents.formulas import unescaped
+from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.problems import Problems
+from neardup.documents.records import FIELD, Records, record_blocks
+from neardup.documents.source import Batch, empty_columns, sliced
 from neardup.documents.values import plain, row_report
-from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,22 +37,27 @@ class DelimitedSource:
     compression: str | None = None
     size: int | None = None
     rows: int | None = None
+    limits: Limits = LIMITS
+    unescape: bool = False  # take back the apostrophes that neardup put before formulas
 
     @property
     def _delimiter(self) -> str:
         return DELIMITERS[self.format]
 
     def _blocks(self, problems: Problems) -> Iterator[Records]:
-        return record_blocks(Bytes(self.name, self.path, self.compression), self._delimiter, problems)
+        where = Bytes(self.name, self.path, self.compression, self.limits)
+        return record_blocks(where, self._delimiter, problems)
 
     @cached_property
     def _header(self) -> list[str]:
+        """The names of the columns; none where the first record cannot be read, and `read` says why."""
         for block in self._blocks(Problems()):
             if block.broken is not None:
-                raise InputError(f"{self.name} has no header that can be read: {block.broken}")
+                return []
             if len(block.starts):
                 cells = parsed(block, 0, 1, self._delimiter)[0] or []
-                return [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
+                names = [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
+                return unescaped(pa.array(names, pa.string())).to_pylist() if self.unescape else names
         return []
 
     def names(self) -> list[str]:
@@ -70,6 +77,11 @@ class DelimitedSource:
         names = header if columns is None else list(columns)
         number = 0  # of the first record in the block; the header is number 0
         for block in self._blocks(problems):
+            if number == 0 and block.broken is not None:
+                problems.add(
+                    self.name, f"no header: {block.broken}", record=0, offset=0, action="file skipped"
+                )
+                return
             good, table = self._parse(block, number, wanted, names, problems)
             text = slices(block.data, block.starts[good], block.ends[good]) if raw else None
             number += len(block.starts)
@@ -93,6 +105,8 @@ class DelimitedSource:
             arrays = columns_of([cells[row - first] or [] for row in good.tolist()], wanted)
         report = row_report(problems.add, self.name, good + number)
         arrays = [plain(array, report) for array in arrays]
+        if self.unescape:
+            arrays = [unescaped(array) for array in arrays]
         table = pa.RecordBatch.from_arrays(arrays, names=names) if arrays else empty_columns(len(good))
         return good, table
 
@@ -127,7 +141,7 @@ def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[s
 
 def record_cells(record: bytes, delimiter: str) -> list[str] | None:
     """The cells of one record, or None where it is none; bytes that are not UTF-8 as lone surrogates."""
-    csv.field_size_limit(2 * LONGEST)
+    csv.field_size_limit(FIELD)
     try:
         return next(csv.reader([record.decode("utf-8", "surrogateescape")], delimiter=delimiter))
     except (csv.Error, StopIteration):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.documents.blocks import COMPRESSIONS, Bytes, suffix_compression
+from neardup.documents.blocks import COMPRESSIONS, Bytes, newline_of, read, suffix_compression
+from neardup.documents.encodings import as_utf8
+from neardup.documents.problems import Problems
 from neardup.errors import InputError
 
 __all__ = ["FORMATS", "Found", "expanded", "format_of", "is_maildir", "is_stream", "sniffed"]
@@ -45,6 +48,7 @@ class Found:
     name: str
     format: str
     compression: str | None = None
+    unusable: str | None = None  # why nothing of it can be read
 
 
 def format_of(path: str) -> str | None:
@@ -123,11 +127,10 @@ def _holds_lines(path: str) -> bool:
     import json
 
     try:
-        with Bytes(path, path, suffix_compression(path)).open() as stream:
-            head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+        head = _head(path, suffix_compression(path))
     except (OSError, InputError):
-        return False
-    line, end, _ = head.partition(b"\n")
+        return True  # reading will say what is wrong with it
+    line, end, _ = head.partition(newline_of(head))
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -136,7 +139,8 @@ def _holds_lines(path: str) -> bool:
 
 def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], int]:
     found, aside = [], 0
-    for path, relative in files_below(given):
+    unreadable: list[OSError] = []
+    for path, relative in files_below(given, unreadable):
         kind = "mail" if is_maildir(Path(path)) else format_of(path)
         if format is not None:
             kind = format if kind in (None, format) or (format, kind) == ("lines", "text") else None
@@ -146,21 +150,34 @@ def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], i
             aside += 1
         else:
             found.append(_found(path, prefix + relative, kind))
+    if not found and unreadable:
+        _refuse(unreadable[0])
     if not found:
         wanted = f"of format {format}" if format else f"with a known suffix: {known_suffixes()}"
         raise InputError(f"the folder {given} has no file {wanted}")
-    return found, aside
+    return found + [_unusable(error, given, prefix) for error in unreadable], aside
 
 
-def files_below(folder: str) -> list[tuple[str, str]]:
+def _unusable(error: OSError, folder: str, prefix: str) -> Found:
+    path = os.fspath(error.filename)
+    name = prefix + Path(os.path.relpath(path, folder)).as_posix()
+    return replace(_found(path, name, "folder"), unusable=f"unreadable folder: {error.strerror}")
+
+
+def files_below(folder: str, unreadable: list[OSError] | None = None) -> list[tuple[str, str]]:
     """All files below the folder, and Maildirs, as (path, path relative to the folder), sorted by the latter.
 
     Hidden names and the results of earlier runs are passed over. Links are followed, but no folder is
-    entered twice, so loops end.
+    entered twice, so loops end. Folders that cannot be entered are added to `unreadable`, or refused.
     """
     found, seen = [], set()
-    for here, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
-        status = Path(here).stat()
+    failed = _refuse if unreadable is None else unreadable.append
+    for here, folders, files in os.walk(folder, onerror=failed, followlinks=True):
+        try:
+            status = Path(here).stat()
+        except OSError as error:  # it went away
+            failed(error)
+            continue
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
             continue
@@ -207,15 +224,22 @@ def sniffed(path: str) -> tuple[str, str | None]:
     codec = {b"\x1f\x8b": "gzip", b"\x28\xb5": "zstd"}.get(magic[:2])
     if magic == b"PAR1":
         return "parquet", None
-    with Bytes("stdin", path, codec).open() as stream:
-        head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-    return _kind_of(head), codec
+    with suppress(OSError):
+        return _kind_of(_head(path, codec)), codec
+    return "lines", codec
+
+
+def _head(path: str, compression: str | None) -> bytes:
+    """The beginning of a file, in UTF-8 whatever it is stored in."""
+    with Bytes(path, path, compression).open() as stream:
+        first = read(stream, _HEAD)
+    return b"".join(as_utf8(iter([first]), path, Problems())).lstrip()
 
 
 def _kind_of(head: bytes) -> str:
     from neardup.documents.choose import TEXT_NAMES
 
-    first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    first = head.partition(newline_of(head))[0].decode("utf-8", "replace").strip()
     if first.startswith("{"):
         return "jsonl"
     if first.startswith("From ") and b"\n\n" in head.replace(b"\r\n", b"\n"):

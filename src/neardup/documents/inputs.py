@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from neardup.documents.blocks import one_line
 from neardup.documents.discover import FORMATS, Found, expanded, is_stream, sniffed
+from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.source import Source
+from neardup.documents.unusable import UnusableSource
 from neardup.errors import InputError, ParameterError
 
 __all__ = ["Inputs", "open_inputs"]
@@ -24,13 +25,20 @@ class Inputs(list[Source]):
         self.notes = list(notes)
 
 
-def open_inputs(inputs: Sequence[Any], *, format: str | None = None) -> Inputs:
+def open_inputs(
+    inputs: Sequence[Any],
+    *,
+    format: str | None = None,
+    limits: Limits = LIMITS,
+    unescape_formulas: bool = False,
+) -> Inputs:
     """One source for each file or table; text files and mail are gathered into one source of each kind.
 
     An input is a path (file, folder, glob, "-" for standard input) or data in memory. A name inside a
     folder is relative to it when the folder is the only input, otherwise it begins with the folder as given.
     A file of no bytes is left out. `format` decides for files whose suffix says nothing, and chooses among
-    the files of a folder.
+    the files of a folder. What cannot be read although a folder or glob names it is a source without rows, which
+    reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
@@ -46,7 +54,7 @@ def open_inputs(inputs: Sequence[Any], *, format: str | None = None) -> Inputs:
 
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
-    return Inputs(_not_empty(_opened(found), inputs, notes), notes)
+    return Inputs(_not_empty(_opened(found, limits, unescape_formulas), inputs, notes), notes)
 
 
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
@@ -92,44 +100,46 @@ def _refuse_twice(found: Iterable[Found | Source]) -> None:
             seen.add(path)
 
 
-def _opened(found: Sequence[Found | Source]) -> list[Source]:
+def _opened(found: Sequence[Found | Source], limits: Limits, unescape: bool) -> list[Source]:
     """Sources in the order given; the first text file, or mail, stands for all of its kind."""
     sources: list[Source] = []
     done: set[str] = set()
     for one in found:
         if not isinstance(one, Found):
             sources.append(one)
+        elif one.unusable is not None:
+            sources.append(UnusableSource(one.name, one.unusable))
         elif one.format not in ("text", "mail"):
-            sources.append(_file_source(one))
+            sources.append(_file_source(one, limits, unescape))
         elif one.format not in done:
             done.add(one.format)
             same = [each for each in found if isinstance(each, Found) and each.format == one.format]
-            sources.append(_gathered(one.format, same))
+            sources.append(_gathered(one.format, same, limits))
     return sources
 
 
-def _gathered(format: str, files: Sequence[Found]) -> Source:
+def _gathered(format: str, files: Sequence[Found], limits: Limits) -> Source:
     name = files[0].name if len(files) == 1 else f"{format} files"
     pairs = tuple((file.path, file.name) for file in files)
     if format == "mail":
         from neardup.documents.mail import MailSource
 
-        return MailSource(name, pairs)
+        return MailSource(name, pairs, limits=limits)
     from neardup.documents.textfiles import TextSource
 
-    return TextSource(name, pairs)
+    return TextSource(name, pairs, limits=limits)
 
 
-def _file_source(found: Found) -> Source:
+def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
     size = _size(found)
     if found.format == "parquet":
         from neardup.documents.parquet import ParquetSource
 
-        return ParquetSource(found.name, found.path, size)
+        return ParquetSource(found.name, found.path, size, limits=limits)
     if found.format == "jsonl":
         from neardup.documents.jsonl import JsonlSource
 
-        return JsonlSource(found.name, found.path, found.compression, size)
+        return JsonlSource(found.name, found.path, found.compression, size, limits=limits)
     if found.format == "warc":
         from neardup.documents.warc import WarcSource
 
@@ -137,17 +147,20 @@ def _file_source(found: Found) -> Source:
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 
-        return LineSource(found.name, found.path, found.compression, size)
+        return LineSource(found.name, found.path, found.compression, size, limits=limits)
     from neardup.documents.delimited import DelimitedSource
 
-    return DelimitedSource(found.name, found.path, found.format, found.compression, size)
+    return DelimitedSource(
+        found.name, found.path, found.format, found.compression, size, limits=limits, unescape=unescape
+    )
 
 
-def _size(found: Found) -> int:
+def _size(found: Found) -> int | None:
+    """The bytes on disk; None where they cannot be known, which the source will report when it is read."""
     try:
         return Path(found.path).stat().st_size
-    except OSError as error:
-        raise InputError(f"{found.name} cannot be read: {one_line(error)}") from None
+    except OSError:
+        return None
 
 
 def _not_empty(sources: list[Source], inputs: Sequence[Any], notes: list[str]) -> list[Source]:

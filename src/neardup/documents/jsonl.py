@@ -18,8 +18,12 @@ import pyarrow as pa
 
 from neardup.documents.blocks import Block, Bytes, line_blocks, slices
 from neardup.documents.choose import TEXT_NAMES
-from neardup.documents.source import Batch, Problems, empty_columns, sliced
+from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.problems import Problems
+from neardup.documents.source import Batch, empty_columns, sliced
 from neardup.documents.values import (
+    SURROGATE,
+    clean,
     common_type,
     kind,
     nested_type,
@@ -48,11 +52,12 @@ class JsonlSource:
     size: int | None = None
     format: str = "jsonl"
     rows: int | None = None
+    limits: Limits = LIMITS
     _bad: dict[str, set[int]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def _bytes(self) -> Bytes:
-        return Bytes(self.name, self.path, self.compression)
+        return Bytes(self.name, self.path, self.compression, self.limits)
 
     @cached_property
     def _head(self) -> pa.Schema:
@@ -221,6 +226,7 @@ def parsed(line: bytes) -> tuple[str | None, Any]:
         text = line.decode()
     except UnicodeDecodeError:
         reason, text = "invalid UTF-8", line.decode("utf-8", "replace")
+    text = text.removeprefix("\ufeff")  # a mark inside: files were put together
     try:
         row = json.loads(text, strict=False)  # a raw tab inside a string is no reason to lose a document
     except json.JSONDecodeError as error:
@@ -229,4 +235,8 @@ def parsed(line: bytes) -> tuple[str | None, Any]:
         return "invalid JSON: nested too deeply", None
     except ValueError:  # an integer of more digits than Python converts
         return "invalid JSON: a number is too long", None
-    return (reason, row) if isinstance(row, dict) else ("not a JSON object", None)
+    if not isinstance(row, dict):
+        return "not a JSON object", None
+    if "\\u" in text and any(map(SURROGATE.search, row)):  # such a name could not be a column's
+        return reason or "lone surrogate", {clean(name): value for name, value in row.items()}
+    return reason, row

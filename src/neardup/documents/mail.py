@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email import policy
 from email.message import EmailMessage
@@ -14,16 +15,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.discover import is_maildir
-from neardup.documents.output import reason
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems
+from neardup.documents.blocks import Bytes
+from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.mailboxes import files_of, messages_of
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch
 from neardup.documents.textfiles import picked
 from neardup.documents.values import clean
 
-__all__ = ["MailSource", "mbox_messages", "message_fields"]
+__all__ = ["MailSource", "message_fields"]
 
 COLUMNS = ("id", "subject", "from", "date", "text", "path")
-_PARSER = BytesParser(policy=policy.default)
+_LONGEST_HEADER = 2000  # the standard library's parser takes time in the square of a header's length
+
+
+class _Policy(policy.EmailPolicy):
+    """The standard policy, which looks at no more of a header than it can parse in a moment."""
+
+    def header_fetch_parse(self, name: str, value: Any) -> Any:
+        return super().header_fetch_parse(name, value[:_LONGEST_HEADER])
+
+
+_PARSER: Any = BytesParser(policy=_Policy())
 
 
 @dataclass(frozen=True)
@@ -38,12 +51,15 @@ class MailSource:
     format: str = "mail"
     compression: str | None = None
     rows: int | None = None
+    limits: Limits = LIMITS
 
     @cached_property
     def size(self) -> int | None:
         """The bytes of all files."""
-        files = (file for path, _ in self.files for file in _files_of(Path(path)))
-        return sum(file.stat().st_size for file in files if file.exists())
+        with suppress(OSError):
+            files = [str(file) for path, _ in self.files for file in files_of(Path(path))]
+            return sum(Bytes(file, file).size() for file in files)
+        return None
 
     def names(self) -> list[str]:
         """The fields of a message, its decoded text, and where it was found."""
@@ -74,10 +90,7 @@ class MailSource:
     def _messages(self, problems: Problems) -> Iterator[tuple[tuple[str, int], bytes]]:
         """Every message with where it is: the file's name and its number there (0: it is the file)."""
         for path, known_as in self.files:
-            try:
-                yield from _messages_of(Path(path), known_as)
-            except OSError as error:
-                problems.add(known_as, f"unreadable file: {reason(error)}")
+            yield from messages_of(Path(path), known_as, self.limits, problems)
 
     def _fields(
         self, place: tuple[str, int], data: bytes, number: int, seen: set[str], problems: Problems
@@ -98,48 +111,6 @@ class MailSource:
         arrays = {name: pa.array([row[name] for row in found], pa.string()) for name in COLUMNS}
         numbers = np.array([row["number"] for row in found], dtype=np.int64)
         return Batch(self.name, numbers, picked(arrays, columns, len(found)), None, self.format)
-
-
-def _files_of(path: Path) -> list[Path]:
-    """The files that hold the messages, in a stable order."""
-    if not is_maildir(path):
-        return [path]
-    return sorted(file for part in ("cur", "new") for file in (path / part).iterdir() if file.is_file())
-
-
-def _messages_of(path: Path, known_as: str) -> Iterator[tuple[tuple[str, int], bytes]]:
-    if path.is_dir():
-        for file in _files_of(path):
-            yield (f"{known_as}/{file.relative_to(path).as_posix()}", 0), file.read_bytes()
-        return
-    with path.open("rb") as stream:
-        mbox = stream.read(5) == b"From "
-    if mbox or path.suffix.lower() == ".mbox":
-        for number, message in enumerate(mbox_messages(path), start=1):
-            yield (known_as, number), message
-    else:
-        yield (known_as, 0), path.read_bytes()
-
-
-def mbox_messages(path: Path) -> Iterator[bytes]:
-    """The messages of an mbox file one by one: each begins with a "From " line after a blank one."""
-    lines: list[bytes] = []
-    blank = True
-    with path.open("rb") as stream:
-        for line in stream:
-            if blank and line.startswith(b"From "):
-                if any(map(bytes.strip, lines)):
-                    yield b"".join(lines)
-                lines = []
-            else:
-                lines.append(line[1:] if _quoted(line) else line)
-            blank = not line.strip()
-    if any(map(bytes.strip, lines)):
-        yield b"".join(lines)
-
-
-def _quoted(line: bytes) -> bool:
-    return line.startswith(b">") and line.lstrip(b">").startswith(b"From ")
 
 
 def message_fields(data: bytes) -> dict[str, str]:

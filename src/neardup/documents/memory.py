@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
-from neardup.documents.values import clean, read_value, row_report
+from neardup.documents.values import SURROGATE, clean, read_value, row_report
 from neardup.errors import InputError
 
 __all__ = ["MemorySource", "memory_source"]
@@ -24,6 +24,7 @@ class MemorySource:
     table: pa.Table
     format: str = "memory"
     compression: str | None = None
+    replaced: tuple[int, ...] = ()  # rows with lone surrogates, which no table can hold
 
     @property
     def size(self) -> int | None:
@@ -50,6 +51,8 @@ class MemorySource:
         each = max(1, self.table.get_total_buffer_size() // max(1, self.table.num_rows))
         most = max(1, min(BATCH_ROWS, BATCH_BYTES // each))
         start = 1
+        for row in self.replaced:
+            problems.add(self.name, "lone surrogate", record=row, action="replaced")
         for batch in self.table.to_batches(max_chunksize=most):
             numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
@@ -74,11 +77,16 @@ class MemorySource:
 
 def memory_source(data: Any, name: str) -> MemorySource:
     """A source over an Arrow table, a pandas or Polars frame, or an iterable of strings."""
-    return MemorySource(name, without_views(as_table(data)))
+    replaced: list[int] = []
+    table = as_table(data, replaced)
+    return MemorySource(name, without_views(table), replaced=tuple(replaced))
 
 
-def as_table(data: Any) -> pa.Table:
-    """The data as an Arrow table, by the interfaces that frames offer: neither library is imported."""
+def as_table(data: Any, replaced: list[int]) -> pa.Table:
+    """The data as an Arrow table, by the interfaces that frames offer: neither library is imported.
+
+    Rows of which a character had to be replaced are added to `replaced`.
+    """
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -93,7 +101,7 @@ def as_table(data: Any) -> pa.Table:
     if hasattr(data, "__arrow_c_stream__"):
         return as_streamed_table(data)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
-        return strings(data)
+        return strings(data, replaced)
     raise InputError(
         f"an input of type {type(data).__name__} cannot be read: give paths, an Arrow table, "
         "a pandas or Polars frame, or an iterable of strings"
@@ -115,7 +123,10 @@ def from_pandas(data: Any) -> pa.Table:
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"the pandas frame cannot be read as a table: {error}") from None
+        said = (
+            error.args[-1] if error.args else type(error).__name__
+        )  # the first may hold a value of the frame
+        raise InputError(f"the pandas frame cannot be read as a table: {said}") from None
 
 
 def from_polars(data: Any) -> pa.Table:
@@ -132,8 +143,8 @@ def as_streamed_table(data: Any) -> pa.Table:
         raise InputError(f"a {type(data).__name__} cannot be read as a table: {error}") from None
 
 
-def strings(values: Iterable[Any]) -> pa.Table:
-    """A table with the one column 'text'."""
+def strings(values: Iterable[Any], replaced: list[int]) -> pa.Table:
+    """A table with the one column 'text'; rows with a lone surrogate are added to `replaced`."""
     texts = list(values)
     for row, text in enumerate(texts, start=1):
         if text is not None and not isinstance(text, str):
@@ -144,4 +155,5 @@ def strings(values: Iterable[Any]) -> pa.Table:
         column = pa.array(texts, wanted)
     except UnicodeEncodeError:
         column = pa.array([None if text is None else clean(text) for text in texts], wanted)
+        replaced += [row for row, text in enumerate(texts, start=1) if text and SURROGATE.search(text)]
     return pa.table({"text": column})

@@ -6,13 +6,13 @@ import contextlib
 import errno
 import os
 import secrets
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
 
 from neardup.documents.blocks import one_line
 from neardup.errors import OutputError
 
-__all__ = ["OutputFolder"]
+__all__ = ["OutputFolder", "is_file_name"]
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
@@ -55,7 +55,7 @@ class OutputFolder:
 
     def file(self, name: str) -> Path:
         """A path to write to, which `commit` will rename to `name`."""
-        if PurePath(name).name != name or name in ("", ".", ".."):
+        if not is_file_name(name):
             raise OutputError(f"{name!r} is not a file name: results stay inside {self.path}")
         self._refuse_existing(name)
         # The name comes first so that what is left after a power cut can be told apart by eye.
@@ -86,6 +86,15 @@ class OutputFolder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
         self._made = []
+
+
+def is_file_name(name: str) -> bool:
+    """Whether the name stays in its folder, on every system."""
+    return (
+        PureWindowsPath(name).name == name == PurePath(name).name
+        and name not in ("", ".", "..")
+        and "\0" not in name
+    )
 
 
 def _sync(path: Path) -> None:

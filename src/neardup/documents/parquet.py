@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents.blocks import one_line
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
+from neardup.documents.footers import Chunk, column_chunks
+from neardup.documents.limits import LIMITS, Limits, Meter
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
 from neardup.documents.values import read_value, row_report
 from neardup.errors import InputError
 
@@ -22,6 +26,8 @@ __all__ = ["ParquetSource"]
 # A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
 # whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
 _BUFFER = 1 << 20
+FAILED = (OSError, pa.ArrowException, UnicodeDecodeError)  # the last one for names that are not UTF-8
+MOST_ROWS = 1 << 40  # of a row group
 PROBE = 64  # rows
 SMALL = 64  # bytes a value
 
@@ -34,54 +40,62 @@ class ParquetSource:
     path: str
     size: int | None = None
     format: str = "parquet"
+    limits: Limits = LIMITS
     # Row groups in which reading failed, and the good rows before: the same rows must come again when only
     # columns that are not damaged are read.
     _damaged: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
+    # The row at which the first read stopped because the file had given too much; -1 where it did not.
+    _stopped: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def _open(self) -> pq.ParquetFile:
         try:
             return pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), buffer_size=_BUFFER, pre_buffer=False)
-        except (OSError, pa.ArrowException) as error:
+        except FAILED as error:
             raise InputError(f"{self.name} cannot be read as parquet: {one_line(error)}") from None
 
     @cached_property
-    def _metadata(self) -> pq.FileMetaData:
-        with self._open() as file:
-            return file.metadata
+    def _known(self) -> tuple[pq.FileMetaData, pa.Schema] | None:
+        """What the footer says, or None where it cannot be read, and then `read` reports it."""
+        try:
+            with self._open() as file:
+                return file.metadata, file.schema_arrow
+        except InputError:
+            return None
 
     @cached_property
-    def _schema(self) -> pa.Schema:
-        with self._open() as file:
-            return file.schema_arrow
+    def _chunks(self) -> list[list[Chunk]]:
+        with suppress(OSError), pa.OSFile(os.fsencode(self.path)) as file:
+            return column_chunks(file)
+        return []
+
+    def _batch_rows(self, file: pq.ParquetFile, group: int) -> int:
+        return batch_rows(file, group, self._chunks[group] if group < len(self._chunks) else None)
 
     @property
     def rows(self) -> int | None:
         """The number of rows, from the metadata."""
-        return self._metadata.num_rows
+        return 0 if self._known is None else self._known[0].num_rows
 
     @property
     def compression(self) -> str | None:
         """The codec of the largest column, which a copy of the file should keep."""
-        if self._metadata.num_row_groups == 0:
-            return None
-        group = self._metadata.row_group(0)
-        columns = [group.column(i) for i in range(group.num_columns)]
-        largest = max(columns, key=lambda column: column.total_compressed_size, default=None)
-        return None if largest is None else largest.compression.lower()
+        first = self._chunks[0] if self._chunks else []
+        largest = max(first, key=lambda column: column.compressed, default=None)
+        return None if largest is None else largest.codec
 
     def names(self) -> list[str]:
         """Column names, from the schema."""
-        return list(self._schema.names)
+        return list(self.schema().names)
 
     def schema(self) -> pa.Schema:
         """The columns as they are stored."""
-        return self._schema
+        return pa.schema([]) if self._known is None else self._known[1]
 
     def read(
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of rows; a damaged row group is reported and the next one goes on."""
-        for batch in self._stored(columns, problems):
+        for batch in self._stored(columns, problems, fill=columns is None):
             if columns is None:
                 yield batch
             else:
@@ -90,14 +104,32 @@ class ParquetSource:
 
     def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
         """All columns but one, as stored, in the same batches: for a caller that has that one already."""
-        yield from self._stored([name for name in self.names() if name != column], problems)
+        yield from self._stored([name for name in self.names() if name != column], problems, fill=True)
 
-    def _stored(self, columns: Sequence[str] | None, problems: Problems) -> Iterator[Batch]:
+    def _stored(
+        self, columns: Sequence[str] | None, problems: Problems, *, fill: bool = False
+    ) -> Iterator[Batch]:
         start = 0
-        with self._open() as file:
+        try:
+            opened = self._open()
+        except InputError as error:
+            said = str(error).rpartition("as parquet: ")[2]
+            problems.add(self.name, f"damaged parquet: {said}", action="file skipped")
+            return
+        meter = Meter(self.limits, self.size or 0)
+        with opened as file:
             for group in range(file.metadata.num_row_groups):
-                yield from self._group(file, group, start, columns, problems)
-                start += file.metadata.row_group(group).num_rows
+                for batch in self._group(file, group, start, columns, problems, fill):
+                    yield batch
+                    last = int(batch.numbers[-1])
+                    reason = meter.add(batch.columns.nbytes)
+                    if last == self._stopped.get("row") or (reason and columns and not self._stopped):
+                        self._stopped["row"] = last
+                        reason = reason or "decompression bomb: as before"
+                        problems.add(self.name, reason, record=last, action="rest of the file skipped")
+                        return
+                start += group_rows(file, group)
+        self._stopped.setdefault("row", -1)
 
     def _group(
         self,
@@ -106,30 +138,65 @@ class ParquetSource:
         start: int,
         columns: Sequence[str] | None,
         problems: Problems,
+        fill: bool,
     ) -> Iterator[Batch]:
-        rows, done = file.metadata.row_group(group).num_rows, 0
+        """The batches of a row group up to the first damage; with `fill` only the damaged columns are lost."""
+        rows, done = group_rows(file, group), 0
+        if rows != file.metadata.row_group(group).num_rows:
+            problems.add(self.name, "damaged parquet: an impossible number of rows", record=start + 1)
+            return
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
-            yield from self._bare(start, good, batch_rows(file, group))
+            yield from self._bare(start, good, self._batch_rows(file, group))
             return
         batches = file.iter_batches(
-            batch_rows(file, group),
+            self._batch_rows(file, group),
             row_groups=[group],
             columns=None if columns is None else list(dict.fromkeys(columns)),
             use_threads=False,
         )
         try:
             for batch in batches:
-                part = batch.slice(0, good - done)
+                part = checked(batch).slice(0, good - done)
                 if part.num_rows:
                     numbers = np.arange(start + done + 1, start + done + part.num_rows + 1, dtype=np.int64)
                     yield Batch(self.name, numbers, part, None, self.format)
                 done += part.num_rows
-        except (OSError, pa.ArrowException) as error:
+            if done < good:
+                raise pa.ArrowInvalid("fewer rows than the footer says")
+        except FAILED as error:
+            whole = self._filled(file, group, start, columns, problems) if fill else None
+            if whole is not None:
+                yield from self._cut(
+                    whole.slice(done, good - done), start + done, self._batch_rows(file, group)
+                )
+                return
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{rows - done} rows of row group {group} skipped"
             problems.add(self.name, reason, record=start + done + 1, action=action)
+
+    def _filled(
+        self, file: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, problems: Problems
+    ) -> pa.Table | None:
+        """A row group column by column, with nulls for those that are damaged; None where all are."""
+        fields = [field for field in self.schema() if columns is None or field.name in columns]
+        found = {name: _column(file, group, name) for name in dict.fromkeys(field.name for field in fields)}
+        lost = [name for name, arrays in found.items() if not arrays]
+        if len(lost) == len(found):
+            return None
+        rows = group_rows(file, group)
+        for name in lost:
+            reason = f"damaged column: {name} of row group {group}"
+            problems.add(self.name, reason, record=start + 1, action=f"taken as missing in {rows} rows")
+        arrays = [found[f.name].pop(0) if found[f.name] else pa.nulls(rows, f.type) for f in fields]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _cut(self, table: pa.Table, start: int, step: int) -> Iterator[Batch]:
+        for batch in table.to_batches(step):
+            numbers = np.arange(start + 1, start + batch.num_rows + 1, dtype=np.int64)
+            yield Batch(self.name, numbers, batch, None, self.format)
+            start += batch.num_rows
 
     def _bare(self, start: int, rows: int, step: int) -> Iterator[Batch]:
         for first in range(start, start + rows, step):
@@ -147,29 +214,51 @@ class ParquetSource:
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def batch_rows(file: pq.ParquetFile, group: int) -> int:
+def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray]:
+    """The columns of that name in a row group, none where they cannot be read."""
+    try:
+        found = file.read_row_group(group, columns=[name], use_threads=False)
+        found.validate(full=True)
+    except FAILED:
+        return []
+    return list(found.columns) if len(found) == group_rows(file, group) else []
+
+
+def group_rows(file: pq.ParquetFile, group: int) -> int:
+    """The rows of a row group; none where a damaged footer says what cannot be."""
+    rows: int = file.metadata.row_group(group).num_rows
+    return rows if 0 <= rows <= MOST_ROWS else 0
+
+
+def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if the numbers that a damaged dictionary or list may hold point into it."""
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) or pa.types.is_nested(column.type):
+            column.validate(full=True)
+    return batch
+
+
+def batch_rows(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
     """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
     info = file.metadata.row_group(group)
-    each = max(1, info.total_byte_size // max(1, info.num_rows) + repeated_bytes(file, group))
+    stored = max(1, info.total_byte_size // max(1, info.num_rows))
+    each = max(1, stored + repeated_bytes(file, group, chunks))
     return max(1, min(BATCH_ROWS, BATCH_BYTES // each))
 
 
-def repeated_bytes(file: pq.ParquetFile, group: int) -> int:
+def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
     """The bytes of a row in columns that are stored as a small dictionary: a long text that is repeated
     takes next to nothing in the file, and all of its length in memory. The first rows tell.
     """
-    info = file.metadata.row_group(group)
-    columns = [info.column(place) for place in range(info.num_columns)]
-    small = [column.path_in_schema for column in columns if _small_dictionary(column)]
-    if not small:
+    small = None if chunks is None else [chunk.path for chunk in chunks if _small_dictionary(chunk)]
+    if small == []:
         return 0
     try:
         first = next(file.iter_batches(PROBE, row_groups=[group], columns=small, use_threads=False), None)
-    except (OSError, pa.ArrowException):
+    except FAILED:
         return 0
     return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
 
 
-def _small_dictionary(column: pq.ColumnChunkMetaData) -> bool:
-    coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
-    return coded and column.total_uncompressed_size < SMALL * max(1, column.num_values)
+def _small_dictionary(chunk: Chunk) -> bool:
+    return chunk.text and chunk.dictionary and chunk.uncompressed < SMALL * max(1, chunk.values)

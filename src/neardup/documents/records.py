@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.documents.blocks import Bytes, pieces, places
-from neardup.documents.source import Problems
+from neardup.documents.blocks import Bytes, newline_of, pieces, places
+from neardup.documents.problems import Problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Records", "record_blocks", "walked"]
 
-LONGEST = 256 << 20  # a longer record is taken for a quote that is never closed
+FIELD = (1 << 31) - 1  # the longest cell that the standard library is to accept
 _RETURN = ord("\r")
 
 
@@ -41,18 +41,34 @@ class Records:
 
 
 def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[Records]:
-    """Blocks of whole records, about 4 MB each; a record that is longer is a block of its own."""
-    rest, newline, wait = b"", b"", 0
+    """Blocks of whole records, about 4 MB each; a record that is longer is a block of its own.
+
+    One that is longer than a quarter of the limit is taken for a quote that is never closed.
+    """
+    held: list[bytes] = []
+    size, newline, wait, longest = 0, b"", 0, where.limits.record // 4
+    skipping = False  # the end of a line that was given up before it ended
     for piece in pieces(where, problems):
-        newline = newline or (b"\r" if b"\r" in piece and b"\n" not in piece else b"\n")
-        rest += piece
+        newline = newline or newline_of(piece)
+        if skipping:
+            end = piece.find(newline) + 1
+            piece, skipping = piece[end or len(piece) :], end == 0
+        held.append(piece)
+        size += len(piece)
+        rest = b"".join(held) if size > wait else b""
         while len(rest) > wait:
             found = split(rest, delimiter, newline)
-            if not found.cut and len(rest) <= LONGEST:
+            if not found.cut and len(rest) <= longest:
                 wait = 2 * len(rest)  # doubling keeps a long record from being scanned again and again
                 break
-            yield (found := found if found.cut else unclosed(rest, newline))
+            if not found.cut:
+                found = unclosed(rest, newline)
+                skipping = found.ends[0] == len(rest)
+            yield found
             rest, wait = rest[found.cut :], 0
+        if rest or not wait:
+            held, size = [rest], len(rest)
+    rest = b"".join(held)
     while rest:
         found = split(rest, delimiter, newline, final=True)
         yield (found := found if found.cut else unclosed(rest, newline))
@@ -93,7 +109,7 @@ def filled(data: bytes, ends: NDArray[np.int64]) -> Records:
 
 def walked(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
     """The whole records among these lines, parsed one by one; a quote left open ends the walk before it."""
-    csv.field_size_limit(2 * LONGEST)
+    csv.field_size_limit(FIELD)
     bounds = [0, *(np.minimum(lines + 1, len(data))).tolist()]
     reader = csv.reader(_texts(data, bounds), delimiter=delimiter)
     starts, ends, cells, done = [], [], [], 0

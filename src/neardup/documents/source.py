@@ -8,15 +8,15 @@ A record that cannot be used does not stop a reader: it is added to `Problems`, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import RecordError
+from neardup.documents.problems import Problem, Problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,11 +31,11 @@ __all__ = [
     "empty_columns",
     "sliced",
     "stamp",
+    "watched",
 ]
 
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 8192
-KEPT_PROBLEMS = 100
 
 
 @dataclass(frozen=True)
@@ -50,63 +50,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One record, or one file, that was not as it should be, and what was done about it."""
-
-    source: str
-    record: int | None
-    offset: int | None
-    reason: str
-    action: str
-
-    def __str__(self) -> str:
-        where = self.source if self.record is None else f"{self.source}, record {self.record}"
-        return f"{where}: {self.reason} ({self.action})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The problem as a JSON object."""
-        return asdict(self)
-
-
-@dataclass
-class Problems:
-    """The bad records of a run: counted by kind, the first hundred kept, all of them passed to `sink`.
-
-    The kind of a problem is its reason up to the first colon ("invalid JSON: line ends too early").
-    """
-
-    strict: bool = False
-    sink: Callable[[Problem], None] | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    first: list[Problem] = field(default_factory=list)
-
-    @property
-    def total(self) -> int:
-        """The number of problems of all kinds."""
-        return sum(self.counts.values())
-
-    def add(
-        self,
-        source: str,
-        reason: str,
-        *,
-        record: int | None = None,
-        offset: int | None = None,
-        action: str = "skipped",
-    ) -> None:
-        """Count one problem; a strict run ends here."""
-        problem = Problem(source, record, offset, reason, action)
-        if self.strict:
-            raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the rest would go on")
-        kind = reason.partition(":")[0]
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        if len(self.first) < KEPT_PROBLEMS:
-            self.first.append(problem)
-        if self.sink is not None:
-            self.sink(problem)
 
 
 class Source(Protocol):
@@ -176,3 +119,15 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
             status = os.stat(path)  # noqa: PTH116 - a path may be a plain string
             found.append((str(path), status.st_size, status.st_mtime_ns))
     return tuple(found)
+
+
+def watched(source: Source, columns: Sequence[str], problems: Problems) -> Iterator[Batch]:
+    """The batches of a source; files that somebody wrote to, or removed, meanwhile are reported."""
+    before = stamp(source)
+    yield from source.read(columns, problems)
+    after = {path: rest for path, *rest in stamp(source)}
+    for path, *rest in before:
+        if after.get(path) != rest:
+            how = "changed" if path in after else "removed"
+            name = source.name if hasattr(source, "path") else dict(source.files)[path]  # type: ignore[attr-defined]
+            problems.add(name, f"{how} while it was read", action="used as far as it was read")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,29 +12,33 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Bytes, line_blocks, slices
+from neardup.documents.encodings import decoded
+from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.output import reason
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns, sliced
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns, sliced
 from neardup.documents.values import clean, plain, row_report
 
-__all__ = ["LineSource", "TextSource", "decoded"]
+__all__ = ["LineSource", "TextSource", "file_bytes"]
 
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-_MARKS = (  # the longer marks first: that of UTF-32 begins like that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
-def decoded(data: bytes) -> tuple[str, bool]:
-    """The text of a file by its byte order mark, or as UTF-8, and whether all of it could be decoded."""
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+def file_bytes(
+    path: Path, known_as: str, limits: Limits, problems: Problems, record: int | None = None
+) -> bytes | None:
+    """The content of a file that is one document, or None where that cannot be had, which is reported."""
     try:
-        return data.decode(encoding), True
-    except UnicodeDecodeError:
-        return data.decode(encoding, "replace"), False
+        with path.open("rb") as file:
+            data = file.read(limits.record + 1)
+    except OSError as error:
+        problems.add(known_as, f"unreadable file: {reason(error)}", record=record)
+        return None
+    if len(data) > limits.record:
+        too_long = f"record too long: more than {limits.record:,} bytes (--max-record)"
+        problems.add(known_as, too_long, record=record)
+        return None
+    return data
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,12 @@ class TextSource:
     files: tuple[tuple[str, str], ...]
     format: str = "text"
     compression: str | None = None
+    limits: Limits = LIMITS
 
     @cached_property
     def size(self) -> int | None:
         """The bytes of all files."""
-        return sum(Path(path).stat().st_size for path, _ in self.files if Path(path).exists())
+        return sum(Bytes(path, path).size() for path, _ in self.files)
 
     @property
     def rows(self) -> int | None:
@@ -83,14 +87,12 @@ class TextSource:
             yield self._batch(found, columns)
 
     def _text(self, path: str, known_as: str, number: int, problems: Problems) -> str | None:
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            problems.add(known_as, f"unreadable file: {reason(error)}", record=number)
+        data = file_bytes(Path(path), known_as, self.limits, problems, number)
+        if data is None:
             return None
-        text, good = decoded(data)
-        if not good:
-            problems.add(known_as, "invalid UTF-8", record=number, action="replaced")
+        text, wrong = decoded(data)
+        if wrong is not None:
+            problems.add(known_as, wrong, record=number, action="replaced")
         if path.lower().endswith(HTML_SUFFIXES):
             from neardup.text.html import visible_text
 
@@ -128,6 +130,7 @@ class LineSource:
     size: int | None = None
     format: str = "lines"
     rows: int | None = None
+    limits: Limits = LIMITS
 
     def names(self) -> list[str]:
         """Only the text: documents are numbered."""
@@ -141,7 +144,7 @@ class LineSource:
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of lines, without their ends."""
-        for block in line_blocks(Bytes(self.name, self.path, self.compression), problems):
+        for block in line_blocks(Bytes(self.name, self.path, self.compression, self.limits), problems):
             data = np.frombuffer(block.data, dtype=np.uint8)
             starts = np.concatenate([[0], block.ends[:-1] + 1])
             ends = block.ends - ((block.ends > starts) & (data[block.ends - 1] == ord("\r")))

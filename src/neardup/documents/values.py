@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 __all__ = [
+    "SURROGATE",
     "as_string",
     "clean",
     "common_type",
@@ -26,8 +27,9 @@ __all__ = [
 
 Report = Callable[[int, str, str], None]  # row, reason, action
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 _FLOAT = 1 << 53
+_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
 _INT64 = 1 << 63
 _UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError)
 _BIG = 1 << 30  # bytes of a column from which 32-bit offsets are not trusted
@@ -35,7 +37,7 @@ _BIG = 1 << 30  # bytes of a column from which 32-bit offsets are not trusted
 
 def clean(text: str) -> str:
     """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
+    return SURROGATE.sub("\ufffd", text)
 
 
 def as_string(value: Any) -> str | None:
@@ -127,7 +129,11 @@ def to_array(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.A
 
 def to_array_or_strings(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.Array[Any]:
     """The JSON values in the type, or all of them as strings where one does not fit: no id is lost by its kind."""
-    if not pa.types.is_string(wanted):
+    if pa.types.is_string(wanted):
+        for row, value in enumerate(values):
+            if value is not None and not isinstance(value, str):
+                report(row, f"not text: {_NAMES.get(type(value), 'a number')}", "taken as it is printed")
+    else:
         try:
             return pa.array(values, wanted)
         except _UNFIT:
@@ -143,7 +149,8 @@ def _fitted(row: int, value: Any, wanted: pa.DataType, report: Report) -> Any:
         report(row, "lone surrogate", "replaced")
         return clean(value) if isinstance(value, str) else None
     except _UNFIT:
-        report(row, f"value is not {wanted}", "taken as missing")
+        kind = "that of its column" if pa.types.is_nested(wanted) else wanted
+        report(row, f"value of another type: not {kind}", "taken as missing")
         return None
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.documents.delimited import DELIMITERS, columns_of, record_cells
+from neardup.documents.formulas import escaped
 from neardup.documents.source import Batch
 from neardup.documents.values import plain
 from neardup.documents.write_lines import content, glued, joined, output_stream
@@ -19,11 +20,7 @@ from neardup.documents.writers import cast, fitted, taken
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CsvWriter", "escaped"]
-
-# What a spreadsheet takes for a formula, and the numbers that merely begin like one.
-_FORMULA = r"^[=+\-@\t\r]"
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+__all__ = ["CsvWriter"]
 
 
 class CsvWriter:
@@ -58,9 +55,13 @@ class CsvWriter:
             self._file.write(self._appended(taken(batch.raw, rows), added))
             return
         schema = pa.schema([(name, pa.string()) for name in self._own])
-        own = fitted(self._table(batch, rows), None, schema)
-        converted = batch.format != self._format
-        cells = [self._cells(column) if converted else column for column in own.columns]
+        table = self._table(batch, rows)
+        own = fitted(table, None, schema)
+        text = {field.name for field in table.schema if batch.format != self._format and _is_text(field.type)}
+        cells = [
+            self._safe(own.column(at)) if name in text else own.column(at)
+            for at, name in enumerate(self._own)
+        ]
         self._file.write(self._lines([*cells, *added]))
 
     def _table(self, batch: Batch, rows: NDArray[np.int64] | None) -> pa.RecordBatch:
@@ -76,13 +77,16 @@ class CsvWriter:
         if not self._end:
             returns = raw is not None and len(raw) and raw[0].as_py().endswith(b"\r")
             self._end = "\r\n" if returns else "\n"
-            if header := [pa.array([name]) for name in [*self._own, *self._added]]:
+            names = [pa.array([name]) for name in [*self._own, *self._added]]
+            if header := names if raw is not None else list(map(self._safe, names)):
                 self._file.write(self._lines(header))
 
     def _cells(self, values: Any) -> Any:
         texts = cast(values, pa.string())
-        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-        return escaped(texts) if self._escape and is_text else texts
+        return self._safe(texts) if _is_text(values.type) else texts
+
+    def _safe(self, texts: Any) -> Any:
+        return escaped(texts) if self._escape else texts
 
     def _lines(self, cells: list[Any]) -> pa.Buffer:
         first, *others = [quote(cell, self._delimiter, always=len(cells) == 1) for cell in cells]
@@ -116,8 +120,8 @@ def quote(cells: Any, delimiter: str, *, always: bool = False) -> Any:
     return glued(mark, pc.replace_substring(cells, '"', '""'), mark)
 
 
-def escaped(texts: Any) -> Any:
-    """The cells with an apostrophe before those that a spreadsheet would run as a formula."""
-    number = pc.match_substring_regex(texts, _NUMBER)
-    formula = pc.and_(pc.match_substring_regex(texts, _FORMULA), pc.invert(number))
-    return glued(pc.if_else(pc.fill_null(formula, False), "'", ""), texts)
+def _is_text(kind: Any) -> bool:
+    """Whether a cell may begin with any character: numbers and times begin like numbers."""
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

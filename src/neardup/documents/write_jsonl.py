@@ -156,7 +156,10 @@ def _replaced(texts: Any, done: Any, extra: pa.RecordBatch) -> Any:
 
 def _rewritten(record: bytes, extra: pa.RecordBatch, place: int) -> bytes | None:
     """The record with its members replaced, or None when it has none of them after all."""
-    row = json.loads(record.decode("utf-8", "replace"), strict=False)
+    try:
+        row = json.loads(record.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
+    except (ValueError, RecursionError):  # nested too deeply, or a number too long: what comes last counts
+        return None
     added = {name: _finite(extra.column(name)[place].as_py()) for name in extra.schema.names}
     if not row.keys() & added.keys():
         return None

@@ -57,7 +57,13 @@ class Layout:
         """What to `read`: nothing but the records themselves when they are copied."""
         return [] if self.verbatim else None
 
-    def open(self, path: Path, extra: pa.Schema | None = None, threads: int = 1) -> Writer:
+    def open(
+        self,
+        path: Path,
+        extra: pa.Schema | None = None,
+        threads: int = 1,
+        escape_formulas: bool = True,
+    ) -> Writer:
         """A writer of documents in this layout."""
         return open_writer(
             path,
@@ -66,12 +72,14 @@ class Layout:
             extra=extra,
             compression=self.compression,
             schema=self.schema,
+            escape_formulas=escape_formulas,
             threads=threads,
         )
 
 
 def output_format(sources: Sequence[Source], wanted: str | None) -> tuple[str, str, str | None]:
     """Format, file extension and compression: those of the sources where they agree, or as wanted."""
+    sources = [source for source in sources if source.format != "unusable"]
     if wanted is not None:
         return _wanted_format(sources, wanted)
     formats = {source.format for source in sources}
@@ -121,6 +129,9 @@ def unified_schema(sources: Sequence[Source]) -> pa.Schema:
 def output_layout(sources: Sequence[Source], wanted: str | None = None) -> Layout:
     """The layout of outputs for these sources; jsonl that is converted is scanned for its columns."""
     format, extension, compression = output_format(sources, wanted)
+    sources = [source for source in sources if source.names()] or sources[
+        :1
+    ]  # without those that have no row
     same = all(source.format == format for source in sources)
     if same and format == "jsonl":
         return Layout(format, extension, compression, pa.schema([]), True)

@@ -80,7 +80,7 @@ def run(
     if statistics is not None and plan.counts:
         plan = plan.with_(statistics=statistics.digest)
     settings, progress = settings or Settings(), progress or Progress()
-    problems = Problems(strict=settings.strict)
+    problems = Problems(strict=settings.strict, folder=settings.work_dir)
     spool = Spool(settings.work_dir)
     try:
         corpus = read_corpus(

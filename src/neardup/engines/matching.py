@@ -18,11 +18,11 @@ from neardup.candidates.buckets import (
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Hashes, Numbers, Pairs
+from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
-from neardup.plan import Join, Plan
+from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
@@ -129,8 +129,8 @@ class Matcher:
 
     def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
-        if self.plan.candidates.level == "features":
-            return self._joined()
+        if self.plan.joins:
+            return self._joined() if self.plan.candidates.level == "features" else self._near()
         return self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
 
     def _verify(self, left: Numbers, right: Numbers) -> Pairs:
@@ -162,6 +162,25 @@ class Matcher:
         self.matches.candidates += len(found)
         left, right = contents.owners[found.left], contents.owners[found.right]
         return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
+
+    def _near(self) -> Pairs:
+        """Every pair that the join over all signatures finds; or as many as clusters need."""
+        plan, kept = self.plan, self.corpus.signatures
+        joining: SignatureJoin = plan.candidates  # type: ignore[assignment]
+        assert kept is not None
+        decided = plan.check.measures == plan.candidates.decides and plan.check_view is None
+        spanning = decided and plan.pairs == "clusters" and plan.clustering.kind == "components"
+        # In the order of ids: which pairs span a cluster must not depend on the order of the input.
+        owners = self.keys.owners[np.argsort(self.corpus.ranks[self.keys.owners])]
+        some = Signatures(kept.slots[owners], kept.present[owners])
+        with self.progress.stage("join"):
+            found = joining.pairs(some, self.matches.floor, self.threads, spanning)
+        left, right = owners[found.left], owners[found.right]
+        left, right = np.minimum(left, right), np.maximum(left, right)
+        if not decided:
+            return self._verify(left, right)
+        self.matches.candidates += len(found)
+        return replace(found, left=left, right=right)
 
     # pairs="clusters" ---------------------------------------------------------------------------
 

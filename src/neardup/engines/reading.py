@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
+    Places,
     Problems,
     Source,
     choose_columns,
@@ -22,6 +23,7 @@ from neardup.documents import (
     joined_ids,
     plain_column,
     stamp,
+    watched,
 )
 from neardup.engines.counting import count
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
@@ -40,6 +42,7 @@ from neardup.engines.spool import Spool
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
+from neardup.text.fields import join_fields
 from neardup.workers import ordered_map
 
 
@@ -101,6 +104,7 @@ class Reader:
         self.ids: list[pa.Array] = []
         self.values: list[pa.Array] = []
         self.groups: list[pa.Array] = []  # the column that says what counts once
+        self.places = Places()
         self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
 
@@ -114,37 +118,52 @@ class Reader:
             )
             html = self.columns.html if self.columns.html is not None else text.lower() == "html"
             wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
-            for batch in source.read(list(dict.fromkeys(wanted)), self.problems):
+            for batch in watched(source, list(dict.fromkeys(wanted)), self.problems):
                 yield from self._take(batch, text, identity, html)
 
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """The columns that the plan reads beside the text."""
+        return getattr(self.plan.text, "fields", ())
+
     def _extra(self, names: Sequence[str], source: str) -> list[str]:
-        asked = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
-        for option, column in asked.items():
-            if column is not None and names and column not in names:
+        columns = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
+        asked = [(option, name) for option, name in columns.items() if name is not None]
+        asked += [("--fields", name) for name in self._fields]
+        for option, column in asked:
+            if names and column not in names:
                 known = ", ".join(names)
                 raise InputError(
                     f"{source} has no column {column!r}, which {option} asks for; its columns are {known}"
                 )
-        return [column for column in asked.values() if column is not None]
+        return [column for _, column in asked]
 
     def _ids(self, batch: Batch, identity: str | None) -> pa.Array:
         """Given ids; a single table in memory without any is numbered from 0, as its owner would."""
         self.numbered = self.numbered or identity is None or batch.columns.column(identity).null_count > 0
         if identity is None and self.alone_in_memory:
             return pa.array(batch.numbers - 1)
-        return document_ids(batch, identity)
+        return document_ids(batch, identity, self.problems)
 
     def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
-        array = document_texts(batch, text, self.problems, html=html)
+        markup = getattr(self.plan.text, "markup", False)  # a stage that reads HTML itself
+        array = document_texts(batch, text, self.problems, html=html and not markup)
+        array = with_fields(array, [plain_column(batch, name) for name in self._fields])
         self.text_columns.add(text if _same(array, batch, text) else None)
         texts = Texts.from_arrow(array)
         self.ids.append(self._ids(batch, identity))
+        self.places.append(batch)
         if self.plan.keep.column is not None:
             self.values.append(plain_column(batch, self.plan.keep.column))
         if (column := population_column(self.plan)) is not None:
             self.groups.append(plain_column(batch, column))
         self.spool.append(texts)
         yield from cut(texts)
+
+    def renamed(self, document: int, name: str) -> None:
+        """Reports that an earlier document has the id of this one."""
+        source, record = self.places[document]
+        self.problems.add(source, "duplicate id", record=record, action=f"called {name}")
 
 
 def read_corpus(
@@ -221,7 +240,7 @@ def _read(
         raise InputError(f"There are no documents in {names}{hint}.")
     with progress.stage("check ids"):
         given = joined_ids(reader.ids)
-        ids, ranks = rank_ids(given, columns.duplicate_ids)
+        ids, ranks = rank_ids(given, columns.duplicate_ids, reader.renamed)
     digests = np.concatenate([part.digests for part in described])
     corpus = Corpus(
         sources=sources,
@@ -254,6 +273,15 @@ def _seen(
         contents=contents,
         statistics=statistics,
     )
+
+
+def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
+    """Texts with their fields behind them; the texts themselves where there are none."""
+    if not fields:
+        return texts
+    columns = [field.to_pylist() for field in fields]
+    joined = [join_fields(text, rest) for text, *rest in zip(texts.to_pylist(), *columns, strict=True)]
+    return pa.array(joined, pa.large_string())
 
 
 def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
@@ -312,8 +340,13 @@ def _joined_values(parts: list[pa.Array]) -> pa.Array:
     return pa.concat_arrays(parts)
 
 
-def rank_ids(ids: pa.Array, policy: str) -> tuple[pa.Array, Hashes]:
-    """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes."""
+def rank_ids(
+    ids: pa.Array, policy: str, renamed: Callable[[int, str], None] | None = None
+) -> tuple[pa.Array, Hashes]:
+    """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes.
+
+    `renamed` is told each document that got another id, and the id.
+    """
     ranks = _hash_ids(ids)
     order = np.argsort(ranks)
     same = np.flatnonzero(ranks[order[1:]] == ranks[order[:-1]])
@@ -327,7 +360,11 @@ def rank_ids(ids: pa.Array, policy: str) -> tuple[pa.Array, Hashes]:
             "choose another --id-column, or have them renamed with --duplicate-ids rename"
         )
     if repeated:
+        again = sorted(number for numbers in repeated.values() for number in numbers[1:])
         ids = _renamed(ids, repeated)
+        if renamed is not None:
+            for number in again:
+                renamed(number, ids[number].as_py())
         return rank_ids(ids, "error")
     return ids, ranks
 

@@ -85,12 +85,14 @@ def sign(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> Sign
         return Signed(counts, sizes, sizes > 0, none, None, features)
     assert plan.view.signature is not None
     signatures = plan.view.signature(features)
-    keep_slots = plan.check.level == "signatures" and plan.check_view is None
+    keep_slots = plan.joins or (plan.check.level == "signatures" and plan.check_view is None)
     keys = _keys(plan, signatures)
     return Signed(counts, sizes, signatures.present, keys, signatures.slots if keep_slots else None, None)
 
 
 def _keys(plan: Plan, signatures: Signatures) -> Hashes:
+    if plan.joins:
+        return np.zeros((0, len(signatures)), np.uint64)
     candidates: Keys = plan.candidates  # type: ignore[assignment]
     return candidates.keys(signatures)
 

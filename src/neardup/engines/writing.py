@@ -21,6 +21,7 @@ from neardup.documents import (
     Problems,
     Source,
     Writer,
+    is_file_name,
     output_format,
     output_layout,
     stamp,
@@ -36,6 +37,7 @@ from neardup.workers import prefetched
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
 RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
+PROBLEMS = "problems.jsonl"  # only where there are any
 
 
 def write_run(
@@ -45,6 +47,7 @@ def write_run(
     mode: Mode = "remove",
     format: str | None = None,
     force: bool = False,
+    escape_formulas: bool = True,
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
     check_output(run.corpus.sources, folder, mode, format, force)
@@ -52,10 +55,13 @@ def write_run(
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
-        files = RECORDS
+        files = list(RECORDS)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
-                files = _write_documents(run, output, mode, format) + files
+                files = _write_documents(run, output, mode, format, escape_formulas) + files
+        if run.corpus.problems.total:
+            run.corpus.problems.write(output.file(PROBLEMS))
+            files.append(PROBLEMS)
         report = make_report(run, files)
         output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         stale = _files_of_last_run(output.path) - set(report["files"])
@@ -66,16 +72,16 @@ def write_run(
 
 
 def _files_of_last_run(folder: Path) -> set[str]:
-    """The document files that the report in the folder lists: with --force they would stand beside new ones."""
+    """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
         listed = json.loads((folder / "report.json").read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    ours = {stem for stems in DOCUMENTS.values() for stem in stems}
+    ours = {stem for stems in DOCUMENTS.values() for stem in stems} | {PROBLEMS.partition(".")[0]}
     return {
         name
         for name in listed
-        if isinstance(name, str) and name.partition(".")[0] in ours and "/" not in name
+        if isinstance(name, str) and name.partition(".")[0] in ours and is_file_name(name)
     }
 
 
@@ -92,7 +98,7 @@ def check_output(
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        names = [*_document_files(sources, mode, format), *RECORDS]
+        names = [*_document_files(sources, mode, format), *RECORDS, PROBLEMS]
         _refuse_inputs(sources, output.path, names)
         for name in names:
             output.file(name)
@@ -116,13 +122,15 @@ def write_pairs(run: Run, path: os.PathLike[str]) -> int:
     return rows
 
 
-def _write_documents(run: Run, output: OutputFolder, mode: Mode, format: str | None) -> list[str]:
+def _write_documents(
+    run: Run, output: OutputFolder, mode: Mode, format: str | None, escape: bool
+) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
     names = _document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
-    writers = [layout.open(output.file(name), added, run.settings.threads) for name in names]
+    writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
@@ -151,9 +159,9 @@ def _check_unchanged(run: Run, documents: int) -> None:
 
 def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
-    quiet, column = Problems(), run.corpus.text_column
+    quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
     if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
-        yield from _with_spooled_texts(run, column)
+        yield from _with_spooled_texts(run, column, quiet)
         return
     for source in run.corpus.sources:
         yield from source.read(layout.columns, quiet, raw=layout.verbatim)
@@ -169,11 +177,11 @@ def _can_skip_texts(source: Any, column: str) -> bool:
     return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
 
 
-def _with_spooled_texts(run: Run, column: str) -> Iterator[Batch]:
+def _with_spooled_texts(run: Run, column: str, quiet: Problems) -> Iterator[Batch]:
     done = 0
     for source in run.corpus.sources:
         schema = source.schema()
-        rest: Iterator[Batch] = source.read_rest(column, Problems())  # type: ignore[attr-defined]
+        rest: Iterator[Batch] = source.read_rest(column, quiet)  # type: ignore[attr-defined]
         for batch in rest:
             stop = min(done + len(batch), len(run.corpus))
             texts = run.corpus.spool.read_range(done, stop).to_arrow(schema.field(column).type)

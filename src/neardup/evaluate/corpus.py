@@ -154,7 +154,7 @@ def find_candidates(
 
     A code is left · n + right, of contents.
     """
-    exact = plan.check.level == "none" or plan.candidates.level == "features"
+    exact = plan.check.level == "none" or plan.joins
     loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
     known = statistics if plan.counts else None
     if known is not None:

@@ -39,7 +39,7 @@ def draw_evaluation(
     for number, result in enumerate(results, 1):
         name = f"{number:02d}_{re.sub(r'[^A-Za-z0-9.=]+', '_', result.name)}"
         files.append(_draw_similarities(result, place / f"{name}_similarities{suffix}"))
-        joined = result.plan is None or result.plan.candidates.level == "features"  # finds all, by promise
+        joined = result.plan is None or result.plan.joins  # finds all, by promise
         if result.matching is not None and not joined:
             files.append(_draw_candidates(result, place / f"{name}_candidates{suffix}"))
     return files

@@ -22,16 +22,17 @@ def look_up(keys, values, index, wanted, found):
     while size > 1:
         size >>= 1
         shift -= U64(1)
+    last = U64(len(index) - 1)
     for i in range(len(wanted)):
         key = wanted[i]
         bucket = key >> shift if shift < U64(64) else U64(0)
-        low = index[bucket]
-        high = index[bucket + U64(1)] if bucket + U64(1) < U64(len(index)) else len(keys)
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] < key:
-                low = middle + 1
+        low = U64(index[bucket])
+        high = U64(index[bucket + U64(1)]) if bucket < last else U64(len(keys))
+        while high > low + U64(8):
+            middle = (low + high) >> U64(1)
+            if keys[middle] <= key:
+                low = middle
             else:
                 high = middle
-        if low < len(keys) and keys[low] == key:
-            found[i] = values[low]
+        for place in range(low, high):  # a few, without a branch that cannot be foreseen
+            found[i] = values[place] if keys[place] == key else found[i]

@@ -34,12 +34,19 @@ def spread_sort(source, target, counts):
     slots[:] = 0
     for i in range(size):
         slots[(source[i] >> shift) + U64(1)] += 1
+    longest = slots[0]
     for k in range(1, len(slots)):
+        longest = max(longest, slots[k])
         slots[k] += slots[k - 1]
     for i in range(size):
         k = source[i] >> shift
         target[slots[k]] = source[i]
         slots[k] += 1
+    if (
+        longest <= LONG_RUN
+    ):  # all are near their places: one pass of insertions, cheaper than one for each run
+        insertion_sort(target, 0, size)
+        return
     start = 0
     for k in range(1 << bits):  # slots[k] is now where run k ends
         stop = slots[k]
@@ -137,18 +144,28 @@ def count_equal(hashes, offsets, out, counts):
         bits += 1
     slots = np.zeros((1 << bits) + 1, np.int64)
     scratch = np.empty(longest, U64)
+    own, last = (
+        np.empty(longest, U64),
+        np.zeros(longest + 1, np.int64),
+    )  # of one document: its hashes, where each ends
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = offsets[d + 1] - offsets[d]
         spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], slots)
-        total = ends[d]
-        for i in range(size):
-            if i == 0 or scratch[i] != scratch[i - 1]:
-                out[total] = scratch[i]
-                counts[total] = 0
-                total += 1
-            counts[total - 1] += 1
-        ends[d + 1] = total
+        total = np.int64(-1)
+        before = U64(~scratch[0]) if size else U64(0)
+        for i in range(
+            U64(size)
+        ):  # without a branch: whether a hash repeats the one before cannot be foreseen
+            total += np.int64(scratch[i] != before)
+            before = scratch[i]
+            own[U64(total)] = before
+            last[U64(total) + U64(1)] = np.int64(i) + 1
+        first = ends[d]
+        for k in range(U64(total + 1)):
+            out[U64(first) + k] = own[k]
+            counts[U64(first) + k] = last[k + U64(1)] - last[k]
+        ends[d + 1] = first + total + 1
     return ends
 
 

@@ -31,3 +31,14 @@ def sum_weights(offsets, weights, squared, sums):
             w = np.float64(weights[i])
             total += w * w if squared else w
         sums[d] = total
+
+
+@jit
+def weigh(numbers, table, factors, out):
+    """Fills out with the table's entry for each number (its last one where there is none), times a factor if given."""
+    last = np.uint64(len(table) - 1)
+    for i in range(len(numbers)):
+        out[i] = table[min(np.uint64(numbers[i]), last)]
+    if len(factors):
+        for i in range(len(numbers)):
+            out[i] *= factors[i]

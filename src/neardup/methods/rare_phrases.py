@@ -72,7 +72,9 @@ def rare_phrases(
     return Plan(
         method="rare_phrases",
         text=Words(tokens),
-        view=View(phrases, (weight,), Consistent(shape.slots, seed, "clocks" if weight.by_phrase else "darts")),
+        view=View(
+            phrases, (weight,), Consistent(shape.slots, seed, "clocks" if weight.by_phrase else "darts")
+        ),
         candidates=Groups(shape.bands, shape.rows, seed=seed),
         check=checks[verify],
         threshold=threshold,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import acos, pi
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Signatures, make_distinct
+from neardup.columns import Features, Signatures, field_of, make_distinct
 
 FIXED_POINT = 1 << 20  # of the largest weight of a document: weights are whole numbers of this share of it
 
@@ -44,12 +43,44 @@ def fixed_point(features: Features) -> NDArray[np.int64]:
     """The weights as whole numbers, relative to the largest of each document: a scale changes no sign."""
     if features.weights is None:
         return np.ones(len(features.hashes), np.int64)
-    largest = np.zeros(len(features))
-    np.maximum.at(largest, np.repeat(np.arange(len(features)), features.sizes), np.abs(features.weights))
-    scale = FIXED_POINT / np.where(largest > 0, largest, 1)
-    return np.rint(features.weights * np.repeat(scale, features.sizes)).astype(np.int64)
+    out = np.empty(len(features.hashes), np.int64)
+    kernels.bits.to_fixed_point(features.weights, features.offsets, FIXED_POINT, out)
+    return out
 
 
-def bit_agreement(cosine: float) -> float:
-    """The share of equal bits that a cosine similarity gives."""
-    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
+@dataclass(frozen=True)
+class ReservedBits:
+    """Sign bits of all features but those of a field, and behind them `reserved` bits that are a hash of the field.
+
+    Documents whose field is equal agree in the reserved bits; others differ in half of them (thesis, 7.1.1).
+    """
+
+    bits: int = 64
+    reserved: int = 8
+    field: int = 1
+    seed: int = 1
+    estimates: ClassVar[str] = "angle"
+
+    @property
+    def slots(self) -> int:
+        """32-bit words."""
+        return -(-self.bits // 64) * 2
+
+    def __call__(self, features: Features) -> Signatures:
+        features = make_distinct(features)
+        own = field_of(features) == self.field
+        weights = np.ones(len(own), np.float32) if features.weights is None else features.weights
+        rest = replace(features, weights=np.where(own, np.float32(0), weights))
+        signs = SignBits(self.bits - self.reserved, self.seed)(rest)
+        out = np.zeros((len(features), self.slots), np.uint32)
+        out[:, : signs.slots.shape[1]] = signs.slots
+        owner = np.repeat(np.arange(len(features)), features.sizes)
+        digest = np.zeros(len(features), np.uint64)
+        np.add.at(digest, owner[own], features.hashes[own] * np.uint64(0xD6E8FEB86659FD93))
+        digest = (digest ^ digest >> np.uint64(32)) * np.uint64(0xC2B2AE3D27D4EB4F) >> np.uint64(32)
+        for bit in range(self.reserved):
+            place = self.bits - self.reserved + bit
+            out[:, place // 32] |= (
+                (digest >> np.uint64(bit) & np.uint64(1)) << np.uint64(place % 32)
+            ).astype(np.uint32)
+        return Signatures(out, features.sizes > 0)

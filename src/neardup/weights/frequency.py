@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup import kernels
 from neardup.columns import Features, Tokens
 from neardup.errors import StatisticsError
 from neardup.plan import Feature, stage_json
@@ -55,15 +57,23 @@ class IdfRange:
         return keep_only(features, (idf >= self.low) & (idf <= self.high))
 
 
+Tf = Literal["count", "log", "once"]
+Idf = Literal["log", "inverse", "normalised", "smooth"]
+KNOWN = 1 << 20  # document frequencies whose idf is computed once
+
+
 @dataclass(frozen=True)
 class TfIdf:
-    """Distinct features weighted by tf · log(N / df), tf being the number of occurrences.
+    """Distinct features weighted by tf · idf, in several forms.
 
-    In a single document, or for features of every document, log(N / df) is 0; one is added inside (N + 1) so
-    that a document does not vanish.
+    tf   count: the number of occurrences; log: 1 + log of it; once: 1
+    idf  log: log((N + 1) / df), one being added so that a feature of every document does not vanish; inverse: 1 / df
+         (section 3.3 of the simhash thesis); normalised: log(N / df) / log N; smooth: 1 + log((N + 1) / (df + 1))
     """
 
     of: Feature
+    tf: Tf = "count"
+    idf: Idf = "log"
     details: ClassVar[bool] = False
 
     @property
@@ -71,10 +81,41 @@ class TfIdf:
         """The features themselves are counted."""
         return (self.of,)
 
-    def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
+    def __call__(self, features: Features, tokens: Tokens | None, statistics: Statistics | None) -> Features:
         bag = features if features.distinct else Counts()(features)
         counts = frequencies(self.of, bag, statistics)
         assert statistics is not None
-        occurrences = 1 if bag.weights is None else bag.weights
-        idf = np.log((statistics.documents + 1) / np.minimum(counts, statistics.documents))
-        return replace(bag, weights=(occurrences * idf).astype(np.float32))
+        known = known_idf(self.idf, statistics.documents)
+        weights = np.empty(len(counts), np.float32)
+        kernels.weighted.weigh(counts, known, self._tf(bag), weights)
+        if statistics.documents >= KNOWN and (often := counts >= KNOWN).any():
+            idf = compute_idf(self.idf, counts[often], statistics.documents)
+            weights[often] *= idf / known[-1]
+        return replace(bag, weights=weights)
+
+    def _tf(self, bag: Features) -> NDArray[np.float32]:
+        """The factor of each feature; none where all are 1."""
+        if bag.weights is None or self.tf == "once":
+            return np.zeros(0, np.float32)
+        return bag.weights if self.tf == "count" else 1 + np.log(np.maximum(bag.weights, np.float32(1)))
+
+
+@lru_cache(maxsize=8)
+def known_idf(form: Idf, documents: int) -> NDArray[np.float32]:
+    """The idf of each document frequency from 0 (which counts as 1) up to all documents, or so many."""
+    counts = np.maximum(np.arange(min(documents, KNOWN) + 1), 1)
+    return compute_idf(form, counts, documents)
+
+
+def compute_idf(form: Idf, counts: NDArray[np.int64], documents: int) -> NDArray[np.float32]:
+    """The idf of document frequencies; a frequency above the number of documents counts as that."""
+    df = np.minimum(counts, documents := max(documents, 1))
+    if form == "log":
+        idf = np.log((documents + 1) / df)
+    elif form == "inverse":
+        idf = 1 / df
+    elif form == "normalised":
+        idf = normalised_idf(counts, documents)
+    else:
+        idf = 1 + np.log((documents + 1) / (df + 1))
+    return idf.astype(np.float32)

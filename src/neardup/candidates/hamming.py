@@ -1,0 +1,303 @@
+"""Candidates that differ in few bits: exact, from sorted tables (Manku et al.), popcount shards or brute force.
+
+A pair that differs in at most k bits agrees in at least b − k of any b blocks of bits. Each choice of b − k blocks is
+a table: fingerprints sorted by those bits, compared within runs of equal keys. (The thesis' "64/d lists" is complete
+only with at least k + 1 blocks.) Bits are dealt into blocks by how evenly they are set, and a run that is long all the
+same is a problem of its own, with the bits that vary inside it: skewed fingerprints stay far from quadratic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import acos, comb, floor, pi
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.candidates.exact import products
+from neardup.candidates.hamming_cost import Layout, choose_layout
+from neardup.columns import Hashes, Numbers, Pairs, Signatures
+from neardup.errors import ParameterError
+from neardup.thresholds import as_fraction
+
+RUN = 4096  # longer runs of equal keys are joined by themselves …
+DEPTH = 4  # … down to so many levels
+DIGIT = 16  # bits of a key that one pass of the sort looks at
+ROOM = 1 << 20  # pairs that the kernel writes before they are put aside
+
+Order = NDArray[np.uint32]
+Found = tuple[Numbers, Numbers, Numbers]  # left, right, distance
+
+
+def to_columns(slots: NDArray[np.uint32]) -> Hashes:
+    """Fingerprints as columns of 64-bit words: words × documents."""
+    wide = slots.astype(np.uint64)
+    return np.ascontiguousarray((wide[:, ::2] | wide[:, 1::2] << np.uint64(32)).T)
+
+
+def bit_agreement(cosine: float) -> float:
+    """The share of equal sign bits that a cosine similarity gives: 1 − θ/π (Charikar)."""
+    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
+
+
+@dataclass(frozen=True)
+class Hamming:
+    """Every pair whose fingerprints agree in enough of their bits, and no other.
+
+    within  in how many bits a pair may differ; None: as many as reach the plan's threshold
+    kind    how pairs are found, which changes nothing else: tables, shards, or auto, whichever costs less
+    """
+
+    bits: int = 64
+    within: int | None = None
+    kind: Literal["auto", "tables", "shards"] = "auto"
+    level: ClassVar[Literal["signatures"]] = "signatures"
+
+    @property
+    def decides(self) -> str:
+        """Equal bits, where the plan's threshold is one of them."""
+        return "equal bits" if self.within is None else "distance"
+
+    def distance(self, threshold: float) -> int:
+        """The largest number of different bits with which a pair is found."""
+        return floor(self.bits * (1 - as_fraction(threshold))) if self.within is None else self.within
+
+    def pairs(
+        self, signatures: Signatures, threshold: float, threads: int = 1, spanning: bool = False
+    ) -> Pairs:
+        """All pairs, or enough of them to connect what all of them would connect, with the evidence."""
+        owners = np.flatnonzero(signatures.present)
+        columns = to_columns(signatures.slots[owners])
+        left, right, apart = near_pairs(
+            columns, self.distance(threshold), kind=self.kind, threads=threads, spanning=spanning
+        )
+        equal = (self.bits - apart).astype(np.float64)
+        half = (self.bits + equal) / 2
+        return Pairs(owners[left], owners[right], equal, half, half)
+
+    def probability(self, similarity: float) -> float:
+        """Of equal bits nothing is missed; of a cosine, the chance that few enough signs differ."""
+        if self.within is None:
+            return 1.0
+        equal = bit_agreement(similarity)
+        chances = [
+            comb(self.bits, d) * equal ** (self.bits - d) * (1 - equal) ** d for d in range(self.within + 1)
+        ]
+        return min(1.0, sum(chances))
+
+    def reach(self, recall: float) -> float:
+        """The evidence ends at the threshold, whatever that is."""
+        return 1.0
+
+
+def near_pairs(
+    columns: Hashes, distance: int, *, kind: str = "auto", threads: int = 1, spanning: bool = False
+) -> Found:
+    """All pairs of fingerprints (words × documents) that differ in at most `distance` bits, by (left, right).
+
+    With `spanning`, pairs whose documents other pairs connect may be missing: where thousands are alike, their
+    pairs would not fit into memory.
+    """
+    if distance < 0:
+        raise ParameterError("distance", "Hamming search", "a whole number of at least 0", distance)
+    if columns.shape[1] >= 1 << 32:
+        raise ParameterError("fingerprints", "Hamming search", "fewer than 2³²", columns.shape[1])
+    left, right, apart = _Join(distance, kind, spanning).run(columns, threads, 0)
+    left, right = np.minimum(left, right), np.maximum(left, right)
+    order = np.lexsort((right, left))
+    return left[order], right[order], apart[order]
+
+
+@dataclass(frozen=True)
+class _Join:
+    distance: int
+    kind: str
+    spanning: bool
+
+    def run(self, columns: Hashes, threads: int, depth: int) -> Found:
+        """All pairs, in no particular order and either way round."""
+        if columns.shape[1] < 2:
+            return _nothing()
+        kind = "shards" if depth >= DEPTH else self.kind
+        layout = choose_layout(columns, self.distance, kind)
+        if layout is None:
+            return self._distinct_shards(columns)
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            tables = range(len(layout.keys))
+            parts = list(pool.map(lambda table: self._table(columns, layout, table, depth), tables))
+        return _stacked(parts)
+
+    def _distinct_shards(self, columns: Hashes) -> Found:
+        """Shards of the different fingerprints; equal ones need no comparison."""
+        groups = _equal_groups(columns)
+        if len(groups.begins) == columns.shape[1]:
+            return self._shards(columns)
+        found = self._shards(np.ascontiguousarray(columns[:, groups.first]))
+        return groups.expanded(np.arange(columns.shape[1]), found, own=True, star=self.spanning)
+
+    def _shards(self, columns: Hashes) -> Found:
+        """Brute force over all that have a similar number of ones: a bit more or less for each that differs."""
+        ones = np.empty(columns.shape[1], np.uint32)
+        kernels.hamming.count_columns(columns, ones)
+        order = np.argsort(ones, kind="stable").astype(np.uint32)
+        ends = np.empty(len(order), np.uint32)
+        kernels.hamming.window_ends(ones[order], min(self.distance, 1 << 30), ends)
+        return self._spans(columns, order, ends, np.zeros((0, len(columns)), np.uint64))
+
+    def _table(self, columns: Hashes, layout: Layout, table: int, depth: int) -> Found:
+        """The pairs that no earlier table finds."""
+        keys, order = sort_by_bits(columns, layout.keys[table])
+        ends = np.empty(len(order), np.uint32)
+        large = np.empty((len(order) // RUN + 1, 2), np.int64)
+        count = kernels.hamming.run_ends(keys, order, RUN, ends, large)
+        earlier = layout.masks[:table]
+        parts = [self._spans(columns, order, ends, earlier)]
+        for begin, end in large[:count].tolist():
+            parts.append(self._long_run(columns, order[begin:end].astype(np.int64), earlier, depth))
+        return _stacked(parts)
+
+    def _spans(self, columns: Hashes, order: Order, ends: Order, earlier: Hashes) -> Found:
+        """Pairs of places whose second one lies before the end of the first one's span, by number."""
+        ordered = np.zeros((len(columns), len(order) + kernels.hamming.LANES), np.uint64)
+        kernels.hamming.gather_columns(columns, order, ordered)
+        parent = np.arange(len(order) if self.spanning else 0)
+        room = max(ROOM if len(order) > RUN else 4 * len(order), len(order))
+        out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+        parts, place = [], 0
+        while place < len(order):
+            place, found = kernels.hamming.join_spans(
+                ordered, ends, place, self.distance, earlier, parent, out
+            )
+            left, right = order[out[0][:found]], order[out[1][:found]]
+            parts.append((left.astype(np.int64), right.astype(np.int64), out[2][:found].copy()))
+        return _stacked(parts)
+
+    def _long_run(self, columns: Hashes, members: Numbers, earlier: Hashes, depth: int) -> Found:
+        """The pairs of a long run of equal keys: equal fingerprints are one, the others are joined anew."""
+        whole = np.ascontiguousarray(columns[:, members])
+        groups = _equal_groups(whole)
+        chosen = members[groups.first]
+        left, right, apart = self.run(np.ascontiguousarray(whole[:, groups.first]), 1, depth + 1)
+        different = columns[:, chosen[left]] ^ columns[:, chosen[right]]
+        fresh = np.ones(len(left), np.bool_)
+        for mask in earlier:
+            fresh &= (different & mask[:, None]).any(axis=0)
+        left, right, apart = left[fresh], right[fresh], apart[fresh]
+        # Equal fingerprints have met in the first table.
+        return groups.expanded(members, (left, right, apart), own=len(earlier) == 0, star=self.spanning)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Equal fingerprints: members in order of their group, where each group begins, how many it has."""
+
+    order: Numbers
+    begins: Numbers
+    counts: Numbers
+
+    @property
+    def first(self) -> Numbers:
+        """One member of each group."""
+        return self.order[self.begins]
+
+    def expanded(self, members: Numbers, found: Found, own: bool, star: bool) -> Found:
+        """Pairs of groups as pairs of members; and the pairs inside groups, all or with the first only."""
+        a, b, apart = found
+        ones = np.ones_like(self.counts) if star else self.counts
+        left, right, which = products(self.begins[a], ones[a], self.begins[b], ones[b])
+        parts = [(self.order[left], self.order[right], apart[which])]
+        if own:
+            several = np.flatnonzero(self.counts > 1)
+            begin, count = self.begins[several], self.counts[several]
+            i, j, _ = products(begin, np.ones_like(count) if star else count, begin, count)
+            below = i < j
+            i, j = self.order[i[below]], self.order[j[below]]
+            parts.append((i, j, np.zeros(len(i), np.int64)))
+        left, right, apart = _stacked(parts)
+        return members[left], members[right], apart
+
+
+def _equal_groups(columns: Hashes) -> _Groups:
+    order = np.lexsort(columns[::-1])
+    ordered = columns[:, order]
+    new = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))
+    begins = np.flatnonzero(new)
+    return _Groups(order, begins, np.diff(np.append(begins, len(order))))
+
+
+def sort_by_bits(columns: Hashes, bits: Numbers) -> tuple[Order, Order]:
+    """The key of each fingerprint, made of some of its bits; and all of them in order of their keys."""
+    n = columns.shape[1]
+    keys, order = np.empty(n, np.uint32), np.arange(n, dtype=np.uint32)
+    kernels.hamming.block_keys(columns, bits, keys)
+    spare = np.empty(n, np.uint32)
+    for shift in range(0, len(bits), DIGIT):
+        width = min(DIGIT, len(bits) - shift)
+        counts = np.zeros((1 << width) + 1, np.int64)
+        digit = np.uint32((1 << width) - 1)
+        kernels.hamming.order_by_digit(keys, np.uint32(shift), digit, order, counts, spare)
+        order, spare = spare, order
+    return keys, order
+
+
+def _nothing() -> Found:
+    none = np.zeros(0, np.int64)
+    return none, none, none
+
+
+def _stacked(parts: list[Found]) -> Found:
+    if not parts:
+        return _nothing()
+    left, right, apart = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return left, right, apart
+
+
+@dataclass(frozen=True)
+class Held:
+    """Fingerprints that new ones are compared with: tables that are sorted once."""
+
+    columns: Hashes
+    distance: int
+    layout: Layout  # one table with an empty key where brute force costs less
+    tables: tuple[tuple[Numbers, Order], ...]  # where each key begins, and the documents by key
+
+    @staticmethod
+    def of(columns: Hashes, distance: int, most: int = 22) -> Held:
+        """Tables for searches within a distance; their keys have at most so many bits."""
+        layout = choose_layout(columns, distance, "auto", most, single=True)
+        layout = layout or Layout([np.zeros(0, np.int64)], np.zeros((1, len(columns)), np.uint64))
+        tables = []
+        for bits in layout.keys:
+            keys, order = sort_by_bits(columns, bits)
+            counts = np.bincount(keys, minlength=1 << len(bits))
+            tables.append((np.append(0, np.cumsum(counts)), order))
+        return Held(columns, distance, layout, tuple(tables))
+
+    def search(self, wanted: Hashes) -> Found:
+        """Each wanted fingerprint (words × queries) with the documents near it: query, document, distance."""
+        query, document, apart = _stacked(
+            [part for table in self._numbers for part in self._look(table, wanted)]
+        )
+        order = np.lexsort((document, apart, query))
+        return query[order], document[order], apart[order]
+
+    @property
+    def _numbers(self) -> range:
+        return range(len(self.tables))
+
+    def _look(self, table: int, wanted: Hashes) -> Iterator[Found]:
+        """What one table finds and no earlier one."""
+        keys = np.empty(wanted.shape[1], np.uint32)
+        kernels.hamming.block_keys(wanted, self.layout.keys[table], keys)
+        room = max(ROOM, int(np.diff(self.tables[table][0]).max(initial=0)))
+        out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+        earlier, query = self.layout.masks[:table], 0
+        while query < len(keys):
+            query, found = kernels.hamming.probe(
+                self.columns, self.tables[table], (wanted, keys), query, self.distance, earlier, out
+            )
+            yield out[0][:found].copy(), out[1][:found].copy(), out[2][:found].copy()

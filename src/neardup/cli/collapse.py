@@ -1,0 +1,56 @@
+"""neardup collapse: a result list with near-duplicates folded, as one reader may see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from neardup.cli.options import input_options, method_options, take_plan
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS")
+@click.option("--reader-groups", default="", metavar="A,B", help="The groups that the reader belongs to.")
+@click.option(
+    "--readers-column", metavar="NAME", help="The column of groups that may see a document; empty: all may."
+)
+@click.option("--quality-column", metavar="NAME", help="The column by which the best of a group is chosen.")
+@click.option("--time-column", metavar="NAME", help="The column of dates, to list folded documents by.")
+@click.option(
+    "--order",
+    type=click.Choice(["rank", "time", "length"]),
+    default="rank",
+    show_default=True,
+    help="How folded documents are listed.",
+)
+@input_options
+@method_options
+def command(results: str, reader_groups: str, **values: Any) -> None:
+    """Fold near-duplicates of a ranked list under the best one that the reader may see.
+
+    RESULTS are documents, best first. What the reader may not see is left out before anything is compared: the
+    output is what it would be if those documents did not exist.
+
+    \b
+    Example:
+      neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
+    """
+    from neardup.api import with_statistics
+    from neardup.cli.ranked import ranked_documents
+    from neardup.search.results import collapse
+
+    values["method"] = values["method"] or "simhash"
+    if values["method"] == "simhash" and values["weights"] is None:
+        values["weights"] = "tf" if values["stats"] is None else "tfidf"
+    plan, statistics = with_statistics(take_plan(values), values["stats"])
+    member = [name.strip() for name in reader_groups.split(",") if name.strip()]
+    documents = ranked_documents(results, plan, member, values, statistics)
+    within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
+    for group in collapse(documents, member, distance=within, order=values["order"]):
+        folded = [document.id for document in group.folded]
+        if values["as_json"]:
+            click.echo(json.dumps({"id": group.shown.id, "folded": folded}, ensure_ascii=False))
+        else:
+            click.echo(f"{group.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))

@@ -1,0 +1,70 @@
+"""neardup track: what changed on pages since the last visit."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from typing import Any
+
+import click
+
+from neardup.cli.options import input_options, method_options, take_plan
+
+
+@click.command()
+@click.argument("store", metavar="STORE")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--now", type=float, metavar="SECONDS", help="The time of the visit, since 1970.  [default: now]"
+)
+@click.option("--all", "show_all", is_flag=True, help="List unchanged pages too.")
+@input_options
+@method_options
+def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bool, **values: Any) -> None:
+    """Compare pages with their last visit: unchanged, slightly changed or changed.
+
+    STORE is a file that keeps a fingerprint of each version of each page (made on the first visit). INPUT are the
+    pages of this crawl; their ids say which page is which. For each page: the Hamming distance, whether the exact
+    text changed, when to visit it again, and its priority for indexing. With --json one line for each page. What was
+    printed is in the store, whatever happens afterwards.
+
+    \b
+    Example:
+      neardup track pages.db crawl-0301.jsonl --id-column url
+    """
+    from neardup.api import with_statistics
+    from neardup.cli.show import TerminalProgress
+    from neardup.documents import open_inputs
+    from neardup.engines.reading import Columns
+    from neardup.search.fingerprints import fingerprint
+    from neardup.search.track import Tracker
+    from neardup.workers import checked_threads
+
+    values["method"] = values["method"] or "simhash"
+    if values["method"] == "simhash" and values["weights"] is None:
+        # Frequencies of this crawl would change with the next one: tf-idf needs frozen ones.
+        values["weights"] = "tf" if values["stats"] is None else "tfidf"
+    plan, statistics = with_statistics(take_plan(values), values["stats"])
+    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    with TerminalProgress() as progress:
+        sources = open_inputs(list(inputs), format=values["format"])
+        threads = checked_threads(values["threads"])
+        pages = fingerprint(plan, sources, columns, statistics=statistics, threads=threads, progress=progress)
+    counts: Counter[str] = Counter()
+    with Tracker(store, plan, statistics=plan.statistics) as tracker:
+        for visit in tracker.visit(pages, time.time() if now is None else now):
+            counts[visit.status] += 1
+            if values["as_json"]:
+                click.echo(json.dumps(visit.to_dict(), ensure_ascii=False))
+            elif show_all or visit.status != "unchanged":
+                click.echo(_line(visit))
+    if not values["as_json"]:
+        shown = ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
+        click.echo(f"{len(pages):,} pages: {shown}")
+
+
+def _line(visit: Any) -> str:
+    days = visit.next_visit / 86400
+    apart = "" if visit.distance is None else f"{visit.distance} bits, "
+    return f"{visit.status:17}{visit.id}  ({apart}again in {days:.3g} days, priority {visit.priority:.2f})"

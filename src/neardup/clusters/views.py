@@ -1,0 +1,70 @@
+"""The thesis' view of clusters: one for each document, of all that are near it: how large, and how even."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.columns import Hashes, Numbers
+
+BINS = 256  # as in figures 3-2 and 6-1
+
+
+@dataclass(frozen=True)
+class ClusterSizes:
+    """For each document and distance 0, 1, …: how many documents are as near as that, itself included."""
+
+    sizes: Numbers  # distances × documents
+
+    @property
+    def averages(self) -> list[float]:
+        """Table 6.2: the average size of a cluster that has any other document in it."""
+        return [float(row[row > 1].mean()) if (row > 1).any() else 1.0 for row in self.sizes]
+
+    def histogram(self, distance: int) -> tuple[Numbers, Numbers]:
+        """Figure 6-2: the sizes that occur, and the number of clusters of each."""
+        sizes, counts = np.unique(self.sizes[distance], return_counts=True)
+        return sizes, counts.astype(np.int64)
+
+    def suggest(self, growth: float = 0.1) -> int:
+        """The least distance from which clusters grow by less than a share up to the largest one (6.4.8)."""
+        means = self.sizes.mean(axis=1)
+        enough = means[-1] / np.maximum(means, 1e-12) - 1 < growth
+        return int(np.argmax(enough))
+
+
+def cluster_sizes(n: int, left: Numbers, right: Numbers, apart: Numbers, most: int = 3) -> ClusterSizes:
+    """Sizes for each distance up to `most`, from all pairs within it."""
+    sizes = np.ones((most + 1, n), np.int64)
+    for distance in range(most + 1):
+        near = apart <= distance
+        sizes[distance] += np.bincount(left[near], minlength=n) + np.bincount(right[near], minlength=n)
+    return ClusterSizes(sizes)
+
+
+@dataclass(frozen=True)
+class Evenness:
+    """How evenly 64-bit values fill their space, in 256 bins of their leading bits (figures 3-2 and 6-1)."""
+
+    counts: Numbers
+
+    @property
+    def chi_square(self) -> float:
+        """Σ (count − expected)² / expected: about 255 ± 23 for random values."""
+        expected = self.counts.sum() / len(self.counts)
+        return float(((self.counts - expected) ** 2).sum() / max(expected, 1e-12))
+
+
+def evenness(values: Hashes) -> Evenness:
+    """The number of values in each bin."""
+    return Evenness(np.bincount((values >> np.uint64(56)).astype(np.int64), minlength=BINS))
+
+
+def balance(columns: Hashes) -> Sequence[float]:
+    """For each bit the share of fingerprints that have it set."""
+    bits = np.unpackbits(
+        np.ascontiguousarray(columns.T).astype("<u8").view(np.uint8), axis=1, bitorder="little"
+    )
+    return [float(share) for share in bits.mean(axis=0)]

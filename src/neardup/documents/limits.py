@@ -1,0 +1,65 @@
+"""How much one file may ask of the machine before it is taken for an accident, or for an attack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neardup.errors import ParameterError
+
+__all__ = ["LIMITS", "Limits", "Meter", "size_in_bytes"]
+
+UNQUESTIONED = 1 << 30  # a file may expand to this many bytes whatever its ratio
+_UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_PIECE = 4 << 20  # files are read in pieces of this size, which are not measured
+_OFFSETS = (1 << 31) - 1  # what an Arrow string column can address
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Caps on one record, and on what a file may expand to.
+
+    A longer record is skipped. Reading a file ends where it has given more than `decompressed` bytes, or more than
+    `expansion` times its own size and more than 1 GB: a corpus of equal documents compresses well, too.
+    """
+
+    record: int = 1 << 30
+    expansion: float = 1000.0
+    decompressed: int = 1 << 40
+
+    def __post_init__(self) -> None:
+        if not _PIECE <= self.record <= _OFFSETS:
+            raise ParameterError("max_record", "reading", f"from {_PIECE} to {_OFFSETS} bytes", self.record)
+        if self.expansion < 1:
+            raise ParameterError("max_expansion", "reading", "at least 1", self.expansion)
+        if self.decompressed < 1:
+            raise ParameterError("max_decompressed", "reading", "at least 1 byte", self.decompressed)
+
+
+LIMITS = Limits()
+
+
+class Meter:
+    """Counts the bytes that a file has given, and says when they are too many."""
+
+    def __init__(self, limits: Limits, stored: int) -> None:
+        self._limits, self._stored, self.given = limits, max(stored, 1), 0
+
+    def add(self, size: int) -> str | None:
+        """The reason to stop, if there is one now."""
+        self.given += size
+        if self.given > self._limits.decompressed:
+            return f"too much data: more than {self._limits.decompressed:,} bytes (--max-decompressed)"
+        if self.given > UNQUESTIONED and self.given > self._limits.expansion * self._stored:
+            return (
+                f"decompression bomb: more than {self._limits.expansion:g} times its size (--max-expansion)"
+            )
+        return None
+
+
+def size_in_bytes(text: str, name: str = "size") -> int:
+    """A number of bytes from "500M", "2G" or plain digits."""
+    unit = text[-1:].upper().replace("K", "k") if text[-1:].isalpha() else ""
+    try:
+        return int(float(text[: len(text) - len(unit)]) * _UNITS[unit])
+    except (ValueError, KeyError, OverflowError):
+        raise ParameterError(name, "the command line", "a size such as 500M or 2G", text) from None

@@ -1,0 +1,90 @@
+"""The messages of mbox files, Maildirs and single files, as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from neardup.documents.discover import is_maildir
+from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.output import reason
+from neardup.documents.problems import Problems
+from neardup.documents.textfiles import file_bytes
+
+__all__ = ["files_of", "mbox_messages", "messages_of"]
+
+_LINE = 1 << 20  # a longer line is read in parts
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that hold the messages, in a stable order."""
+    if not is_maildir(path):
+        return [path]
+    return sorted(file for part in ("cur", "new") for file in (path / part).iterdir() if file.is_file())
+
+
+def messages_of(
+    path: Path, known_as: str, limits: Limits, problems: Problems
+) -> Iterator[tuple[tuple[str, int], bytes]]:
+    """Every message with where it is: the file's name and its number there (0: it is the file)."""
+    try:
+        if path.is_dir():
+            for file in files_of(path):
+                name = f"{known_as}/{file.relative_to(path).as_posix()}"
+                yield from _single(file, name, limits, problems)
+        elif _is_mbox(path):
+            for number, message in enumerate(mbox_messages(path, limits), start=1):
+                if message is None:
+                    too_long = f"record too long: more than {limits.record:,} bytes (--max-record)"
+                    problems.add(known_as, too_long, record=number)
+                else:
+                    yield (known_as, number), message
+        else:
+            yield from _single(path, known_as, limits, problems)
+    except OSError as error:
+        problems.add(known_as, f"unreadable file: {reason(error)}", action="rest of the file skipped")
+
+
+def _single(
+    file: Path, name: str, limits: Limits, problems: Problems
+) -> Iterator[tuple[tuple[str, int], bytes]]:
+    data = file_bytes(file, name, limits, problems)
+    if data is not None:
+        yield (name, 0), data
+
+
+def _is_mbox(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(5) == b"From " or path.suffix.lower() == ".mbox"
+
+
+def mbox_messages(path: Path, limits: Limits = LIMITS) -> Iterator[bytes | None]:
+    """The messages of an mbox file one by one, None for one beyond the limit.
+
+    Each begins with a "From " line after a blank one.
+    """
+    lines: list[bytes] = []
+    size, blank, begins = 0, True, True  # `begins`: what is read next is the beginning of a line
+    with path.open("rb") as stream:
+        while line := stream.readline(_LINE):
+            if begins and blank and line.startswith(b"From "):
+                yield from _finished(lines, size, limits)
+                lines, size = [], 0
+            else:
+                size += len(line)
+                lines.append(line[1:] if begins and _quoted(line) else line)
+                lines = lines if size <= limits.record else []
+            blank = begins and not line.strip()
+            begins = line.endswith(b"\n")
+    yield from _finished(lines, size, limits)
+
+
+def _finished(lines: list[bytes], size: int, limits: Limits) -> Iterator[bytes | None]:
+    if size > limits.record:
+        yield None
+    elif any(map(bytes.strip, lines)):
+        yield b"".join(lines)
+
+
+def _quoted(line: bytes) -> bool:
+    return line.startswith(b">") and line.lstrip(b">").startswith(b"From ")

@@ -1,0 +1,133 @@
+"""What was wrong with the input: counted by kind, the first hundred in memory, the others straight on disk.
+
+A problem names the file, the record or the place in it, the reason, and what was done. It never holds text of a
+document: reasons are our own words, or the parser's about structure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from neardup.errors import OutputError, RecordError
+
+__all__ = ["Problem", "Problems"]
+
+KEPT_PROBLEMS = 100
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One record, or one file, that was not as it should be, and what was done about it."""
+
+    source: str
+    record: int | None
+    offset: int | None
+    reason: str
+    action: str
+
+    def __str__(self) -> str:
+        where = self.source if self.record is None else f"{self.source}, record {self.record}"
+        return f"{where}: {self.reason} ({self.action})"
+
+    @property
+    def kind(self) -> str:
+        """The reason up to the first colon ("invalid JSON: line ends too early")."""
+        return self.reason.partition(":")[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The problem as a JSON object: a line of problems.jsonl."""
+        return {
+            "file": self.source,
+            "record": self.record,
+            "offset": self.offset,
+            "kind": self.kind,
+            "reason": self.reason,
+            "action": self.action,
+        }
+
+
+@dataclass
+class Problems:
+    """The problems of a run: counted by kind, the first hundred kept, the others on disk in `folder`."""
+
+    strict: bool = False
+    sink: Callable[[Problem], None] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    first: list[Problem] = field(default_factory=list)
+    folder: str | os.PathLike[str] | None = None
+    _spilled: IO[str] | None = field(default=None, repr=False)
+    _late: set[Problem] = field(default_factory=set, repr=False)
+
+    @property
+    def total(self) -> int:
+        """The number of problems of all kinds."""
+        return sum(self.counts.values())
+
+    def add(
+        self,
+        source: str,
+        reason: str,
+        *,
+        record: int | None = None,
+        offset: int | None = None,
+        action: str = "skipped",
+    ) -> None:
+        """Count one problem; a strict run ends here."""
+        problem = Problem(source, record, offset, reason, action)
+        if self.strict:
+            raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the rest would go on")
+        self.counts[problem.kind] = self.counts.get(problem.kind, 0) + 1
+        if len(self.first) < KEPT_PROBLEMS:
+            self.first.append(problem)
+        else:
+            self._spill(problem)
+        if self.sink is not None:
+            self.sink(problem)
+
+    def add_late(self, problem: Problem) -> None:
+        """Count what only a second reading can meet, once however often that is repeated; the rest is known."""
+        if problem.kind == "damaged column" and problem not in self._late:
+            self._late.add(problem)
+            self.add(
+                problem.source,
+                problem.reason,
+                record=problem.record,
+                offset=problem.offset,
+                action=problem.action,
+            )
+
+    def _spill(self, problem: Problem) -> None:
+        try:
+            if self._spilled is None:
+                self._spilled = tempfile.TemporaryFile(  # noqa: SIM115 - open as long as the run
+                    "w+", prefix="neardup-problems-", dir=self.folder, encoding="utf-8", newline="\n"
+                )
+            self._spilled.write(_line(problem))
+        except OSError as error:
+            raise OutputError(
+                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+            ) from None
+
+    def lines(self) -> Iterator[str]:
+        """All problems in the order they were met, each as one line of JSON."""
+        yield from map(_line, self.first)
+        if self._spilled is not None:
+            self._spilled.seek(0)
+            yield from self._spilled
+            self._spilled.seek(0, os.SEEK_END)
+
+    def write(self, path: Path) -> None:
+        """Write problems.jsonl."""
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(self.lines())
+
+
+def _line(problem: Problem) -> str:
+    # ASCII with escapes: a file name with strange characters cannot break a line or a terminal.
+    return json.dumps(problem.as_dict()) + "\n"

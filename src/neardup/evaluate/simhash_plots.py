@@ -1,0 +1,70 @@
+"""The simhash thesis' figures: weights against position, evenness of fingerprints, sizes of clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.clusters.views import ClusterSizes, Evenness
+from neardup.columns import Texts
+from neardup.errors import MissingExtra
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+from neardup.weights.position import as_bag, over_occurrences
+
+
+def weights_by_position(
+    plan: Plan, text: str, statistics: Statistics | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """The place of each feature's first occurrence in a document, ascending, and its weight there."""
+    tokens = plan.text(Texts.from_strings([text]))
+    bag = as_bag(plan.view.look(tokens, statistics))
+    assert bag.weights is not None
+    places = -over_occurrences(plan.view.features, bag, tokens)
+    order = np.argsort(places, kind="stable")
+    return places[order], bag.weights[order]
+
+
+def plot_weights(path: Path, plan: Plan, text: str, statistics: Statistics | None = None) -> Path:
+    """Figures 3-4 and 5-1 to 5-4: the weight of every feature in the order of the document."""
+    places, weights = weights_by_position(plan, text, statistics)
+    figure, axes = _axes("position in the document", "weight")
+    axes.vlines(places, 0, weights, linewidth=0.8)
+    return _saved(figure, path)
+
+
+def plot_evenness(path: Path, bins: Evenness) -> Path:
+    """Figures 3-2 and 6-1: values in each of 256 bins, and the line that they would keep to if they were uniform."""
+    figure, axes = _axes("leading byte", "values")
+    axes.bar(np.arange(len(bins.counts)), bins.counts, width=1.0)
+    axes.axhline(bins.counts.mean(), color="red", linewidth=1)
+    return _saved(figure, path)
+
+
+def plot_cluster_sizes(path: Path, sizes: ClusterSizes) -> Path:
+    """Figure 6-2: how many clusters have each size, at each distance."""
+    figure, axes = _axes("size of a cluster", "clusters")
+    for distance in range(len(sizes.sizes)):
+        axes.plot(*sizes.histogram(distance), marker=".", label=f"distance ≤ {distance}")
+    axes.set(xscale="log", yscale="log")
+    axes.legend()
+    return _saved(figure, path)
+
+
+def _axes(x: str, y: str) -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", "Drawing") from None
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlabel=x, ylabel=y)
+    return figure, axes
+
+
+def _saved(figure: Any, path: Path) -> Path:
+    figure.savefig(path)
+    return path

@@ -1,0 +1,109 @@
+"""Simhash: 64 sign bits of weighted words, near in Hamming distance."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from neardup.candidates.hamming import Hamming
+from neardup.errors import ParameterError
+from neardup.features.fielded import Cleaned, Fielded
+from neardup.features.shingles import Shingles
+from neardup.plan import Feature, Plan, Signature, Text, View
+from neardup.registry import Between, Count, Natural, Share, method
+from neardup.signatures.sign_bits import ReservedBits, SignBits
+from neardup.text.fields import FieldedWords
+from neardup.text.stemmed import Stemmed
+from neardup.text.tagged import TaggedWords
+from neardup.text.words import TokenKind, Words
+from neardup.verify.bits import BitAgreement
+from neardup.weights.parse import parse_weights
+from neardup.weights.position import TagBoost
+
+Bits = Annotated[int, Between(8, 4096)]
+
+
+@method
+def simhash(
+    *,
+    distance: Natural | None = None,
+    threshold: Share | None = None,
+    bits: Bits = 64,
+    ngram: Count = 1,
+    tokens: TokenKind = "words",
+    weights: str = "tfidf",
+    fields: str | None = None,
+    reserve: str | None = None,
+    stopwords: str | None = None,
+    strip_numbers: bool = False,
+    stem: str | None = None,
+    seed: Natural = 1,
+) -> Plan:
+    """Documents whose weighted words point in nearly the same direction: fingerprints that differ in few bits.
+
+    Each bit of a fingerprint is the sign of a random ±1 projection of the document's weighted words (Charikar;
+    the thesis' chapter 3). Two documents match when their fingerprints differ in at most `distance` bits. All such
+    pairs are found: the search is exact, the fingerprint is the estimate.
+
+    Args:
+        distance: In how many bits fingerprints may differ; 3 of 64 bits, and in proportion, unless a threshold says so.
+        threshold: The same as a share of equal bits: 1 − distance / bits.
+        bits: The length of a fingerprint.
+        ngram: How many consecutive tokens make one feature.
+        tokens: What a token is: a word, whatever stands between white space, or a character.
+        weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
+        fields: Columns whose words are features of their own, separated by commas.
+        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'.
+        stopwords: The language whose stop words are left out, such as en; several joined by '+'.
+        strip_numbers: Leave out numbers and words of dates.
+        stem: The language by whose rules words are cut to their stems (english, german, …).
+        seed: The seed of the projections.
+    """
+    columns = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
+    feature: Feature = Shingles(ngram)
+    if stopwords or strip_numbers:
+        feature = Cleaned(feature, stopwords or (), strip_numbers)
+    if columns:
+        feature = Fielded(feature)
+    stages = parse_weights(weights, feature, fields=columns, bits=bits, seed=seed)
+    tagged = any(isinstance(stage, TagBoost) for stage in stages)
+    if tagged and (columns or stem or ngram > 1 or stopwords or strip_numbers):
+        raise ParameterError(
+            "weights",
+            "simhash",
+            "without tags(…) where there are fields, stems, n-grams or words left out",
+            weights,
+        )
+    text: Text = (
+        FieldedWords(columns, tokens) if columns else TaggedWords(tokens) if tagged else Words(tokens)
+    )
+    return Plan(
+        method="simhash",
+        text=Stemmed(stem, text) if stem else text,  # type: ignore[arg-type]
+        view=View(feature, stages, _signature(bits, reserve, columns, seed)),
+        candidates=Hamming(bits),
+        check=BitAgreement(bits),
+        threshold=bits_threshold(distance, threshold, bits),
+    )
+
+
+def _signature(bits: int, reserve: str | None, columns: tuple[str, ...], seed: int) -> Signature:
+    if reserve is None:
+        return SignBits(bits, seed)
+    name, _, size = reserve.partition(":")
+    if name not in columns or not size.isdigit() or not 0 < int(size) < bits:
+        known = ", ".join(columns) or "none were given"
+        wanted = f"FIELD:BITS, one of the fields ({known}) and fewer bits than {bits}"
+        raise ParameterError("reserve", "simhash", wanted, reserve)
+    return ReservedBits(bits, int(size), columns.index(name) + 1, seed)
+
+
+def bits_threshold(distance: int | None, threshold: float | None, bits: int) -> float:
+    """The share of equal bits that is asked for, in one way or the other."""
+    if distance is not None and threshold is not None:
+        raise ParameterError("distance", "simhash", "left out where a threshold is given", distance)
+    if threshold is not None:
+        return threshold
+    distance = 3 * bits // 64 if distance is None else distance
+    if distance >= bits:
+        raise ParameterError("distance", "simhash", f"less than the number of bits, {bits}", distance)
+    return (bits - distance) / bits

@@ -1,0 +1,113 @@
+"""Weights by where a feature first stands, and by the markup around it (sections 5.2 to 5.4 of the simhash thesis)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Features, Tokens
+from neardup.errors import PlanError
+from neardup.plan import Feature
+from neardup.text.tagged import TAGS
+from neardup.weights.counts import Counts
+from neardup.weights.expression import evaluate, parse
+
+# x is the place of a word, from 1; L the number of words. The thesis' log(x)/x is 0 at x = 1, its 1/log(x) infinite:
+# both are shifted by one inside the logarithm.
+SCALES = {
+    "log(x)/x": "log(x + 1) / x",
+    "1/x": "1 / x",
+    "1/log(x)": "1 / log(x + 1)",
+    "cosine": "1 + cos(2 * pi * x / L)",
+}
+
+
+def as_bag(features: Features) -> Features:
+    """Distinct features with weights: counts where nothing has weighed them yet."""
+    if not features.distinct:
+        features = Counts()(features)
+    if features.weights is None:
+        return replace(features, weights=np.ones(len(features.hashes), np.float32))
+    return features
+
+
+def over_occurrences(
+    of: Feature, bag: Features, tokens: Tokens, values: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """For each feature the largest value among its occurrences; without values, minus the place of the first."""
+    seen = of(tokens)
+    if values is None:
+        begins = np.repeat(seen.offsets[:-1], seen.sizes)
+        values = (begins - np.arange(len(seen.hashes)) - 1).astype(np.float64)
+    out = np.full(len(bag.hashes), -np.inf)
+    kernels.places.largest_of_occurrences(
+        bag.hashes, bag.offsets, seen.hashes, seen.offsets, values[: len(seen.hashes)], out
+    )
+    return out
+
+
+@dataclass(frozen=True)
+class Position:
+    """Weights times a function of the place x of a feature's first occurrence among L: a name, or any formula."""
+
+    of: Feature
+    function: str = "log(x)/x"
+    counts: ClassVar[tuple[Feature, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """A broken formula is refused before any text is read."""
+        parse(self.formula, ("L", "w", "x"))
+
+    @property
+    def details(self) -> bool:
+        """As the features whose places are looked up."""
+        return self.of.details
+
+    @property
+    def formula(self) -> str:
+        """What is computed."""
+        return SCALES.get(self.function, self.function)
+
+    def __call__(self, features: Features, tokens: Tokens, statistics: object = None) -> Features:
+        bag = as_bag(features)
+        assert bag.weights is not None
+        x = -over_occurrences(self.of, bag, tokens)
+        lengths = np.repeat(self.of(tokens).sizes, bag.sizes).astype(np.float64)
+        scale = evaluate(self.formula, {"L": lengths, "w": bag.weights.astype(np.float64), "x": x})
+        scale = np.broadcast_to(scale, len(x)).copy()
+        scale[np.abs(scale) < 1e-12] = 0  # a cosine that should be 0
+        bad = np.flatnonzero(~(np.isfinite(scale) & (scale >= 0)))
+        if len(bad):
+            raise PlanError(
+                f"The position weight {self.function!r} is {scale[bad[0]]:g} for word {x[bad[0]]:g} of "
+                f"{lengths[bad[0]]:g}: weights must be finite and not negative; shift the formula."
+            )
+        return replace(bag, weights=(bag.weights * scale).astype(np.float32))
+
+
+@dataclass(frozen=True)
+class TagBoost:
+    """Weights times a factor where one of a feature's occurrences stands inside one of the tags (5.4: 1.5)."""
+
+    of: Feature
+    factor: float = 1.5
+    tags: tuple[str, ...] = TAGS
+    counts: ClassVar[tuple[Feature, ...]] = ()
+
+    @property
+    def details(self) -> bool:
+        """As the features whose places are looked up."""
+        return self.of.details
+
+    def __call__(self, features: Features, tokens: Tokens, statistics: object = None) -> Features:
+        bag = as_bag(features)
+        if tokens.tags is None:
+            return bag  # no markup was read
+        assert bag.weights is not None
+        mask = np.uint16(sum(1 << TAGS.index(tag) for tag in self.tags))
+        inside = over_occurrences(self.of, bag, tokens, (tokens.tags & mask != 0).astype(np.float64))
+        return replace(bag, weights=np.where(inside > 0, bag.weights * np.float32(self.factor), bag.weights))

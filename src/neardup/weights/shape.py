@@ -1,0 +1,122 @@
+"""Weights by their place among the weights of a document: thresholds, the top, the middle, outliers (5.1, 7.1.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.columns import Features, Numbers
+from neardup.plan import Feature
+from neardup.weights.checks import keep_only
+from neardup.weights.position import as_bag
+
+Floats = NDArray[np.float32]
+
+
+def largest_weights(bag: Features) -> Floats:
+    """For each feature the largest weight of its document."""
+    assert bag.weights is not None
+    largest = np.zeros(len(bag), np.float32)
+    filled = np.flatnonzero(bag.sizes > 0)
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(bag.weights, bag.offsets[filled])
+    return np.repeat(largest, bag.sizes)
+
+
+def ranks(bag: Features) -> Numbers:
+    """For each feature its place by weight in its document, 0 for the heaviest; of equal ones the smaller hash."""
+    assert bag.weights is not None
+    owner = np.repeat(np.arange(len(bag)), bag.sizes)
+    order = np.lexsort((-bag.weights, owner))
+    found = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order)) - np.repeat(bag.offsets[:-1], bag.sizes)
+    return found
+
+
+class _Shape:
+    """A weight stage that looks at weights alone."""
+
+    details: ClassVar[bool] = False
+    counts: ClassVar[tuple[Feature, ...]] = ()
+
+    def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:
+        bag = as_bag(features)
+        return keep_only(bag, self.keeps(bag))
+
+    def keeps(self, bag: Features) -> NDArray[np.bool_]:
+        """Which features stay."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Threshold(_Shape):
+    """Features of at least a share of the document's largest weight: 0.01 is the low one, 0.5 the high one (6.4)."""
+
+    share: float = 0.01
+
+    def keeps(self, bag: Features) -> NDArray[np.bool_]:
+        """Those that reach it."""
+        assert bag.weights is not None
+        return bag.weights >= np.float32(self.share) * largest_weights(bag)
+
+
+@dataclass(frozen=True)
+class Top(_Shape):
+    """The features of largest weight (5.1: 20)."""
+
+    count: int = 20
+
+    def keeps(self, bag: Features) -> NDArray[np.bool_]:
+        """The first ones."""
+        return ranks(bag) < self.count
+
+
+@dataclass(frozen=True)
+class TopShare(_Shape):
+    """A share of the features, those of largest weight, at least one (6.4.4: 10 %)."""
+
+    share: float = 0.1
+
+    def keeps(self, bag: Features) -> NDArray[np.bool_]:
+        """The first ones."""
+        return ranks(bag) < np.repeat(np.maximum(np.ceil(self.share * bag.sizes), 1), bag.sizes)
+
+
+@dataclass(frozen=True)
+class Middle(_Shape):
+    """Features between two shares of the largest weight; all of them where none lies there (7.1.2)."""
+
+    low: float = 0.01
+    high: float = 0.5
+
+    def keeps(self, bag: Features) -> NDArray[np.bool_]:
+        """Those inside."""
+        assert bag.weights is not None
+        largest = largest_weights(bag)
+        inside = (bag.weights >= np.float32(self.low) * largest) & (
+            bag.weights <= np.float32(self.high) * largest
+        )
+        owner = np.repeat(np.arange(len(bag)), bag.sizes)
+        none = np.bincount(owner, inside, len(bag)) == 0
+        return inside | none[owner]
+
+
+@dataclass(frozen=True)
+class Damp:
+    """Weights above the `rank`-th largest, times a factor, are lowered to that (7.1.2: the top ones were ten times
+    the fifth)."""
+
+    rank: int = 5
+    factor: float = 1.0
+    details: ClassVar[bool] = False
+    counts: ClassVar[tuple[Feature, ...]] = ()
+
+    def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:
+        bag = as_bag(features)
+        assert bag.weights is not None
+        at = ranks(bag) == np.repeat(np.minimum(self.rank, bag.sizes), bag.sizes) - 1
+        limit = np.repeat(bag.weights[at], bag.sizes[bag.sizes > 0]) * np.float32(self.factor)
+        return replace(bag, weights=np.minimum(bag.weights, limit))

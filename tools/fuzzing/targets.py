@@ -1,0 +1,206 @@
+"""What is fuzzed: each reader and the normaliser, with what must hold whatever the bytes are.
+
+A target takes bytes and returns; errors of ours are answers, any other exception is a finding. Files are kept in
+memory: `pyarrow.OSFile` is replaced, for this process, by a reader of the bytes at hand.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Texts
+from neardup.documents import Batch, Limits, Problems, document_ids, document_texts
+from neardup.documents.delimited import DelimitedSource
+from neardup.documents.jsonl import JsonlSource
+from neardup.documents.mail import MailSource
+from neardup.documents.parquet import ParquetSource
+from neardup.documents.textfiles import LineSource, TextSource
+from neardup.documents.writers import open_writer
+from neardup.errors import NeardupError
+from neardup.text.html import visible_text
+from neardup.text.words import Words
+
+LIMITS = Limits(record=4 << 20, decompressed=64 << 20)
+NAME = "neardup-fuzz"  # the path that stands for the bytes at hand
+_stored = pa.OSFile
+_given = b""
+
+
+def _opened(path: Any, mode: str = "rb", **options: Any) -> Any:
+    return pa.BufferReader(_given) if path in (NAME, NAME.encode()) else _stored(path, mode, **options)
+
+
+def in_memory(data: bytes) -> None:
+    """Let `NAME` stand for the bytes, for readers that go through Arrow."""
+    global _given
+    _given = data
+    pa.OSFile = _opened  # type: ignore[misc]
+
+
+def room() -> Path:
+    """A folder for readers that want a path, in memory where the system has such a place."""
+    if not _rooms:
+        shared = Path("/dev/shm")
+        _rooms.append(Path(tempfile.mkdtemp(prefix="neardup-fuzz-", dir=shared if shared.is_dir() else None)))
+        atexit.register(shutil.rmtree, _rooms[0], ignore_errors=True)
+    return _rooms[0]
+
+
+_rooms: list[Path] = []
+
+
+def check(source: Any, data: bytes) -> None:
+    """Read a source in each way: valid columns, and the same records every time."""
+    problems = Problems()
+    names = source.names()
+    text = next((name for name in names if name == "text"), names[0] if names else "text")
+    identity = next((name for name in names if name not in (text, "")), None)
+    seen: list[int] = []
+    for batch in source.read([text, *([identity] if identity else [])], problems):
+        batch.columns.validate(full=True)
+        texts = document_texts(batch, text, problems)
+        texts.validate(full=True)
+        document_ids(batch, identity).validate(full=True)
+        assert len(texts) == len(batch) and texts.null_count == 0
+        seen += batch.numbers.tolist()
+    assert seen == sorted(set(seen)), "a record's number is its own"
+    assert all(SECRET not in line for line in problems.lines()), "no text of a document in a problem"
+    if len(data) % 4 == 0:  # the other ways to read cost more, and differ little
+        again(source, seen)
+
+
+SECRET = "zanzibar"  # in the texts of the corpus
+
+
+def again(source: Any, seen: list[int]) -> None:
+    """The same records come with all columns, and with none; and what is written of them can be read."""
+    whole = [number for batch in source.read(None, Problems()) for number in batch.numbers.tolist()]
+    assert whole == seen, "the columns asked for do not decide which records are good"
+    copies = list(source.read([], Problems(), raw=True))
+    assert [number for batch in copies for number in batch.numbers.tolist()] == seen
+    marked = b"\0" in _given[:16]  # without its mark the copy would be taken for UTF-16
+    if source.format in ("jsonl", "csv", "tsv") and seen and not marked:
+        written(source, copies, len(seen))
+
+
+def written(source: Any, copies: list[Batch], rows: int) -> None:
+    """Annotated copies of the records: as many as there were."""
+    path = room() / "written"
+    extra = pa.schema([("keep", pa.bool_()), ("cluster", pa.string())])
+    writer = open_writer(path, source.format, columns=source.names(), extra=extra)
+    for batch in copies:
+        added = [pa.array([True] * len(batch)), pa.array(["=c"] * len(batch))]
+        writer.write(batch, None, pa.RecordBatch.from_arrays(added, schema=extra))
+    writer.close()
+    kind = type(source)
+    back = (
+        kind("written", str(path)) if source.format == "jsonl" else kind("written", str(path), source.format)
+    )
+    assert sum(len(batch) for batch in back.read(None, Problems())) == rows
+
+
+def file_with(data: bytes, suffix: str) -> str:
+    """A file of these bytes."""
+    path = room() / f"input{suffix}"
+    path.write_bytes(data)
+    return str(path)
+
+
+def jsonl(data: bytes, compression: str | None = None) -> None:
+    """JSON lines."""
+    in_memory(data)
+    check(JsonlSource(NAME, NAME, compression, len(data), limits=LIMITS), data)
+
+
+def gzip(data: bytes) -> None:
+    """JSON lines in gzip."""
+    jsonl(data, "gzip")
+
+
+def zstd(data: bytes) -> None:
+    """JSON lines in zstd."""
+    jsonl(data, "zstd")
+
+
+def csv(data: bytes) -> None:
+    """Comma-separated values."""
+    in_memory(data)
+    check(DelimitedSource(NAME, NAME, "csv", None, len(data), limits=LIMITS), data)
+
+
+def tsv(data: bytes) -> None:
+    """Tab-separated values."""
+    in_memory(data)
+    check(DelimitedSource(NAME, NAME, "tsv", None, len(data), limits=LIMITS), data)
+
+
+def lines(data: bytes) -> None:
+    """A document a line."""
+    in_memory(data)
+    check(LineSource(NAME, NAME, None, len(data), limits=LIMITS), data)
+
+
+def parquet(data: bytes) -> None:
+    """Parquet."""
+    in_memory(data)
+    check(ParquetSource(NAME, NAME, len(data), limits=LIMITS), data)
+
+
+def text(data: bytes) -> None:
+    """A document a file."""
+    check(TextSource(NAME, ((file_with(data, ".txt"), "input.txt"),), limits=LIMITS), data)
+
+
+def html(data: bytes) -> None:
+    """What a reader sees of a page."""
+    visible_text(data.decode("utf-8", "replace")).encode()
+
+
+def mail(data: bytes) -> None:
+    """An mbox file, or a message."""
+    suffix = ".mbox" if data.startswith(b"From ") else ".eml"
+    check(MailSource(NAME, ((file_with(data, suffix), "input"),), limits=LIMITS), data)
+
+
+def normaliser(data: bytes) -> None:
+    """Tokens: the same for each Unicode form of a text, alone or among others, and inside the text."""
+    string = data.decode("utf-8", "replace")
+    composed, apart = (unicodedata.normalize(form, string) for form in ("NFC", "NFD"))
+    kind = ("words", "whitespace", "characters")[len(data) % 3]
+    found = Words(kind)(Texts.from_strings(["", string, "x\u0301", composed, apart]))  # type: ignore[arg-type]
+    parts = [found.hashes[start:stop] for start, stop in zip(found.offsets, found.offsets[1:], strict=False)]
+    assert len(parts[0]) == 0
+    assert np.array_equal(parts[1], parts[3]) and np.array_equal(parts[1], parts[4])
+    assert np.array_equal(Words(kind)(Texts.from_strings([string])).hashes, parts[1])  # type: ignore[arg-type]
+    if len(found.positions):
+        assert int(found.positions.max()) < max(len(composed.encode()), 3)
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    each.__name__: each
+    for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, normaliser)
+}
+
+
+def run(target: str, data: bytes) -> None:
+    """Give the bytes to the target; our own errors are answers."""
+    try:
+        TARGETS[target](data)
+    except NeardupError as error:
+        assert SECRET not in str(error)
+
+
+def corpus(target: str) -> list[bytes]:
+    """The inputs that mutation begins with."""
+    folder = Path(__file__).parent / "corpus" / target
+    return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else [os.urandom(64)]

@@ -1,0 +1,66 @@
+"""Writes tools/fuzzing/corpus: the table of defects in tests/documents/defects.py as files, the small ones.
+
+Run after a change of that table; what a fuzzer found by itself is added by hand as tools/fuzzing/corpus/TARGET/found-*.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "tests" / "documents"), str(HERE.parent / "src")]
+
+MOST = 5000  # bytes of a file
+PAGE = "<html><head><title>t</title><script>x</script></head><body><p>{}</p><div>&amp;&#x263a;</div></body></html>"
+
+
+def made(good: bytes, table: object, few: int | None = None) -> list[bytes]:
+    """The good file, or its first bytes, with each defect."""
+    inputs = [defect.make(good) for defect in table.values()]  # type: ignore[attr-defined]
+    return [data for data in inputs if len(data) <= MOST][:few]
+
+
+def corpus() -> dict[str, list[bytes]]:
+    """The inputs of each target."""
+    import defects
+
+    jsonl = made(defects.jsonl(), defects.JSONL)
+    message = defects.mbox().partition(b"\n\nFrom ")[0].partition(b"\n")[2]
+    scripts = "Straße e\u0301 عربي हिन्दी 漢字かな 한국어 ไทยกำ 👩‍👧 ﬁ İ ǅ ½ x\u00ad".encode()
+    return {
+        "jsonl": jsonl,
+        "gzip": [gzip.compress(data, mtime=0) for data in jsonl[:6]],
+        "zstd": [defects.zstd(data) for data in jsonl[:6]],
+        "csv": made(defects.csv(), defects.CSV),
+        "tsv": made(defects.csv("\t"), defects.LINES),
+        "lines": made(defects.lines(), defects.PLAIN),
+        "parquet": [
+            *made(defects.parquet(), defects.PARQUET, 2),
+            defects.parquet(10, version="1.0"),
+            defects.nested_parquet(),
+        ],
+        "text": made(defects.lines(), defects.PLAIN, 6),
+        "html": [PAGE.format(text).encode() for text in defects.TEXTS[:3]],
+        "mail": [*made(defects.mbox(), defects.MAIL), message],
+        "normaliser": [scripts, *(text.encode() for text in defects.TEXTS[:3]), defects.lines()],
+    }
+
+
+def main() -> None:
+    """Write the files, named by their content, and remove those that are no longer made."""
+    for target, inputs in corpus().items():
+        folder = HERE / "fuzzing" / "corpus" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {hashlib.sha256(data).hexdigest()[:12]: data for data in inputs}
+        for path in folder.iterdir():
+            if path.name not in names and not path.name.startswith("found-"):
+                path.unlink()
+        for name, data in names.items():
+            (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
