@@ -157,7 +157,7 @@ class Objective:
         by_score = np.bincount(chosen.better, slope, pairs) - np.bincount(chosen.worse, slope, pairs)
         by_norm = np.bincount(products.left, by_score * scored.by_left, documents)
         by_norm += np.bincount(products.right, by_score * scored.by_right, documents)
-        gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)
+        gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)  # type: ignore[operator, arg-type]
         away = weights - self.start
         loss += self.pull / 2 * float(away @ away)
         whole = fold(gradient, weights) + self.pull * away
