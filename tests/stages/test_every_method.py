@@ -355,6 +355,13 @@ def test_texts_with_the_same_tokens_are_seen_as_the_same(method: Method) -> None
         assert seen.rows[0] == seen.rows[2], (left, right)
 
 
+def sharing(plan: Plan, texts: list[str]) -> list[set[int]]:
+    """The features of each text."""
+    found = read(texts)
+    features = look(plan.view, plan.text(found), count(plan, found))
+    return [set(part.tolist()) for part in np.split(features.hashes, features.offsets[1:-1])]
+
+
 @every_method
 def test_unlike_texts_share_no_key(method: Method) -> None:
     plan = method.plan()
@@ -365,8 +372,12 @@ def test_unlike_texts_share_no_key(method: Method) -> None:
     assert seen.present.sum() >= len(STORIES)
     chosen = np.flatnonzero(seen.present)
     assert len({seen.rows[d] for d in chosen}) == len(chosen)
+    shared = sharing(plan, unlike)
     for table in seen.keys if seen.keys is not None else []:
-        assert len(np.unique(table[chosen])) == len(chosen)
+        for k, d in enumerate(chosen.tolist()):
+            others = chosen[:k][table[chosen[:k]] == table[d]]
+            assert all(shared[d] & shared[other] for other in others.tolist())  # chance, then; and rare
+            assert len(others) <= 1
 
 
 @pytest.mark.parametrize("name", [name for name, method in methods().items() if "seed" in method.parameters])
