@@ -48,7 +48,10 @@ def test_short_signatures_are_refused() -> None:
 
 def vectors(seed: int, documents: int = 30) -> Features:
     rng = np.random.default_rng(seed)
-    rows = [np.sort(rng.choice(60, 20, replace=False)).astype(np.uint64) * np.uint64(2**57 + 12345) for _ in range(documents)]
+    rows = [
+        np.sort(rng.choice(60, 20, replace=False)).astype(np.uint64) * np.uint64(2**57 + 12345)
+        for _ in range(documents)
+    ]
     offsets = np.arange(documents + 1) * 20
     hashes = np.concatenate([np.sort(row) for row in rows])
     return Features(offsets, hashes, rng.random(documents * 20).astype(np.float32) * 2, distinct=True)
@@ -64,7 +67,9 @@ def test_extended_jaccard_is_bounded_by_the_cosine_and_searched_exactly() -> Non
     assert (dots / np.sqrt(a * b) >= bound - 1e-9).all()
     found = Inverted("extended_jaccard").pairs(features, 0.25)
     wanted = measured.similarity >= 0.25
-    assert sorted(zip(found.left, found.right, strict=True)) == sorted(zip(left[wanted], right[wanted], strict=True))
+    assert sorted(zip(found.left, found.right, strict=True)) == sorted(
+        zip(left[wanted], right[wanted], strict=True)
+    )
 
 
 def test_min_hashes_of_levels_estimate_what_weights_share() -> None:
@@ -79,5 +84,7 @@ def test_min_hashes_of_levels_estimate_what_weights_share() -> None:
 
 
 def test_what_has_no_level_is_absent() -> None:
-    features = Features(np.array([0, 1, 2]), np.array([1, 2], np.uint64), np.array([0.01, -3], np.float32), distinct=True)
+    features = Features(
+        np.array([0, 1, 2]), np.array([1, 2], np.uint64), np.array([0.01, -3], np.float32), distinct=True
+    )
     assert QuantisedMinHash(4)(features).present.tolist() == [False, False]

@@ -217,7 +217,10 @@ def versus(first: Floats, second: Floats) -> str:
 # Tables -----------------------------------------------------------------------------------------
 
 WORD, TRIGRAM = Shingles(1), Shingles(3)
-PAPER_2: dict[str, tuple[float | None, ...]] = {"ANDD": (0.956, 0.952, 0.936, 0.910), "TF-IDF": (0.884, 0.874, 0.875, 0.873)}
+PAPER_2: dict[str, tuple[float | None, ...]] = {
+    "ANDD": (0.956, 0.952, 0.936, 0.910),
+    "TF-IDF": (0.884, 0.874, 0.875, 0.873),
+}
 PAPER_2 |= {"binary": (0.861, 0.852, 0.869, 0.867), "SpotSigs": (0.953, 0.952, None, None)}
 PAPER_4 = {
     "ANDD": (0.674, 0.700),
