@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench docs clean
+.PHONY: help demo test test-all fuzz lint bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ test: $(BIN)/.test  ## the suite, without what is marked slow
 test-all: $(BIN)/.test  ## the whole suite
 	$(BIN)/python -m pytest
 
+fuzz: $(BIN)/.test  ## hostile inputs for every reader: make fuzz ARGS='jsonl --inputs 1000000'
+	$(BIN)/python tools/fuzz.py $(ARGS)
+
 lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,10 +48,12 @@ lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 
 bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/matcher.py
+	$(BIN)/python benchmarks/matcher.py --documents 1000000 --repeats 1
 
 docs: $(BIN)/.core  ## rewrite the generated reference pages
 	$(BIN)/python docs/generate.py
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

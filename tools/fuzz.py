@@ -2,7 +2,7 @@
 
     python tools/fuzz.py [TARGET...] --inputs 1000000 --seconds 600
     python tools/fuzz.py --replay fuzz-findings/jsonl-1a2b3c4d
-    python tools/fuzz.py jsonl --atheris            # guided by coverage; needs  pip install 'neardup[fuzz]'
+    python tools/fuzz.py --atheris jsonl -max_total_time=600    # guided by coverage; pip install 'neardup[fuzz]'
 
 Each target runs in a process of its own with a cap on memory. A finding is an exception that is not ours, a crash, more
 than 5 s for one input, or more memory than the cap; the input is saved in fuzz-findings/ and the run goes on. The exit
@@ -139,14 +139,16 @@ def found(target: str) -> set[str]:
 
 
 def with_atheris(target: str, arguments: list[str]) -> None:
-    """Guided by coverage of the Python code, until stopped; new inputs go to the corpus."""
+    """Guided by coverage of the Python code, until stopped; what covers more is kept in fuzz-findings."""
     import atheris  # type: ignore[import-not-found]
 
     with atheris.instrument_imports(include=["neardup.documents", "neardup.text"]):
         from fuzzing import targets
 
-    folder = str(HERE / "fuzzing" / "corpus" / target)
-    atheris.Setup([__file__, *arguments, folder], lambda data: targets.run(target, data))
+    kept = FINDINGS / f"covers-{target}"
+    kept.mkdir(parents=True, exist_ok=True)
+    folders = [str(kept), str(HERE / "fuzzing" / "corpus" / target)]
+    atheris.Setup([__file__, *arguments, *folders], lambda data: targets.run(target, data))
     atheris.Fuzz()
 
 
@@ -155,6 +157,9 @@ def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
         target, seed, first, last, until, board = sys.argv[2:]
         worker(target, int(seed), int(first), int(last), float(until), board)
+        return
+    if sys.argv[1:2] == ["--atheris"]:  # before anything is imported that is to be instrumented
+        with_atheris(sys.argv[2], sys.argv[3:])
         return
     from fuzzing.targets import TARGETS, run
 
@@ -167,17 +172,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first input")
     parser.add_argument("--replay", nargs="*", default=[], metavar="FILE", help="try saved inputs again")
-    parser.add_argument("--atheris", action="store_true")
-    options, rest = parser.parse_known_args()
+    options = parser.parse_args()
     unknown = [name for name in options.targets if name not in TARGETS]
-    if unknown or (rest and not options.atheris):
-        parser.error(f"unknown: {' '.join(unknown + rest)}; targets are {', '.join(TARGETS)}")
+    if unknown:
+        parser.error(f"unknown: {' '.join(unknown)}; targets are {', '.join(TARGETS)}")
     for path in options.replay:
         run(Path(path).name.partition("-")[0], Path(path).read_bytes())
     if options.replay:
-        return
-    if options.atheris:
-        with_atheris((options.targets or ["jsonl"])[0], rest)
         return
     findings = 0
     for target in options.targets or TARGETS:

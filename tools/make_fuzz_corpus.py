@@ -23,12 +23,27 @@ def made(good: bytes, table: object, few: int | None = None) -> list[bytes]:
     return [data for data in inputs if len(data) <= MOST][:few]
 
 
+def archived(text: str) -> bytes:
+    """A record of a web archive."""
+    body = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>{text}</p>".encode()
+    head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{len(text)}>\r\n"
+    head += "WARC-Target-URI: http://example.org/a\r\nWARC-Date: 2020-05-01T00:00:00Z\r\n"
+    head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body + b"\r\n\r\n"
+
+
+def gzip_of(rest: bytes) -> bytes:
+    """A record, compressed by itself as the format wants it."""
+    return gzip.compress(b"WARC/1.0" + rest, mtime=0)
+
+
 def corpus() -> dict[str, list[bytes]]:
     """The inputs of each target."""
     import defects
 
     jsonl = made(defects.jsonl(), defects.JSONL)
     message = defects.mbox().partition(b"\n\nFrom ")[0].partition(b"\n")[2]
+    archive = b"".join(map(archived, defects.TEXTS[:3]))
     scripts = "Straße e\u0301 عربي हिन्दी 漢字かな 한국어 ไทยกำ 👩‍👧 ﬁ İ ǅ ½ x\u00ad".encode()
     return {
         "jsonl": jsonl,
@@ -45,6 +60,7 @@ def corpus() -> dict[str, list[bytes]]:
         "text": made(defects.lines(), defects.PLAIN, 6),
         "html": [PAGE.format(text).encode() for text in defects.TEXTS[:3]],
         "mail": [*made(defects.mbox(), defects.MAIL), message],
+        "warc": [archive, archive[:-200], b"".join(map(gzip_of, archive.split(b"WARC/1.0")[1:]))],
         "normaliser": [scripts, *(text.encode() for text in defects.TEXTS[:3]), defects.lines()],
     }
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("fastwarc", reason="needs the extra 'warc'")
 
 import neardup
-from neardup.documents import Problems, open_inputs
+from neardup.documents import Limits, Problems, open_inputs
 from neardup.errors import RecordError
 
 
@@ -119,3 +119,28 @@ def test_archives_are_deduplicated(tmp_path: Path) -> None:
     result = neardup.dedup(tmp_path / "a.warc.gz", threshold=0.8)
     assert result.report["kept"] == 1
     assert result.kept.column("url").to_pylist() == ["http://example.org/0"] or len(result.kept) == 1
+
+
+def test_pages_that_would_not_fit_or_hold_half_a_character(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"<p>boom</p>" * 1_000_000)
+    parts = [PAGES[0], record(1, bomb, http="Content-Encoding: gzip\r\n"), PAGES[2]]
+    parts.append(record(3, b"<p>+2AA-</p>", kind="text/html; charset=utf-7"))
+    (tmp_path / "a.warc").write_bytes(b"".join(parts))
+    problems = Problems()
+    (source,) = open_inputs([tmp_path / "a.warc"], limits=Limits(record=4 << 20))
+    rows = [row for batch in source.read(None, problems) for row in batch.columns.to_pylist()]
+    assert numbers(rows) == [0, 2, 3] and rows[-1]["html"] == "<p>\ufffd</p>"
+    assert problems.total == 1 and "--max-record" in problems.first[0].reason
+
+
+def test_an_archive_that_vanishes_or_shrinks(tmp_path: Path) -> None:
+    (tmp_path / "a.warc").write_bytes(b"".join(PAGES) * 2000)
+    (source,) = open_inputs([tmp_path / "a.warc"])
+    problems = Problems()
+    reading = source.read(["html"], problems)
+    assert len(next(reading)) > 0
+    (tmp_path / "a.warc").write_bytes(b"")
+    assert sum(map(len, reading)) < 12_000
+    (tmp_path / "a.warc").unlink()
+    problems = Problems()
+    assert list(source.read(["html"], problems)) == [] and problems.counts == {"unreadable file": 1}

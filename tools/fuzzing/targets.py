@@ -25,6 +25,7 @@ from neardup.documents.jsonl import JsonlSource
 from neardup.documents.mail import MailSource
 from neardup.documents.parquet import ParquetSource
 from neardup.documents.textfiles import LineSource, TextSource
+from neardup.documents.warc import WarcSource
 from neardup.documents.writers import open_writer
 from neardup.errors import NeardupError
 from neardup.text.html import visible_text
@@ -172,6 +173,12 @@ def mail(data: bytes) -> None:
     check(MailSource(NAME, ((file_with(data, suffix), "input"),), limits=LIMITS), data)
 
 
+def warc(data: bytes) -> None:
+    """A web archive."""
+    codec = "gzip" if data.startswith(b"\x1f") else None
+    check(WarcSource(NAME, file_with(data, ".warc"), codec, len(data), limits=LIMITS), data)
+
+
 def normaliser(data: bytes) -> None:
     """Tokens: the same for each Unicode form of a text, alone or among others, and inside the text."""
     string = data.decode("utf-8", "replace")
@@ -188,7 +195,7 @@ def normaliser(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     each.__name__: each
-    for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, normaliser)
+    for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, warc, normaliser)
 }
 
 

@@ -143,7 +143,7 @@ def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
     if found.format == "warc":
         from neardup.documents.warc import WarcSource
 
-        return WarcSource(found.name, found.path, found.compression, size)
+        return WarcSource(found.name, found.path, found.compression, size, limits=limits)
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 

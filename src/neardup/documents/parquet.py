@@ -27,6 +27,7 @@ __all__ = ["ParquetSource"]
 # whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
 _BUFFER = 1 << 20
 FAILED = (OSError, pa.ArrowException, UnicodeDecodeError)  # the last one for names that are not UTF-8
+MOST_ROWS = 1 << 40  # of a row group
 PROBE = 64  # rows
 SMALL = 64  # bytes a value
 
@@ -127,7 +128,7 @@ class ParquetSource:
                         reason = reason or "decompression bomb: as before"
                         problems.add(self.name, reason, record=last, action="rest of the file skipped")
                         return
-                start += file.metadata.row_group(group).num_rows
+                start += group_rows(file, group)
         self._stopped.setdefault("row", -1)
 
     def _group(
@@ -140,7 +141,10 @@ class ParquetSource:
         fill: bool,
     ) -> Iterator[Batch]:
         """The batches of a row group up to the first damage; with `fill` only the damaged columns are lost."""
-        rows, done = file.metadata.row_group(group).num_rows, 0
+        rows, done = group_rows(file, group), 0
+        if rows != file.metadata.row_group(group).num_rows:
+            problems.add(self.name, "damaged parquet: an impossible number of rows", record=start + 1)
+            return
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
             yield from self._bare(start, good, self._batch_rows(file, group))
@@ -181,7 +185,7 @@ class ParquetSource:
         lost = [name for name, arrays in found.items() if not arrays]
         if len(lost) == len(found):
             return None
-        rows = file.metadata.row_group(group).num_rows
+        rows = group_rows(file, group)
         for name in lost:
             reason = f"damaged column: {name} of row group {group}"
             problems.add(self.name, reason, record=start + 1, action=f"taken as missing in {rows} rows")
@@ -217,7 +221,13 @@ def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray
         found.validate(full=True)
     except FAILED:
         return []
-    return list(found.columns) if len(found) == file.metadata.row_group(group).num_rows else []
+    return list(found.columns) if len(found) == group_rows(file, group) else []
+
+
+def group_rows(file: pq.ParquetFile, group: int) -> int:
+    """The rows of a row group; none where a damaged footer says what cannot be."""
+    rows: int = file.metadata.row_group(group).num_rows
+    return rows if 0 <= rows <= MOST_ROWS else 0
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:

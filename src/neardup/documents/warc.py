@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems
+from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.output import reason
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch
 from neardup.documents.textfiles import picked
-from neardup.errors import InputError, MissingExtra
+from neardup.documents.values import clean
+from neardup.errors import MissingExtra
 from neardup.text.encoding import page_bytes
 
 __all__ = ["WarcSource"]
@@ -37,6 +40,7 @@ class WarcSource:
     size: int | None = None
     format: str = "warc"
     rows: int | None = None
+    limits: Limits = LIMITS
 
     def names(self) -> list[str]:
         """Record id, address, date, page, content type."""
@@ -71,9 +75,10 @@ class WarcSource:
         try:
             file = Path(self.path).open("rb")  # noqa: SIM115 - closed below
         except OSError as error:
-            raise InputError(f"{self.name} cannot be read: {error.strerror}") from None
-        with file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            start, broken = 0, -1
+            problems.add(self.name, f"unreadable file: {reason(error)}", action="file skipped")
+            return
+        with file:
+            data, start, broken = _Content(file), 0, -1
             while start < len(data):
                 done = start  # where the first record that was not read begins, as far as is known
                 try:
@@ -90,8 +95,7 @@ class WarcSource:
 
     def _next(self, data: Any, start: int) -> int:
         """Where the next record begins, or seems to."""
-        found: int = data.find(STARTS[self.compression], start)
-        return len(data) if found < 0 else found
+        return data.find(STARTS[self.compression], start)
 
     def _records(self, data: Any, start: int) -> Iterator[tuple[int, dict[str, str] | None]]:
         """The place of each record from one on, and the page that it holds."""
@@ -105,7 +109,7 @@ class WarcSource:
                 place = start + record.stream_pos
                 if self.compression is None and place + record.content_length > len(data):
                     raise OSError("it is longer than the file")
-                page = _page(record)
+                page = _page(record, self.limits.record)
             except (OSError, ValueError, RuntimeError) as error:
                 raise _Broken(" ".join(str(error).split())[:100]) from None
             yield place, page
@@ -115,18 +119,41 @@ class _Broken(OSError):
     """A record that cannot be read."""
 
 
-class _Window(BytesIO):
-    """Mapped bytes from a place on, read without copying the file."""
+class _Content:
+    """The bytes of a file, without a memory map: of one that shrinks it would end the process."""
 
-    def __init__(self, data: Any, start: int) -> None:
+    def __init__(self, file: BufferedReader) -> None:
+        self._file, self._size = file, Path(file.name).stat().st_size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, start: int, size: int) -> bytes:
+        """Some of the bytes."""
+        self._file.seek(start)
+        return self._file.read(size)
+
+    def find(self, wanted: bytes, start: int) -> int:
+        """Where the bytes come next, or the end of the file."""
+        while part := self.read(start, BATCH_BYTES):
+            place = part.find(wanted)
+            if place >= 0:
+                return start + place
+            start += max(1, len(part) - len(wanted) + 1)
+        return self._size
+
+
+class _Window(BytesIO):
+    """The content from a place on."""
+
+    def __init__(self, data: _Content, start: int) -> None:
         super().__init__()
         self._data, self._start, self._at = data, start, start
 
     def read(self, size: int | None = -1) -> bytes:
         """The next bytes."""
-        end = len(self._data) if size is None or size < 0 else min(len(self._data), self._at + size)
-        part: bytes = self._data[self._at : end]
-        self._at = end
+        part = self._data.read(self._at, len(self._data) if size is None or size < 0 else size)
+        self._at += len(part)
         return part
 
     def tell(self) -> int:
@@ -134,7 +161,7 @@ class _Window(BytesIO):
         return self._at - self._start
 
 
-def _page(record: Any) -> dict[str, str] | None:
+def _page(record: Any, longest: int) -> dict[str, str] | None:
     """What is kept of a record; None for one that holds no text, or no page that was found."""
     http = record.http_headers
     if http is not None and http.status_code is not None and not 200 <= http.status_code < 300:
@@ -143,14 +170,16 @@ def _page(record: Any) -> dict[str, str] | None:
     if kind and not kind.startswith(READABLE):
         return None
     charset = record.http_charset if http is not None else None
-    body = _decoded(record.reader.read(), charset)
+    data = record.reader.read(longest + 1)
+    if len(data) > longest:
+        raise ValueError(f"longer than {longest:,} bytes (--max-record)")
     date = record.record_date
     return {
-        "id": (record.record_id or "").strip("<> "),
-        "url": (record.headers.get("WARC-Target-URI") or "").strip("<> "),
+        "id": clean((record.record_id or "").strip("<> ")),
+        "url": clean((record.headers.get("WARC-Target-URI") or "").strip("<> ")),
         "date": "" if date is None else date.isoformat(),
-        "html": body,
-        "type": kind or "",
+        "html": _decoded(data, charset),
+        "type": clean(kind or ""),
     }
 
 
@@ -158,7 +187,7 @@ def _decoded(data: bytes, charset: str | None) -> str:
     """The page as text: as the server says if that fits, else as the page says."""
     if charset:
         try:
-            return data.decode(charset).replace("\0", "\ufffd")
+            return clean(data.decode(charset).replace("\0", "\ufffd"))
         except (LookupError, UnicodeError):
             pass
     return page_bytes(data).decode("utf-8", "replace")
