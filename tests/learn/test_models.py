@@ -16,9 +16,6 @@ from neardup.statistics import Frequencies, Statistics
 from neardup.verify.contributions import contributions
 from neardup.weights.model import Model, Probability, most_frequent, read_model
 
-STAGE = '{"stage": "features.shingles.Shingles", "width": 1}'
-TEXT = '{"stage": "text.words.Words", "tokens": "words"}'
-
 
 def statistics() -> Statistics:
     from neardup.features.shingles import Shingles
@@ -51,7 +48,7 @@ def broken(path: Path, **changes: Any) -> Path:
 def test_a_model_survives_its_file(path: Path) -> None:
     again = read_model(path)
     assert again.to_json() == model().to_json()
-    assert read_model(f"@{path}") == again or read_model(f"@{path}").to_json() == again.to_json()
+    assert read_model(f"@{path}").to_json() == again.to_json()
     assert again.statistics is not None and again.statistics.digest == statistics().digest
     assert "How far" not in path.read_text() and '"meaning": "Rarity' in path.read_text()
 
@@ -96,7 +93,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="absent.json cannot be read"):
+    with pytest.raises(InputError, match=r"absent\.json cannot be read"):
         read_model(tmp_path / "absent.json")
 
 

@@ -77,7 +77,8 @@ def test_min_hashes_of_levels_estimate_what_weights_share() -> None:
     signed = QuantisedMinHash(4000, levels=16)(features)
     levels = np.rint(features.weights.astype(float) * 16)  # type: ignore[union-attr]
     for a in range(7):
-        mine, theirs = (dict(zip(features.hashes[d * 20 : d * 20 + 20].tolist(), levels[d * 20 : d * 20 + 20], strict=True)) for d in (a, a + 1))  # fmt: skip
+        parts = [slice(d * 20, d * 20 + 20) for d in (a, a + 1)]
+        mine, theirs = (dict(zip(features.hashes[p].tolist(), levels[p], strict=True)) for p in parts)
         both = sum(min(mine.get(h, 0), theirs.get(h, 0)) for h in mine)
         whole = sum(levels[a * 20 : a * 20 + 40]) - both
         assert (signed.slots[a] == signed.slots[a + 1]).mean() == pytest.approx(both / whole, abs=0.03)
