@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,12 @@ EXPECTED_TOKENS = [bool(text) and text not in NO_TOKEN for text in DOCUMENTS]
 
 
 # Options that are texts, with something else that they can mean.
-MEANINGS = {"antecedents": ["is", "is(3,1), that"], "stopwords": ["de", ("the", "of")]}
+MODEL = str(Path(__file__).with_name("model.json"))
+MEANINGS = {
+    "antecedents": ["is", "is(3,1), that"],
+    "stopwords": ["de", ("the", "of")],
+    "model": [MODEL],
+}
 
 
 def others(parameter: Parameter) -> list[Any]:

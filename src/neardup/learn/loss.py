@@ -154,10 +154,14 @@ class Objective:
         loss = float(np.logaddexp(0, -margin).mean())
         slope = -self.scale * _sigmoid(-margin) / len(chosen)
         pairs, documents = len(products.dots), len(products.norms)
-        by_score = np.bincount(chosen.better, slope, pairs) - np.bincount(chosen.worse, slope, pairs)
-        by_norm = np.bincount(products.left, by_score * scored.by_left, documents)
-        by_norm += np.bincount(products.right, by_score * scored.by_right, documents)
-        gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)  # type: ignore[operator, arg-type]
+        by_score: Floats = (
+            np.bincount(chosen.better, slope, pairs) - np.bincount(chosen.worse, slope, pairs)
+        ).astype(np.float64)
+        by_norm: Floats = (
+            np.bincount(products.left, by_score * scored.by_left, documents)
+            + np.bincount(products.right, by_score * scored.by_right, documents)
+        ).astype(np.float64)
+        gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)
         away = weights - self.start
         loss += self.pull / 2 * float(away @ away)
         whole = fold(gradient, weights) + self.pull * away

@@ -216,7 +216,7 @@ def versus(first: Floats, second: Floats) -> str:
 
 # Tables -----------------------------------------------------------------------------------------
 
-WORD, TRIGRAM = Shingles(1), Shingles(3)
+WORD = Shingles(1)
 PAPER_2: dict[str, tuple[float | None, ...]] = {
     "ANDD": (0.956, 0.952, 0.936, 0.910),
     "TF-IDF": (0.884, 0.874, 0.875, 0.873),
