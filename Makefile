@@ -48,6 +48,8 @@ lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 
 bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/matcher.py
+	$(BIN)/python benchmarks/matcher.py --documents 1000000 --repeats 1
 
 docs: $(BIN)/.core  ## rewrite the generated reference pages
 	$(BIN)/python docs/generate.py

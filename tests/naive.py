@@ -518,6 +518,76 @@ def stirred(h: int) -> int:
     return h ^ h >> 33
 
 
+# Learned weights
+
+
+class Gram(NamedTuple):
+    hash: int
+    count: int
+    first: int
+    capitals: int
+    digits: int
+    fields: int
+
+
+def tabulate(hashes: Sequence[int], marks: Sequence[int], fields: Sequence[int]) -> list[Gram]:
+    """The distinct k-grams of a document by hash; marks and fields are those of the tokens that they begin with."""
+    found = []
+    for h in sorted(set(hashes)):
+        places = [i for i, x in enumerate(hashes) if x == h]
+        inside = 0
+        for i in places:
+            inside |= 1 << (fields[i] if fields else 0)
+        capitals = sum(marks[i] & 1 for i in places)
+        digits = sum(marks[i] >> 1 & 1 for i in places)
+        found.append(Gram(h, len(places), places[0], capitals, digits, inside))
+    return found
+
+
+def multiply_pairs(
+    left: Mapping[int, Sequence[float]], right: Mapping[int, Sequence[float]], count: int
+) -> list[float]:
+    """The upper triangle of A + Aᵀ (its diagonal once), A the sum of φ(left)·φ(right)ᵀ over shared k-grams."""
+    total = [[0.0] * count for _ in range(count)]
+    for h in sorted(left.keys() & right.keys()):
+        for r in range(count):
+            for c in range(count):
+                total[r][c] += left[h][r] * right[h][c]
+    return [
+        total[r][r] if r == c else total[r][c] + total[c][r] for r in range(count) for c in range(r, count)
+    ]
+
+
+def minhash_levels(levels: Mapping[int, int], mix: Sequence[int], steps: Sequence[int]) -> list[int]:
+    """Min-hashes of the set of all (k-gram, level) up to the level of each."""
+    a, b, c, d = mix
+    halves = []
+    for gram, most in levels.items():
+        for level in range(1, most + 1):
+            h = (gram ^ level * GOLDEN & MASK) * STIR & MASK
+            h = (h ^ h >> 32) * LAST & MASK
+            h ^= h >> 29
+            halves.append((a * (h >> 32) + b, c * (h % 2**32) + d))
+    return [min(((u + k * v) % 2**32 for u, v in halves), default=2**32 - 1) for k in steps]
+
+
+def sampled_keys(bits: Sequence[int], chosen: Sequence[Sequence[int]], seed: int) -> list[int]:
+    """A hash of the chosen bits of each band, 32 at a time."""
+    keys = []
+    for band, places in enumerate(chosen):
+        h = (seed + band + 1) * GOLDEN & MASK
+        whole = len(places) // 32 * 32
+        groups = [places[start : start + 32] for start in range(0, whole, 32)] + [places[whole:]]
+        for group in groups:
+            word = 0
+            for place in group:
+                word = word << 1 | bits[place]
+            h = (h ^ word) * STIR & MASK
+            h ^= h >> 32
+        keys.append(h)
+    return keys
+
+
 def weigh(numbers: Sequence[int], table: Sequence[float], factors: Sequence[float]) -> list[float]:
     """The table's entry for each number, its last one where there is none, times a factor if given."""
     return [

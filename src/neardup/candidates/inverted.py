@@ -17,7 +17,7 @@ class Inverted:
     A feature of every document costs n²/2 steps: exact, and meant for thousands of documents, not millions.
     """
 
-    kind: Kind = "cosine"
+    kind: Kind | Literal["extended_jaccard"] = "cosine"
     level: ClassVar[Literal["features"]] = "features"
 
     def links(
@@ -34,6 +34,11 @@ class Inverted:
     def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
         """All pairs of documents whose similarity reaches the threshold, with the evidence."""
         least = max(0.0, threshold - TOLERANCE)
+        if (
+            self.kind == "extended_jaccard"
+        ):  # a² + b² ≥ 2ab: the cosine of such a pair is 2s / (1 + s) at least
+            pairs = replace(all_pairs(features, "cosine", threads, 2 * least / (1 + least)), kind="jaccard")
+            return pairs.take(pairs.similarity >= least)
         return replace(all_pairs(features, self.kind, threads, least), kind=self.kind)
 
     def probability(self, similarity: float) -> float:

@@ -21,6 +21,7 @@ COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and where.",
+    "learn": "Learn from labelled documents what makes near-duplicates.",
     "evaluate": "Score methods on labelled documents.",
     "sample": "Draw pairs of documents that are worth judging.",
     "tune": "Show what a threshold and its bands find, and what they cost.",

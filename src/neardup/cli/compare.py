@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from neardup.plan import Plan
+    from neardup.statistics import Statistics
     from neardup.verify.passages import Comparison, Side
+    from neardup.weights.model import Model
 
 Names = tuple[str, str]
 SLOTS = "equal groups of 1"  # each slot is an estimate of its own
@@ -64,7 +66,9 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
       neardup compare a.txt b.txt
       neardup compare draft.md published.html --ngram 3 --full
       neardup compare 1042 2311 --in news.jsonl
+      neardup compare a.txt b.txt --method andd --model model.json
     """
+    model = _model(values["model"])
     plan = take_plan(values)
     where = Where(*(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")))
     names = (left, right)
@@ -72,19 +76,47 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
         what = "document" if where.corpus else "file"
         click.echo(f"{left} and {right} are the same {what}: there is nothing to compare.")
         return
-    comparison = _compare(plan, names, read_texts(names, where))
+    texts = read_texts(names, where)
+    comparison = _compare(plan, names, texts, None if model is None else model.statistics)
+    reasons = None if model is None else _reasons(plan, model, comparison, texts)
     if as_json:
-        click.echo(json.dumps(_as_dict(plan, names, comparison), indent=2))
+        click.echo(json.dumps(_as_dict(plan, names, comparison) | (reasons or {}), indent=2))
     else:
-        _print(plan, names, comparison, **values)
+        _print(plan, names, comparison, reasons, **values)
 
 
-def _compare(plan: Plan, names: Names, texts: tuple[str, str]) -> Comparison:
+def _model(path: str | None) -> Model | None:
+    """The model that learned weights come from; its statistics stand in for those of a corpus."""
+    if path is None:
+        return None
+    from neardup.weights.model import read_model
+
+    model = read_model(path)
+    if model.statistics is None:
+        raise InputError(
+            f"The model {path} has no statistics, and two texts alone do not tell which words are rare"
+        )
+    return model
+
+
+def _reasons(plan: Plan, model: Model, comparison: Comparison, texts: tuple[str, str]) -> dict[str, Any]:
+    """How likely near-duplicates have such a score, and the k-grams that made it."""
+    from neardup.verify.contributions import contributions
+
+    assert model.statistics is not None
+    parts = contributions(plan, *texts, model.statistics)
+    likely = None if model.probability is None else float(model.probability.of(comparison.similarity))
+    return {"probability": likely, "contributions": [part._asdict() for part in parts]}
+
+
+def _compare(
+    plan: Plan, names: Names, texts: tuple[str, str], statistics: Statistics | None = None
+) -> Comparison:
     from neardup.cli.show import TerminalProgress
     from neardup.verify.passages import shared_passages
 
     with TerminalProgress():  # says so if kernels have to be compiled
-        comparison = shared_passages(plan, *texts)
+        comparison = shared_passages(plan, *texts, statistics)
     for name, side in zip(names, (comparison.left, comparison.right), strict=True):
         if not side.features:
             empty = not any(passage.tokens for passage in side.passages)
@@ -120,7 +152,14 @@ def _side_as_dict(name: str, side: Side) -> dict[str, Any]:
 
 
 def _print(
-    plan: Plan, names: Names, comparison: Comparison, *, width: int | None, context: int, full: bool
+    plan: Plan,
+    names: Names,
+    comparison: Comparison,
+    reasons: dict[str, Any] | None,
+    *,
+    width: int | None,
+    context: int,
+    full: bool,
 ) -> None:
     """The verdict, the counts, and the passages side by side."""
     from rich.console import Console
@@ -134,7 +173,10 @@ def _print(
         console.print(line)
     letters = (f"A  {spoken(names[0])}", f"B  {spoken(names[1])}")
     table, legend = passage_table(comparison, letters, Show(context, full))
-    for part in ("", _counts(plan, comparison), "", table, ""):
+    why = () if reasons is None else ("", _reason_table(reasons))
+    if reasons is not None and reasons["probability"] is not None:
+        console.print(f"Of pairs with this score, {reasons['probability']:.1%} are near-duplicates.")
+    for part in ("", _counts(plan, comparison), *why, "", table, ""):
         console.print(part)
     console.print(legend, style="dim")
 
@@ -200,6 +242,19 @@ def _counts(plan: Plan, comparison: Comparison) -> Table:
     table.add_row(f"{_token_name(plan)}s", *(f"{count:,}" for count in tokens))
     table.add_row(_feature_name(plan), *(f"{side.features:,}" for side in sides))
     table.add_row("containment in the other", *(f"{side.containment:.3f}" for side in sides))
+    return table
+
+
+def _reason_table(reasons: dict[str, Any]) -> Table:
+    """The k-grams that add most to the score."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
+    table.add_column("adds most to the score")
+    for title in ("share", "weight in A", "weight in B"):
+        table.add_column(title, justify="right")
+    for part in reasons["contributions"]:
+        table.add_row(part["text"], f"{part['share']:.1%}", f"{part['left']:.3f}", f"{part['right']:.3f}")
     return table
 
 

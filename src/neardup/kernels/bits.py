@@ -6,7 +6,7 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 
-U32, U64 = np.uint32, np.uint64
+I32, U32, U64 = np.int32, np.uint32, np.uint64
 
 
 @inline
@@ -16,6 +16,13 @@ def random_word(h, block, seed):
     h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
     h = U64((h ^ h >> U64(32)) * U64(0xC2B2AE3D27D4EB4F))
     return U64(h ^ h >> U64(29))
+
+
+@inline
+def add_half(word, weight, sums):
+    """Adds the weight to the sums of those of 32 bits that are set; compiles to vector instructions."""
+    for bit in range(32):
+        sums[bit] += weight * I32((word >> U32(bit)) & U32(1))
 
 
 @jit
@@ -34,22 +41,34 @@ def to_fixed_point(weights, offsets, one, out):
 def sign_bits(hashes, weights, offsets, seed, out):
     """Fills out[d] with the signs of random ±1 projections of each document's weighted features, packed.
 
-    Weights are integers (fixed point), so that a sum does not depend on the order of its terms. A document of
-    weight 0 in a direction has the bit 0 there.
+    Weights are integers (fixed point, below 2³⁰), so that a sum does not depend on the order of its terms: twice
+    the weight of the features whose bit is set, less that of all. Runs of features whose weights cannot exceed
+    32 bits together are added up in 32 bits, eight sums at a time. A document of weight 0 in a direction has
+    the bit 0 there.
     """
     blocks = out.shape[1] // 2
-    sums = np.empty(64, np.int64)
+    sums, part = np.empty(64, np.int64), np.empty(64, I32)
+    low, high = part[:32], part[32:]
     for d in range(len(offsets) - 1):
+        total, largest = 0, 1
+        for i in range(offsets[d], offsets[d + 1]):
+            total += weights[i]
+            largest = max(largest, abs(weights[i]))
+        run = max(1, (1 << 30) // largest)
         for block in range(blocks):
             sums[:] = 0
-            for i in range(offsets[d], offsets[d + 1]):
-                word, weight = random_word(hashes[i], block, seed), weights[i]
+            for start in range(offsets[d], offsets[d + 1], run):
+                part[:] = 0
+                for i in range(start, min(start + run, offsets[d + 1])):
+                    word, weight = random_word(hashes[i], block, seed), I32(weights[i])
+                    add_half(U32(word & U64(0xFFFFFFFF)), weight, low)
+                    add_half(U32(word >> U64(32)), weight, high)
                 for bit in range(64):
-                    sums[bit] += weight if (word >> U64(bit)) & U64(1) else -weight
+                    sums[bit] += part[bit]
             for half in range(2):
                 packed = U32(0)
                 for bit in range(32):
-                    packed |= U32(sums[half * 32 + bit] > 0) << U32(bit)
+                    packed |= U32(2 * sums[half * 32 + bit] > total) << U32(bit)
                 out[d, 2 * block + half] = packed
 
 
@@ -84,3 +103,21 @@ def hamming(slots, left, right, out):
         for k in range(slots.shape[1]):
             total += count_bits(U32(slots[a, k] ^ slots[b, k]))
         out[p] = total
+
+
+@jit
+def sampled_keys(slots, chosen, seed, keys):
+    """Fills keys[band, d] with a 64-bit hash of the bits chosen[band] of document d's packed bits."""
+    for d in range(slots.shape[0]):
+        for band in range(chosen.shape[0]):
+            h = U64(seed + band + 1) * U64(0x9E3779B97F4A7C15)
+            word = U64(0)
+            for k in range(chosen.shape[1]):
+                bit = chosen[band, k]
+                word = U64(word << U64(1)) | U64((slots[d, bit >> 5] >> U32(bit & 31)) & U32(1))
+                if k & 31 == 31:
+                    h = U64((h ^ word) * U64(0xD6E8FEB86659FD93))
+                    h ^= h >> U64(32)
+                    word = U64(0)
+            h = U64((h ^ word) * U64(0xD6E8FEB86659FD93))
+            keys[band, d] = h ^ h >> U64(32)

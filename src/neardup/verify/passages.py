@@ -8,7 +8,7 @@ ends of a paragraph that was moved, a new passage begins. All of it is a few sor
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, make_distinct, to_utf8
 from neardup.errors import StatisticsError
 from neardup.plan import Plan
+from neardup.statistics import Statistics
+from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.verify.jaccard import Jaccard
 
 __all__ = ["Comparison", "Passage", "Side", "shared_passages"]
@@ -66,29 +68,30 @@ class _Cuts(NamedTuple):
     shared: Mask
 
 
-def shared_passages(plan: Plan, left: str, right: str) -> Comparison:
+def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | None = None) -> Comparison:
     """The similarity of two texts as the plan's engine finds it, and the passages that they share."""
     compared = [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
     texts = Texts.from_strings(compared)
-    if plan.counts:
+    if plan.counts and statistics is None:
         raise StatisticsError(
             f"The method {plan.method} asks in how many documents of a corpus each feature occurs: two texts alone "
             "do not tell. Compare them with another method, or look them up in the pairs of a run."
         )
     tokens = plan.text(texts)
-    features = plan.view.look(tokens)
+    features = plan.view.look(tokens, statistics)
     pairs = _exact(plan, features)
-    estimated = _estimate(plan, tokens)
+    counts = _counts(plan, features, pairs)
+    estimated = _estimate(plan, tokens, statistics)
     decisive = pairs if estimated is None else estimated
     passages = _find_passages(texts, tokens, *_runs(plan, tokens))
     return Comparison(
         similarity=float(pairs.similarity[0]),
         containment=float(pairs.containment[0]),
-        shared=int(pairs.shared[0]),
+        shared=int(counts.shared[0]),
         near_duplicates=_passes(plan, decisive),
         estimate=None if estimated is None else float(estimated.similarity[0]),
-        left=_side(compared[0], pairs.left_size, pairs.shared, passages[0]),
-        right=_side(compared[1], pairs.right_size, pairs.shared, passages[1]),
+        left=_side(compared[0], counts.left_size, counts.shared, passages[0]),
+        right=_side(compared[1], counts.right_size, counts.shared, passages[1]),
     )
 
 
@@ -99,12 +102,19 @@ def _exact(plan: Plan, features: Features) -> Pairs:
     return Jaccard().measure(features, LEFT, RIGHT)
 
 
-def _estimate(plan: Plan, tokens: Tokens) -> Pairs | None:
+def _counts(plan: Plan, features: Features, pairs: Pairs) -> Pairs:
+    """How many features there are; dot products and norms of vectors are no counts."""
+    if not isinstance(plan.check, (Cosine, ExtendedJaccard)):
+        return pairs
+    return Jaccard().measure(replace(make_distinct(features), weights=None), LEFT, RIGHT)
+
+
+def _estimate(plan: Plan, tokens: Tokens, statistics: Statistics | None) -> Pairs | None:
     """The evidence of the signatures, if the plan decides on it."""
     view = plan.check_view or plan.view
     if plan.check.level != "signatures" or view.signature is None:
         return None
-    return plan.check.measure(view.signature(view.look(tokens)), LEFT, RIGHT)
+    return plan.check.measure(view.signature(view.look(tokens, statistics)), LEFT, RIGHT)
 
 
 def _passes(plan: Plan, pairs: Pairs) -> bool:

@@ -1,0 +1,120 @@
+"""Candidates that agree in a band of sampled sign bits: for cosines too low for Hamming tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import acos, comb, lgamma, log, pi
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup import kernels
+from neardup.columns import Hashes, Numbers, Signatures
+from neardup.errors import PlanError
+
+Kind = Literal["cosine", "jaccard"]
+MOST_BANDS = 256  # keys that a document may have
+WIDTHS = range(32, 3, -1)  # bits of a band that are tried, the most selective first
+
+
+def least_cosine(similarity: float, kind: Kind) -> float:
+    """The least cosine of two vectors of this similarity: a² + b² ≥ 2ab makes it 2s / (1 + s) for extended Jaccard."""
+    return similarity if kind == "cosine" else 2 * similarity / (1 + similarity)
+
+
+def equal_share(similarity: float, kind: Kind) -> float:
+    """The least share of equal bits that vectors of this similarity are expected to have: 1 − θ/π."""
+    return 1 - acos(min(1.0, least_cosine(similarity, kind))) / pi
+
+
+@dataclass(frozen=True)
+class BitBands:
+    """`bands` samples of `width` of the signature's bits; documents that agree in all bits of one are candidates.
+
+    Each band draws its bits from all of them, so that a signature of 48 bytes serves any number of bands.
+    """
+
+    bits: int = 384
+    bands: int = 128
+    width: int = 16
+    kind: Kind = "cosine"  # which similarity a plan's threshold is one of
+    seed: int = 1
+    level: ClassVar[Literal["signatures"]] = "signatures"
+    decides: ClassVar[str] = ""  # chance has its part in every band
+
+    @property
+    def tables(self) -> int:
+        """The number of independent key spaces."""
+        return self.bands
+
+    def keys(self, signatures: Signatures) -> Hashes:
+        """A 64-bit key for each band and document."""
+        if 32 * signatures.slots.shape[1] < self.bits:
+            raise PlanError(
+                f"A signature of {32 * signatures.slots.shape[1]} bits does not hold {self.bits}."
+            )
+        keys = np.empty((self.bands, len(signatures)), np.uint64)
+        kernels.bits.sampled_keys(signatures.slots, sampled_bits(self), self.seed, keys)
+        return keys
+
+    def probability(self, similarity: float) -> float:
+        """The chance that a pair of this similarity becomes a candidate, by the bits that it agrees in.
+
+        Of m equal bits of B a band of w finds the pair with C(m, w) / C(B, w); m is binomial.
+        """
+        agree = equal_share(similarity, self.kind)
+        return _found(agree, self.bits, self.bands, self.width)
+
+    def reach(self, recall: float) -> float:
+        """The least similarity that is found with at least this probability."""
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.probability(middle) >= recall else (middle, high)
+        return high
+
+
+@cache
+def sampled_bits(bands: BitBands) -> Numbers:
+    """The bits of each band, none twice in a band."""
+    rng = np.random.Generator(np.random.PCG64(bands.seed))
+    return np.stack([rng.permutation(bands.bits)[: bands.width] for _ in range(bands.bands)]).astype(np.int64)
+
+
+@cache
+def choose_bit_bands(threshold: float, recall: float, bits: int, kind: Kind, seed: int) -> BitBands:
+    """The widest bands, and as few of them as are needed, that find pairs at the threshold with this probability."""
+    agree = equal_share(threshold, kind)
+    for width in WIDTHS:
+        if width > bits or _found(agree, bits, MOST_BANDS, width) < recall:
+            continue
+        low, high = 1, MOST_BANDS
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _found(agree, bits, middle, width) >= recall else (middle + 1, high)
+        return BitBands(bits, high, width, kind, seed)
+    return BitBands(bits, MOST_BANDS, min(WIDTHS[-1], bits), kind, seed)
+
+
+def _found(agree: float, bits: int, bands: int, width: int) -> float:
+    """The chance that a band finds a pair whose bits are equal with this probability."""
+    equal = np.arange(bits + 1)
+    missed = (1 - _all_equal(bits, width)) ** bands
+    return float(1 - (_binomial(bits, agree)[equal] * missed).sum())
+
+
+@cache
+def _all_equal(bits: int, width: int) -> NDArray[np.float64]:
+    """For each number of equal bits the chance that `width` sampled ones are among them."""
+    return np.array([comb(m, width) / comb(bits, width) for m in range(bits + 1)])
+
+
+@cache
+def _binomial(bits: int, agree: float) -> NDArray[np.float64]:
+    """The chances of each number of equal bits."""
+    if agree >= 1:
+        return np.eye(bits + 1)[bits]
+    ways = [lgamma(bits + 1) - lgamma(m + 1) - lgamma(bits - m + 1) for m in range(bits + 1)]
+    return np.array([np.exp(w + m * log(agree) + (bits - m) * log(1 - agree)) for m, w in enumerate(ways)])

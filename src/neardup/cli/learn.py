@@ -1,0 +1,181 @@
+"""neardup learn: a model of what makes near-duplicates, from labelled documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from neardup.cli.evaluate import read_input, read_truth
+from neardup.cli.options import input_options
+from neardup.errors import InputError, OutputError, ParameterError
+from neardup.text.words import TokenKind
+
+if TYPE_CHECKING:
+    from neardup.learn.train import Lesson
+    from neardup.weights.model import Model
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+)
+@click.option("-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to.")
+@click.option("--force", is_flag=True, help="Overwrite a model that is there.")
+@click.option(
+    "--ngram",
+    type=click.IntRange(1, 65536),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Tokens in a k-gram.",
+)
+@click.option(
+    "--tokens",
+    type=click.Choice(get_args(TokenKind)),
+    default="words",
+    show_default=True,
+    help="What a token is.",
+)
+@click.option(
+    "--similarity",
+    type=click.Choice(["cosine", "jaccard"]),
+    default="cosine",
+    show_default=True,
+    help="What weights are learned for: the cosine, or the extended Jaccard coefficient.",
+)
+@click.option(
+    "--features", metavar="NAME,...", help="The features to learn weights of.  [default: all that fit]"
+)
+@click.option(
+    "--negative",
+    type=click.Choice(["auto", "clip", "keep"]),
+    default="auto",
+    show_default=True,
+    help="What becomes of weights below zero; auto: what is better on held-out labels.",
+)
+@click.option(
+    "--goal",
+    default="f1",
+    show_default=True,
+    metavar="GOAL",
+    help="What the threshold is best for: f1, mcc, precision=P or recall=R.",
+)
+@click.option(
+    "--positive-from",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="GRADE",
+    help="The least grade of a near-duplicate, where judged pairs have grades.",
+)
+@click.option(
+    "--undecided",
+    metavar="FILE",
+    help="A table of cluster_a and cluster_b: pairs of documents of these clusters are left out.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The seed of what is drawn.",
+)
+@input_options
+def command(inputs: tuple[str, ...], **values: Any) -> None:
+    """Learn from labelled documents of INPUT how much each of their words counts, and write a model.
+
+    Ten labelled documents are the least, sixty do nearly as well as any number. Documents without a label take part
+    in counting which words are rare. How strongly to learn, the threshold and the probability of a score are
+    decided on labels that were held out.
+
+    \b
+    Labels are those of `neardup evaluate`: a table of id and cluster, a table of judged pairs, or a folder.
+
+    \b
+    Examples:
+      neardup learn news.jsonl --labels clusters.csv -o news-model.json
+      neardup learn mail/ --labels pairs.csv -o mail.json --similarity jaccard --goal precision=0.98
+      neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
+    """
+    from neardup.cli.show import TerminalProgress
+    from neardup.learn.train import learn
+
+    target = _target(values["output"], values["force"])
+    if not Path(values["labels"]).exists():
+        raise InputError(f"{values['labels']} does not exist")
+    lesson = _lesson(values)
+    with TerminalProgress() as progress:
+        documents = read_input(inputs, values, progress)
+        truth = read_truth(values, documents.ids)
+        model = learn(documents, truth, lesson, progress)
+    model.write(target)
+    if values["as_json"]:
+        summary = {
+            "model": str(target),
+            "threshold": model.threshold,
+            "weights": model.weights,
+            **model.training,
+        }
+        click.echo(json.dumps(summary, indent=2))
+    else:
+        _show(model, target)
+
+
+def _target(name: str, force: bool) -> Path:
+    """Where the model goes; refused before the work rather than after."""
+    path = Path(name)
+    if path.exists() and not force:
+        raise OutputError(f"{name} exists already: --force overwrites it")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist")
+    return path
+
+
+def _lesson(values: dict[str, Any]) -> Lesson:
+    from neardup.evaluate.goals import parse_goal
+    from neardup.learn.train import Lesson
+    from neardup.weights.grams import get_features
+    from neardup.workers import checked_threads
+
+    names = None
+    if values["features"] is not None:
+        names = tuple(name.strip() for name in values["features"].split(",") if name.strip())
+        get_features(names)
+        if not names:
+            raise ParameterError("features", "learn", "one name at least", values["features"])
+    return Lesson(
+        ngram=values["ngram"],
+        tokens=values["tokens"],
+        similarity=values["similarity"],
+        features=names,
+        negative=values["negative"],
+        goal=parse_goal(values["goal"]),
+        seed=values["seed"],
+        threads=checked_threads(values["threads"]),
+    )
+
+
+def _show(model: Model, target: Path) -> None:
+    """What was learned, in a few lines."""
+    figures = model.training
+    held = "on held-out labels" if figures["held_out"] else "on the labels that were learned from"
+    click.echo(
+        f"{figures['documents']:,} labelled documents, {figures['positive_pairs']:,} pairs of near-duplicates."
+    )
+    if "f1" in figures:
+        scores = (
+            f"F1 {figures['f1']:.3f}, precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"
+        )
+        click.echo(f"{model.similarity.capitalize()} from {model.threshold:g} upwards: {scores} {held}.")
+    click.echo("Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items()))
+    if figures["negative_weights"]:
+        fate = "dropped" if model.negative == "clip" else "kept"
+        click.echo(f"{figures['negative_weights']:.1%} of all k-grams have a weight below zero: {fate}.")
+    for note in figures["notes"]:
+        click.echo(f"note: {note}")
+    click.echo(f"The model is in {target}: use it with  --method andd --model {target}")

@@ -1,0 +1,105 @@
+"""ANDD: k-grams weighted by a function that labelled documents have taught (Hajishirzi, Yih and Kołcz, SIGIR 2010)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from neardup.candidates.bit_bands import choose_bit_bands
+from neardup.candidates.curve import choose_bands
+from neardup.candidates.groups import Groups
+from neardup.candidates.inverted import Inverted
+from neardup.errors import ParameterError
+from neardup.features.shingles import Shingles
+from neardup.plan import Candidates, Check, Plan, Signature, View
+from neardup.registry import Chance, Count, Natural, Share, method
+from neardup.signatures.consistent import Consistent
+from neardup.signatures.quantised import QuantisedMinHash
+from neardup.signatures.sign_bits import SignBits
+from neardup.text.words import TokenKind
+from neardup.verify.cosine import Cosine, ExtendedJaccard
+from neardup.weights.model import Model, read_model
+
+UNTAUGHT = 0.5  # threshold without labels
+
+
+@method
+def andd(
+    *,
+    threshold: Share | None = None,
+    model: str | None = None,
+    ngram: Count | None = None,
+    tokens: TokenKind | None = None,
+    similarity: Literal["cosine", "jaccard"] | None = None,
+    signature: Literal["bits", "minhash", "samples", "none"] = "bits",
+    bits: Count = 384,
+    num_perm: Count | None = None,
+    recall: Chance = 0.95,
+    seed: Natural = 1,
+) -> Plan:
+    """Documents whose words agree where it matters, as labelled examples have taught with `neardup learn`.
+
+    Every word or k-gram has a weight that a model computes from how rare it is, where it stands and how it is
+    written. Without a model the weights are a good start: rare words up to twice as much as common ones, and what
+    stands far down ever less. Candidates come from bands of sign bits, or of min-hashes of the weights; each is
+    compared exactly, as vectors.
+
+    Args:
+        threshold: The least similarity of a near-duplicate; that of the model, unless another is given.
+        model: The file of a model that `neardup learn` has written.
+        ngram: How many consecutive tokens make one k-gram; the model knows, and without one it is 1.
+        tokens: What a token is: a word, whatever stands between white space, or a character; the model knows.
+        similarity: What is compared with the threshold: the cosine, or the extended Jaccard coefficient of the
+            vectors; the model knows.
+        signature: Where candidates come from: sign bits of random projections; min-hashes of weights cut into
+            levels; consistent samples of the weights as they are; or none, which compares every pair and is meant
+            for thousands of documents.
+        bits: The number of sign bits.
+        num_perm: The number of min-hashes; unless given, as many as it takes to find pairs at the threshold.
+        recall: The share of pairs at the threshold that must be found; bands are chosen for it.
+        seed: The seed of projections and permutations.
+    """
+    known = _taught(model, {"ngram": ngram, "tokens": tokens, "similarity": similarity})
+    limit = threshold if threshold is not None else known.threshold
+    sampled = signature in ("minhash", "samples")  # which a weight below zero has no place in
+    weight = replace(known.weight, negative="clip") if sampled else known.weight
+    signed, candidates = _candidates(known, signature, limit, recall, bits, num_perm, seed)
+    check: Check = Cosine() if known.similarity == "cosine" else ExtendedJaccard()
+    return Plan(
+        method="andd",
+        text=known.text,
+        view=View(Shingles(known.ngram), (weight,), signed),
+        check_view=None if weight == known.weight else View(Shingles(known.ngram), (known.weight,)),
+        candidates=candidates,
+        check=check,
+        threshold=limit,
+        recall=recall,
+    )
+
+
+def _taught(model: str | None, given: dict[str, Any]) -> Model:
+    """The model, or what one starts with; what the model has decided is not to be decided again."""
+    told = {name: value for name, value in given.items() if value is not None}
+    if model is None:
+        return replace(Model(threshold=UNTAUGHT), **told)
+    known = read_model(model)
+    for name, value in told.items():
+        if value != getattr(known, name):
+            constraint = f"{getattr(known, name)!r}, which the model was learned with, or left out"
+            raise ParameterError(name, "andd", constraint, value)
+    return known
+
+
+def _candidates(
+    model: Model, signature: str, threshold: float, recall: float, bits: int, slots: int | None, seed: int
+) -> tuple[Signature | None, Candidates]:
+    if signature == "none":
+        return None, Inverted("cosine" if model.similarity == "cosine" else "extended_jaccard")
+    if signature == "bits":
+        return SignBits(bits, seed), choose_bit_bands(threshold, recall, bits, model.similarity, seed)
+    equal = (
+        threshold if model.similarity == "jaccard" else threshold / (2 - threshold)
+    )  # of equally long vectors
+    shape = choose_bands(equal, recall, num_perm=slots)
+    made = QuantisedMinHash if signature == "minhash" else Consistent
+    return made(shape.slots, seed=seed), Groups(shape.bands, shape.rows, seed=seed)

@@ -1,0 +1,72 @@
+"""Learned weights: λ·φ, a linear combination of what is known about a k-gram (ANDD paper, formula 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from neardup.columns import Features, Tokens
+from neardup.errors import ParameterError
+from neardup.features.shingles import Shingles
+from neardup.plan import Feature
+from neardup.statistics import Statistics
+from neardup.weights.checks import keep_only
+from neardup.weights.grams import Floats, Grams, compute_features, find_grams, get_features
+
+BENDS = ("idf_above_20", "idf_above_40", "idf_above_60", "idf_above_80")
+BASIC = ("bias", "idf", *BENDS, "tf", "tf_idf", "capitalised", "capitalised_idf", "digit")
+PLACES = ("front", "front_idf", "location", "opening", "ending", "length")
+FIELDS = ("in_title", "in_title_idf", "in_url")
+TERMS = ("idf_average", "idf_median")
+START = {"front": 0.5, "front_idf": 0.5}  # without labels: rare words up to twice as much, far ones ever less
+
+
+def default_features(width: int) -> tuple[str, ...]:
+    """The features of a model of k-grams of this width unless others are asked for."""
+    return (*BASIC, *PLACES, *FIELDS, *(TERMS if width > 1 else ()))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Distinct k-grams weighted by Σ λ·φ.
+
+    A linear function may come out below zero. `keep` leaves such weights as they are: a shared k-gram that two
+    documents see differently then speaks against them. `clip` drops those k-grams.
+    """
+
+    of: Shingles
+    features: tuple[str, ...] = tuple(START)
+    weights: tuple[float, ...] = tuple(START.values())
+    negative: Literal["keep", "clip"] = "clip"
+    details: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """What cannot be computed is refused before any text is read."""
+        get_features(self.features)
+        if len(self.features) != len(self.weights) or not np.isfinite(self.weights).all():
+            raise ParameterError("weights", "andd", "one finite number for each feature", self.weights)
+
+    @property
+    def counts(self) -> tuple[Feature, ...]:
+        """The k-grams are counted, and their words where a feature looks at those."""
+        words = any(name in TERMS for name in self.features) and self.of.width > 1
+        return (self.of, Shingles(1)) if words else (self.of,)
+
+    def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
+        grams = find_grams(features, tokens, self.of.width, statistics)
+        weights = self.weigh(grams)
+        found = Features(grams.offsets, grams.hashes, weights.astype(np.float32), distinct=True)
+        return keep_only(found, weights > 0) if self.negative == "clip" else found
+
+    def weigh(self, grams: Grams) -> Floats:
+        """λ·φ of each k-gram, features added in their order: no batch changes a sum."""
+        total = np.zeros(len(grams.hashes))
+        for feature, weight in zip(get_features(self.features), self.weights, strict=True):
+            if weight:
+                total += weight * feature.compute(grams)
+        return total
+
+
+__all__ = ["START", "Learned", "compute_features", "default_features"]

@@ -1,0 +1,175 @@
+"""Learning from labels: what it finds, what it refuses, and what it says."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from neardup.errors import InputError
+from neardup.evaluate.corpus import Documents
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.scores import make_curve, score_pairs
+from neardup.learn.calibrate import fit_probability
+from neardup.learn.sample import folds
+from neardup.learn.train import STAY, Lesson, learn
+from neardup.weights.model import Model
+
+WORDS = [f"w{number}" for number in range(600)]
+SITES = [[f"Menu{site}x{number}" for number in range(30)] for site in range(4)]
+
+
+def collection(clusters: int, each: int, seed: int = 1) -> tuple[list[str], list[int]]:
+    """Stories in a few versions each, on pages with the capitalised furniture of one of four sites."""
+    rng = random.Random(seed)
+    texts, labels = [], []
+    for cluster in range(clusters):
+        story = rng.choices(WORDS, k=40)
+        for _ in range(each):
+            version = [word if rng.random() > 0.35 else rng.choice(WORDS) for word in story]
+            texts.append(" ".join(rng.choice(SITES) + version))
+            labels.append(cluster)
+    return texts, labels
+
+
+def documents(texts: list[str]) -> Documents:
+    return Documents(pa.array(np.arange(len(texts))), pa.chunked_array([pa.array(texts, pa.large_string())]))
+
+
+def truth(labels: list[int]) -> Truth:
+    return Truth(np.array(labels), names=tuple(map(str, range(max(labels) + 1))))
+
+
+def taught(clusters: int = 12, each: int = 4, **options: object) -> Model:
+    texts, labels = collection(clusters, each)
+    return learn(documents(texts), truth(labels), Lesson(**options))  # type: ignore[arg-type]
+
+
+def best_f1(model: Model, texts: list[str], labels: list[int]) -> float:
+    from neardup.learn.data import prepare
+
+    data = prepare(documents(texts), truth(labels), model.weight, model.text)
+    found = data.similar(np.array(list(model.weights.values())), model.negative, model.similarity, 0.0)
+    return float(make_curve(score_pairs(data.truth, found.left, found.right, found.score)).f1.max())
+
+
+@pytest.mark.parametrize("kind", ["cosine", "jaccard"])
+def test_furniture_is_learned_to_be_furniture(kind: str) -> None:
+    model = taught(similarity=kind)
+    unseen = collection(15, 4, seed=99)
+    assert best_f1(model, *unseen) > best_f1(replace(Model(), similarity=kind), *unseen) + 0.02  # type: ignore[arg-type]
+    assert best_f1(model, *unseen) > 0.9
+    assert model.weights["capitalised"] + model.weights["capitalised_idf"] < 0
+    assert model.training["held_out"] and model.training["f1"] > 0.8
+    losses = model.training["loss"]
+    assert losses[-1] < losses[0]
+
+
+def test_the_same_labels_teach_the_same_model_with_any_number_of_threads() -> None:
+    first, second = taught(threads=1).to_json(), taught(threads=3).to_json()
+    assert first == second
+    assert taught(seed=2).to_json() != first
+
+
+def test_ten_documents_are_enough_and_are_called_few() -> None:
+    texts, labels = collection(5, 2)
+    model = learn(documents(texts), truth(labels))
+    assert any("10 labelled documents are few" in note for note in model.training["notes"])
+    assert 0 < model.threshold <= 1
+
+
+def test_nothing_can_be_held_out_of_one_group() -> None:
+    texts, labels = collection(2, 6)
+    labels = [0] * 6 + list(range(1, 7))
+    model = learn(documents(texts), truth(labels))
+    assert not model.training["held_out"]
+    assert any("nothing could be held out" in note for note in model.training["notes"])
+
+
+def test_contradictions_are_reported() -> None:
+    texts, labels = collection(6, 3)
+    texts[0] = texts[4]
+    notes = learn(documents(texts), truth(labels)).training["notes"]
+    assert any("2 documents have the same k-grams as one of another cluster" in note for note in notes)
+
+
+def test_judged_pairs_teach_too() -> None:
+    texts, labels = collection(8, 3)
+    left, right = np.triu_indices(len(texts), 1)
+    judged = np.array(labels)[left] == np.array(labels)[right]
+    some = judged | (np.arange(len(left)) % 5 == 0)
+    model = learn(documents(texts), Truth.of_pairs(left[some], right[some], judged[some]))
+    assert best_f1(model, *collection(10, 3, seed=5)) > 0.8
+
+
+def test_broken_chains_of_judgements_are_reported() -> None:
+    texts, _ = collection(8, 2)
+    left, right = np.arange(0, 15), np.arange(1, 16)
+    judged = left % 2 == 0
+    pairs = np.append(left, [0, 0]), np.append(right, [2, 3]), np.append(judged, [True, False])
+    notes = learn(documents(texts), Truth.of_pairs(*pairs)).training["notes"]
+    assert any("judged different, though others connect them" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        ([0] * 12, "all labelled documents into one cluster"),
+        (list(range(12)), "no cluster of two documents"),
+        ([0, 0, 1, 1, 2] + [-1] * 7, "cover 5 documents; learning needs 10"),
+    ],
+)
+def test_labels_that_teach_nothing_are_refused(labels: list[int], problem: str) -> None:
+    texts, _ = collection(4, 3)
+    with pytest.raises(InputError, match=problem):
+        learn(documents(texts), truth(labels))
+
+
+@pytest.mark.parametrize(("answer", "problem"), [(True, "is different"), (False, "is a near-duplicate")])
+def test_judgements_of_one_kind_are_refused(answer: bool, problem: str) -> None:
+    texts, _ = collection(4, 3)
+    pairs = Truth.of_pairs(np.arange(11), np.arange(1, 12), np.full(11, answer))
+    with pytest.raises(InputError, match=problem):
+        learn(documents(texts), pairs)
+
+
+def test_documents_without_words_do_no_harm() -> None:
+    texts, labels = collection(6, 3)
+    model = learn(documents([*texts, "", "...", ""]), truth([*labels, 0, 1, 6]))
+    assert np.isfinite(list(model.weights.values())).all()
+
+
+def test_learning_may_stay_where_it_starts() -> None:
+    model = taught(pulls=(STAY,))
+    assert model.weights == dict(Model().weights)
+
+
+def test_no_cluster_is_cut_by_a_fold() -> None:
+    _, labels = collection(9, 3)
+    parts = folds(truth([*labels, 9, 10, 11]), 4, np.random.default_rng(1))
+    assert (np.sum(parts, axis=0) == 1).all()
+    for part in parts:
+        inside = {label for label, chosen in zip([*labels, 9, 10, 11], part, strict=True) if chosen}
+        assert sum(chosen for chosen in part) == sum([*labels, 9, 10, 11].count(label) for label in inside)
+
+
+def test_probabilities_follow_the_share_of_near_duplicates() -> None:
+    rng = np.random.default_rng(3)
+    score = rng.random(20_000)
+    positive = rng.random(20_000) < 1 / (1 + np.exp(-12 * (score - 0.6)))
+    left, right = np.arange(20_000), np.arange(20_000) + 20_000
+    pairs = score_pairs(Truth.of_pairs(left, right, positive), left, right, score)
+    found = fit_probability(pairs)
+    assert found.slope == pytest.approx(12, rel=0.05) and found.middle == pytest.approx(0.6, abs=0.01)
+    assert found.of(0.6 + 1e-9) == pytest.approx(0.5, abs=0.05)
+
+
+def test_separated_scores_have_a_finite_curve() -> None:
+    left, right = np.arange(50), np.arange(50) + 50
+    positive = np.arange(50) < 25
+    pairs = score_pairs(Truth.of_pairs(left, right, positive), left, right, np.where(positive, 0.9, 0.1))
+    found = fit_probability(pairs)
+    assert np.isfinite(found.slope) and found.of(0.9) > 0.9 and found.of(0.1) < 0.1
