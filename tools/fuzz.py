@@ -112,18 +112,28 @@ def campaign(target: str, options: argparse.Namespace) -> tuple[int, int]:
 
 def watch(process: subprocess.Popen[bytes], board: str) -> tuple[int, int, bytes]:
     """How far the process came; one that makes no progress in compiled code is ended."""
-    last, since = -1, time.monotonic()
+    last, since = -1, 0.0
     while True:
         try:
             process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
             number = read_board(board)[0]
+            used = cpu_seconds(process.pid)  # not of the clock: the machine may be busy with other things
             if number != last:
-                last, since = number, time.monotonic()
-            elif time.monotonic() - since > 120:  # of the clock: the machine may be busy with other things
+                last, since = number, used
+            elif used - since > 6 * HANG:
                 process.kill()
             continue
         return read_board(board)
+
+
+def cpu_seconds(process: int) -> float:
+    """What a process has used so far; 0 where it has gone."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def read_board(board: str) -> tuple[int, int, bytes]:
