@@ -207,7 +207,7 @@ def test_counting_where_there_is_nothing_to_count(name: str, texts: list[str]) -
     assert (result.report["without_tokens"], result.report["without_features"]) == (len(texts), 0)
 
 
-@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize("name", [name for name in COUNTING if "idf_low" in methods()[name].parameters])
 def test_a_lexicon_that_keeps_nothing_leaves_the_copies(name: str) -> None:
     texts = [*overlapping(random.Random(1), 5), "a last word"]
     result = neardup.dedup([*texts, *texts], method=name, idf_low=0.999, idf_high=0.9995)

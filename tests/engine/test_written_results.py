@@ -141,7 +141,7 @@ def test_annotated_documents_are_the_input_with_columns_added(format, table, exp
 @pytest.mark.parametrize("format", ["parquet", "jsonl", "csv"])
 def test_another_format(format, to, table, expected, tmp_path):
     source = write_input(table, tmp_path, format)
-    neardup.dedup(source).write(tmp_path / "out", format=to)
+    neardup.dedup(source).write(tmp_path / "out", format=to, escape_formulas=False)
     kept = read_output(tmp_path / f"out/kept.{to}")
     assert plain(kept) == plain(expected[0])
 

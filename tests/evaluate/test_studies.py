@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from neardup.cli.study import as_markdown, command
+from neardup.cli import group
+from neardup.cli.study import as_markdown
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.studies.data import FORMS, DataFolder, default_folder
 from neardup.evaluate.studies.registry import Table, get_study, studies
@@ -39,9 +40,9 @@ def test_the_data_is_looked_for_where_the_variable_says(monkeypatch: pytest.Monk
 
 
 def test_the_command_lists_and_runs() -> None:
-    listed = CliRunner().invoke(command, ["list"]).output
+    listed = CliRunner().invoke(group, ["study", "list"]).output
     assert all(name in listed for name in studies())
-    found = CliRunner().invoke(command, ["run", "slides_bands", "--json"])
+    found = CliRunner().invoke(group, ["study", "run", "slides_bands", "--json"])
     table = json.loads(found.stdout)[0]
     by_similarity = {row[0]: row[1:] for row in table["rows"]}
     for printed, formula, simulated, *_ in by_similarity.values():

@@ -30,18 +30,7 @@ from neardup.registry import ALIASES, Method, Parameter, methods, presets
 from neardup.statistics import Statistics, count_features
 from sentences import overlapping
 
-# What these methods do is tested by themselves; this battery does not know their kind of candidates yet: a join over
-# signatures (simhash), bands of sampled bits at a low cosine (andd).
-WAITING = {"simhash", "andd"}
-every_method = pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(
-            method, id=method.name, marks=[pytest.mark.xfail(strict=False)] * (method.name in WAITING)
-        )
-        for method in methods().values()
-    ],
-)
+every_method = pytest.mark.parametrize("method", methods().values(), ids=lambda method: method.name)
 
 LONG = " ".join(f"word{number % 37} and{number % 11}" for number in range(200))
 STORIES = overlapping(random.Random(4), 7)
@@ -76,7 +65,7 @@ MEANINGS = {
     "model": [MODEL],
     "weights": ["tf", "tfidf, low(0.01)"],
     "fields": ["title"],
-    "reserve": ["title=4"],
+    "reserve": ["title:4"],
     "stem": ["english"],
 }
 
@@ -305,10 +294,13 @@ def see(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> Seen:
         assert plan.view.signature is not None
         signatures = plan.view.signature(features)
         freeze(signatures.slots, signatures.present)
-        present, keys = signatures.present, plan.candidates.keys(signatures)  # type: ignore[attr-defined]
-        rows = [(keys[:, d].tobytes(), signatures.slots[d].tobytes()) for d in range(len(texts))]
-    else:
-        rows = feature_rows(features)
+        present = signatures.present
+        rows = [(signatures.slots[d].tobytes(),) for d in range(len(texts))]
+        if not plan.joins:
+            keys = plan.candidates.keys(signatures)  # type: ignore[attr-defined]
+            rows = [(keys[:, d].tobytes(), *row) for d, row in enumerate(rows)]
+    if plan.candidates.level == "features" or (plan.check.level == "features" and plan.check_view is None):
+        rows = [(*row, *other) for row, other in zip(rows, feature_rows(features), strict=True)]
     if plan.check_view is not None:
         more = look(plan.check_view, tokens, statistics)
         rows = [(*row, *other) for row, other in zip(rows, feature_rows(more), strict=True)]
@@ -393,6 +385,8 @@ def test_unlike_texts_share_no_key(method: Method) -> None:
     assert seen.present.sum() >= len(STORIES)
     chosen = np.flatnonzero(seen.present)
     assert len({seen.rows[d] for d in chosen}) == len(chosen)
+    if plan.candidates.probability(0.0) > 1e-6:  # bands of few bits meet by chance, as their curve says
+        return
     shared = sharing(plan, unlike)
     for table in seen.keys if seen.keys is not None else []:
         for k, d in enumerate(chosen.tolist()):
@@ -403,11 +397,16 @@ def test_unlike_texts_share_no_key(method: Method) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, method in methods().items() if "seed" in method.parameters and name not in WAITING],
+    [name for name, method in methods().items() if "seed" in method.parameters],
 )
 def test_the_same_seed_gives_the_same_keys_and_another_seed_others(name: str) -> None:
     texts = read([*STORIES])
-    keys = [see(methods()[name].plan(seed=seed), texts).keys for seed in (1, 1, 2)]
+    seen = [see(methods()[name].plan(seed=seed), texts) for seed in (1, 1, 2)]
+    keys = [one.keys for one in seen]
+    if methods()[name].plan().joins:  # which has no keys: what is joined depends on the seed
+        assert seen[0].rows == seen[1].rows
+        assert all(a != b for a, b in zip(seen[0].rows, seen[2].rows, strict=True))
+        return
     assert keys[0] is not None
     assert np.array_equal(keys[0], keys[1])
     assert not np.any(keys[0] == keys[2])
@@ -425,7 +424,7 @@ def test_a_method_without_a_seed_leaves_nothing_to_chance(method: Method) -> Non
 def test_every_table_has_a_key_for_every_document(method: Method) -> None:
     for name, plan in changed_plans(method).items():
         seen = see(plan, read(DOCUMENTS))
-        if plan.candidates.level == "features":
+        if plan.joins:
             assert seen.keys is None
             continue
         assert seen.keys is not None
@@ -440,7 +439,7 @@ def test_the_plan_finds_pairs_at_its_threshold_as_often_as_it_promises(method: M
     for name, plan in changed_plans(method).items():
         found = plan.found(plan.threshold)
         assert (found is None) == (plan.check_view is not None), "only another view has another similarity"
-        if plan.recall is not None and not {"bands", "rows", "num_perm"} & change_names(method, name):
+        if plan.recall is not None and not {"bands", "rows", "num_perm", "bits"} & change_names(method, name):
             assert found is not None and found >= plan.recall, name
         assert plan.reach <= plan.threshold
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import acos, comb, lgamma, log, pi
+from math import comb, lgamma, log
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.errors import PlanError
+from neardup.signatures.sign_bits import bit_agreement
 
 Kind = Literal["cosine", "jaccard"]
 MOST_BANDS = 256  # keys that a document may have
@@ -26,7 +27,7 @@ def least_cosine(similarity: float, kind: Kind) -> float:
 
 def equal_share(similarity: float, kind: Kind) -> float:
     """The least share of equal bits that vectors of this similarity are expected to have: 1 − θ/π."""
-    return 1 - acos(min(1.0, least_cosine(similarity, kind))) / pi
+    return bit_agreement(least_cosine(similarity, kind))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import acos, comb, floor, pi
+from math import comb, floor
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from neardup.candidates.exact import products
 from neardup.candidates.hamming_cost import Layout, choose_layout
 from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.errors import ParameterError
+from neardup.signatures.sign_bits import bit_agreement
 from neardup.thresholds import as_fraction
 
 RUN = 4096  # longer runs of equal keys are joined by themselves …
@@ -37,11 +38,6 @@ def to_columns(slots: NDArray[np.uint32]) -> Hashes:
     """Fingerprints as columns of 64-bit words: words × documents."""
     wide = slots.astype(np.uint64)
     return np.ascontiguousarray((wide[:, ::2] | wide[:, 1::2] << np.uint64(32)).T)
-
-
-def bit_agreement(cosine: float) -> float:
-    """The share of equal sign bits that a cosine similarity gives: 1 − θ/π (Charikar)."""
-    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import acos, pi
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,11 @@ from neardup import kernels
 from neardup.columns import Features, Signatures, field_of, make_distinct
 
 FIXED_POINT = 1 << 20  # of the largest weight of a document: weights are whole numbers of this share of it
+
+
+def bit_agreement(cosine: float) -> float:
+    """The share of equal sign bits that a cosine similarity gives: 1 − θ/π (Charikar)."""
+    return 1 - acos(max(-1.0, min(1.0, cosine))) / pi
 
 
 @dataclass(frozen=True)
