@@ -108,7 +108,13 @@ def test_no_reported_pair_is_below_the_threshold(name, table):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [1, 7])
 def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, monkeypatch):
-    small = {"CHUNK": size * 30, "CHUNK_ROWS": size, "BATCH_ROWS": size, "BLOCK_PAIRS": 16 * size, "ROWS": size}
+    small = {
+        "CHUNK": size * 30,
+        "CHUNK_ROWS": size,
+        "BATCH_ROWS": size,
+        "BLOCK_PAIRS": 16 * size,
+        "ROWS": size,
+    }
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)
     chunks = list(signing.cut(Texts.from_arrow(table["text"].combine_chunks())))
     assert max(map(len, chunks)) <= size, "the chunks must be as small as this test believes"
