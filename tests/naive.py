@@ -420,6 +420,20 @@ def sign_bits(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: in
     return found
 
 
+def table_signs(
+    hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int, table: Sequence[int]
+) -> list[int]:
+    """The signs of projections whose coefficients are entries of a table, by the bytes of random words."""
+    found = []
+    for place in range(bits):
+        words = [h ^ h >> 29 for h in (mixed(h, place // 8, seed, 32) for h in hashes)]
+        total = sum(
+            w * table[word >> 8 * (place % 8) & 255] for word, w in zip(words, weights, strict=True)
+        )
+        found.append(int(total > 0))
+    return found
+
+
 def hamming(left: Sequence[int], right: Sequence[int]) -> int:
     """The number of bits in which two rows of words differ."""
     return sum((a ^ b).bit_count() for a, b in zip(left, right, strict=True))
