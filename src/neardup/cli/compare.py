@@ -70,7 +70,11 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
     """
     model = _model(values["model"])
     plan = take_plan(values)
-    where = Where(*(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")))
+    where = Where(
+        *(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")),
+        fields=getattr(plan.text, "fields", ()),
+        markup=getattr(plan.text, "markup", False),
+    )
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

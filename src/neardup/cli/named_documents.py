@@ -31,6 +31,8 @@ class Where:
     id_column: str | None = None
     format: str | None = None
     html: bool | None = None  # None: a column called html is
+    fields: tuple[str, ...] = ()  # columns that stand behind the text
+    markup: bool = False  # pages are compared with their tags
 
 
 def are_same(names: Names, where: Where) -> bool:
@@ -112,16 +114,24 @@ def _documents(
     source: Source, where: Where, problems: Problems, wanted: Names | None = None
 ) -> Iterator[tuple[str, str]]:
     """The id and the text of every document of a source, or of those that are wanted."""
-    from neardup.documents import Batch, choose_columns, document_ids, document_texts
+    from neardup.documents import Batch, choose_columns, document_ids, document_texts, plain_column
+    from neardup.engines.reading import with_fields
 
     text, identity = choose_columns(
         source.names(), text=where.text_column, id=where.id_column, source=source.name
     )
     html = where.html if where.html is not None else text.lower() == "html"
-    for batch in source.read([name for name in (text, identity) if name], problems):
+    names = source.names()
+    fields = [name for name in where.fields if not names or name in names]  # a plain file has none of them
+    if where.corpus and len(fields) < len(where.fields):
+        missing = next(name for name in where.fields if name not in fields)
+        raise InputError(f"{source.name} has no column {missing!r}, which the model looks at")
+    columns = dict.fromkeys(name for name in (text, identity, *fields) if name)
+    for batch in source.read(list(columns), problems):
         ids = list(map(str, document_ids(batch, identity).to_pylist()))
         rows = [row for row, one in enumerate(ids) if wanted is None or one in wanted]
         if rows:
             few = Batch(batch.source, batch.numbers[rows], batch.columns.take(rows), None, batch.format)
-            texts = document_texts(few, text, problems, html=html)
+            texts = document_texts(few, text, problems, html=html and not where.markup)
+            texts = with_fields(texts, [plain_column(few, name) for name in fields])
             yield from zip((ids[row] for row in rows), texts.to_pylist(), strict=True)

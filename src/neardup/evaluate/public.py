@@ -53,7 +53,9 @@ def evaluation(
     plans = [
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
     ]
-    read = read_documents(inputs, Columns(text_column, id_column, html), progress or Progress())
+    stages = [one.text if isinstance(one, Plan) else one.plan.text for one in plans]
+    columns = Columns(text_column, id_column, html)
+    read = read_documents(inputs, columns, progress or Progress(), stages=stages)
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:
