@@ -70,11 +70,9 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
     """
     model = _model(values["model"])
     plan = take_plan(values)
-    where = Where(
-        *(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")),
-        fields=getattr(plan.text, "fields", ()),
-        markup=getattr(plan.text, "markup", False),
-    )
+    told = (values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html"))
+    looks = getattr(plan.text, "fields", ()), getattr(plan.text, "markup", False)
+    where = Where(*told, *looks)
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

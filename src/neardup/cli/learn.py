@@ -152,7 +152,9 @@ def _show(model: Model, target: Path) -> None:
             f"F1 {figures['f1']:.3f}, precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"
         )
         click.echo(f"{model.similarity.capitalize()} from {model.threshold:g} upwards: {scores} {held}.")
-    click.echo(f"Learned from the start {figures['start']!r}, with the pull {figures['pull'] or 'of staying there'}.")
+    click.echo(
+        f"Learned from the start {figures['start']!r}, with the pull {figures['pull'] or 'of staying there'}."
+    )
     click.echo("Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items()))
     if figures["negative_weights"]:
         fate = "dropped" if model.negative == "clip" else "kept"

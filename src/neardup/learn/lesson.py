@@ -33,7 +33,9 @@ class Lesson:
     features: tuple[str, ...] | None = None
     begin: str = "auto"  # the weights to start from: one of STARTS, or whichever serves the labels best
     negative: Literal["auto", "keep", "clip"] = "auto"
-    aim: Literal["vectors", "signatures"] = "vectors"  # what pulls are judged by: scores as they are, or as bits see them
+    aim: Literal["vectors", "signatures"] = (
+        "vectors"  # what pulls are judged by: scores as they are, or as bits see them
+    )
     bits: int = 384  # of those signatures
     goal: Goal = field(default_factory=Goal)
     pulls: tuple[float, ...] = PULLS
@@ -53,7 +55,8 @@ class Lesson:
         known = (bool(self.fields), self.markup, bool(self.queries))
         chosen = self.features or default_features(self.ngram, *known)
         begins = STARTS.values() if self.begin == "auto" else (STARTS[self.begin],)
-        return tuple(dict.fromkeys((*(name for start in begins for name in start), *chosen)))
+        missing = dict.fromkeys(name for start in begins for name in start if name not in chosen)
+        return (*missing, *chosen)
 
     @property
     def start(self) -> Floats:
@@ -66,9 +69,7 @@ class Lesson:
         """The weights that may be started from, in the order of `names`."""
         if self.begin != "auto":
             return {self.begin: self.start}
-        return {
-            name: np.array([start.get(one, 0.0) for one in self.names]) for name, start in STARTS.items()
-        }
+        return {name: np.array([start.get(one, 0.0) for one in self.names]) for name, start in STARTS.items()}
 
     @property
     def weight(self) -> Learned:

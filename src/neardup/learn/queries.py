@@ -21,14 +21,18 @@ COUNTS = ("count", "frequency", "n")
 def read_queries(path: str | os.PathLike[str], ngram: int = 1, tokens: TokenKind = "words") -> str:
     """The packed table of the k-grams of queries (csv, tsv, jsonl or parquet): a column of queries, and of counts."""
     if not Path(path).is_file():
-        raise InputError(f"{path} does not exist: queries are a table with a column 'query' and maybe 'count'")
+        raise InputError(
+            f"{path} does not exist: queries are a table with a column 'query' and maybe 'count'"
+        )
     queries: list[str] = []
     counts: list[float] = []
     for source in open_inputs([path]):
         names = source.names()
         text = next((name for name in TEXTS if name in names), None)
         if text is None:
-            raise InputError(f"{path} has no column of queries ({', '.join(TEXTS)}); it has {', '.join(names)}")
+            raise InputError(
+                f"{path} has no column of queries ({', '.join(TEXTS)}); it has {', '.join(names)}"
+            )
         number = next((name for name in COUNTS if name in names), None)
         for batch in source.read([name for name in (text, number) if name], Problems(strict=True)):
             queries += ["" if one is None else str(one) for one in batch.columns.column(text).to_pylist()]
@@ -50,9 +54,7 @@ def _count(path: str | os.PathLike[str], value: object) -> float:
     return number
 
 
-def _add_up(
-    queries: list[str], counts: np.ndarray, ngram: int, tokens: TokenKind
-) -> tuple[Hashes, Numbers]:
+def _add_up(queries: list[str], counts: np.ndarray, ngram: int, tokens: TokenKind) -> tuple[Hashes, Numbers]:
     """The k-grams of all queries long enough, and how often each was asked for."""
     found = Words(tokens)(Texts.from_strings(queries))
     grams = Shingles(ngram)(found)

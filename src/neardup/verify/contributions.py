@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.columns import Texts, Tokens, to_utf8
+from neardup.columns import Texts, to_utf8
 from neardup.plan import Plan
 from neardup.statistics import Statistics
-from neardup.text.words import TokenKind, Words
+from neardup.text.words import Words
 from neardup.weights.learned import Learned
 
 
@@ -51,19 +51,15 @@ def contributions(
 
 def _excerpt(plan: Plan, texts: Texts, wanted: np.uint64) -> str:
     """The k-gram as it stands in the left text, blanks in a row as one; empty where tags stand inside it."""
-    kind = getattr(plan.text, "tokens", "words")
-    tokens, found = _plain(texts, kind), int(texts.offsets[1])
-    runs = plan.view.features(tokens)
-    places = np.flatnonzero(runs.hashes[: runs.offsets[1]] == wanted)
+    kind: Any = getattr(plan.text, "tokens", "words")
+    tokens = Words(kind)(
+        texts.slice(0, 1)
+    )  # places in the whole: fields and tags count from where they begin
+    places = np.flatnonzero(plan.view.features(tokens).hashes == wanted)
     if len(places) == 0:
         return ""
-    first, size = int(places[0]), int(tokens.offsets[1])
+    first, size = int(places[0]), len(tokens.hashes)
     after = first + getattr(plan.view.features, "width", 1)
-    end = int(tokens.positions[after]) if after < size else found
+    end = int(tokens.positions[after]) if after < size else int(texts.offsets[1])
     words = texts.data[int(tokens.positions[first]) : end].tobytes().decode(errors="replace").split()
     return " ".join(words).strip(".,;:!?\"'()[]<>«»„“”– ") or " ".join(words)
-
-
-def _plain(texts: Texts, kind: TokenKind) -> Tokens:
-    """The tokens of the left text with their places in it: fields and tags count from where they begin."""
-    return Words(kind)(texts.slice(0, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,9 @@ class Context:
     width: int
     statistics: Statistics
     fields: tuple[str, ...] = ()
-    queries: tuple[Hashes, Floats] | None = None  # k-grams of queries by hash, and how frequent each is, 0 to 1
+    queries: tuple[Hashes, Floats] | None = (
+        None  # k-grams of queries by hash, and how frequent each is, 0 to 1
+    )
 
     def field_bits(self, names: tuple[str, ...]) -> int:
         """The bits of the columns that have one of these names."""
@@ -59,7 +62,7 @@ class Grams:
         """The length in tokens of the document of each k-gram."""
         return self.spread(np.diff(self.tokens.offsets))
 
-    def spread(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """A value of each document, at each of its k-grams."""
         return np.repeat(values, np.diff(self.offsets))
 
@@ -134,12 +137,12 @@ def find_grams(features: Features, tokens: Tokens, context: Context | None) -> G
     size = len(features.hashes)
     out = module.Grams(np.empty(size, np.uint64), *(np.empty(size, np.uint32) for _ in range(5)))
     ends = module.tabulate(source, out)
-    columns = [column[: ends[-1]] for column in out]
+    columns: list[Any] = [column[: ends[-1]] for column in out]
     if urls := context.field_bits(URLS):
         elsewhere = columns[-1] & np.uint32(0xFFFF & ~urls) != 0
         columns = [column[elsewhere] for column in columns]
         ends = np.append(0, np.cumsum(elsewhere))[ends].astype(np.int64)
-    return Grams(ends, *columns, tokens, context)
+    return Grams(ends, *columns, tokens=tokens, context=context)
 
 
 def token_places(tokens: Tokens) -> Columns:

@@ -79,7 +79,9 @@ class Learned:
     def grams(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Grams:
         """What is known of the distinct k-grams of a batch."""
         known = unpack_queries(self.queries)
-        context = statistics and Context(self.of.width, statistics, self.fields, known)
+        context = None
+        if statistics is not None:
+            context = Context(self.of.width, statistics, self.fields, known)
         return find_grams(features, tokens, context)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:

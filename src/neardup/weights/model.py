@@ -47,7 +47,9 @@ class Probability:
 def text_stage(tokens: TokenKind, fields: tuple[str, ...], markup: bool) -> Text:
     """How texts become tokens: with columns behind them, with the tags around them, or as they are."""
     if fields and markup:
-        raise ParameterError("fields", "andd", "left out where pages are read with their tags", ",".join(fields))
+        raise ParameterError(
+            "fields", "andd", "left out where pages are read with their tags", ",".join(fields)
+        )
     if fields:
         return FieldedWords(fields, tokens)
     return TaggedWords(tokens) if markup else Words(tokens)

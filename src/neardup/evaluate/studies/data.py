@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,12 @@ class DataFolder:
             )
         documents: Documents = self._known[key]
         return documents
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """What was made for an earlier study of this run, or is made now."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
 
     def clusters(self, name: str, documents: Documents, undecided: bool = False) -> Truth:
         """The labels of a collection."""
