@@ -427,9 +427,7 @@ def table_signs(
     found = []
     for place in range(bits):
         words = [h ^ h >> 29 for h in (mixed(h, place // 8, seed, 32) for h in hashes)]
-        total = sum(
-            w * table[word >> 8 * (place % 8) & 255] for word, w in zip(words, weights, strict=True)
-        )
+        total = sum(w * table[word >> 8 * (place % 8) & 255] for word, w in zip(words, weights, strict=True))
         found.append(int(total > 0))
     return found
 

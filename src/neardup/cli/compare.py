@@ -66,13 +66,17 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
       neardup compare a.txt b.txt
       neardup compare draft.md published.html --ngram 3 --full
       neardup compare 1042 2311 --in news.jsonl
-      neardup compare a.txt b.txt --method andd --model model.json
+      neardup compare a.txt b.txt --model model.json
     """
     model = _model(values["model"])
+    if model is not None and values["method"] is None and values["preset"] is None:
+        values["method"] = "andd"  # the method that has models
     plan = take_plan(values)
-    told = (values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html"))
+    corpus, text, identity, format, html = (
+        values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")
+    )
     looks = getattr(plan.text, "fields", ()), getattr(plan.text, "markup", False)
-    where = Where(*told, *looks)
+    where = Where(corpus, text, identity, format, html, *looks)
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

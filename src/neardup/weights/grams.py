@@ -142,7 +142,8 @@ def find_grams(features: Features, tokens: Tokens, context: Context | None) -> G
         elsewhere = columns[-1] & np.uint32(0xFFFF & ~urls) != 0
         columns = [column[elsewhere] for column in columns]
         ends = np.append(0, np.cumsum(elsewhere))[ends].astype(np.int64)
-    return Grams(ends, *columns, tokens=tokens, context=context)
+    hashes, counts, firsts, capitals, digits, inside = columns
+    return Grams(ends, hashes, counts, firsts, capitals, digits, inside, tokens, context)
 
 
 def token_places(tokens: Tokens) -> Columns:
