@@ -195,5 +195,11 @@ def test_a_model_with_fields_learns_what_a_subject_is_worth(tmp_path: Path) -> N
         for a, b in zip(*(found[name].to_pylist() for name in ("left", "right")), strict=True)
     ]
     assert len(right) > 50 and np.mean(right) > 0.9
+    curve = model.probability
+    assert curve is not None
+    assert found["probability"].to_pylist() == pytest.approx(
+        curve.of(found["similarity"].to_numpy()).tolist()
+    )
+    assert "probability" not in neardup.pairs(table, method="andd").column_names
     with pytest.raises(InputError, match="no column 'subject'"):
         neardup.pairs(table.drop(["subject"]), method="andd", model=str(tmp_path / "model.json"))

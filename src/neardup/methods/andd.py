@@ -74,7 +74,9 @@ def andd(
         candidates = _bit_candidates(known, search, limit, recall, bits, seed)
     else:
         signed, candidates = _candidates(known, signature, limit, recall, num_perm, seed)
-    check: Check = Cosine() if known.similarity == "cosine" else ExtendedJaccard()
+    likely = known.probability
+    curve = None if likely is None else (likely.slope, likely.middle)
+    check: Check = Cosine(curve=curve) if known.similarity == "cosine" else ExtendedJaccard(curve=curve)
     return Plan(
         method="andd",
         text=known.text,
