@@ -15,6 +15,7 @@ from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import make_curve, score_pairs
 from neardup.learn.calibrate import fit_probability
 from neardup.learn.held_out import choose_pull, clearly_best, judge
+from neardup.learn.lesson import usual_pull
 from neardup.learn.sample import folds
 from neardup.learn.train import STAY, Lesson, learn
 from neardup.weights.model import Model
@@ -169,6 +170,7 @@ def test_the_usual_start_is_kept_unless_another_is_clearly_better() -> None:
     scores = np.array([[0.9, 0.91, 0.95], [0.9, 0.89, 0.94], [0.8, 0.83, 0.86], [0.9, 0.88, 0.95]])
     assert clearly_best(scores[:, :2], 0) == 0
     assert clearly_best(scores, 0) == 2
+    assert clearly_best(scores[:3], 0) == 0  # too few folds
 
 
 def test_signatures_see_less_than_vectors() -> None:
@@ -183,9 +185,14 @@ def test_signatures_see_less_than_vectors() -> None:
 
 
 def test_the_best_pull_for_signatures_needs_no_clear_lead() -> None:
-    scores, pulls = np.array([[0.8, 0.81, 0.8], [0.9, 0.9, 0.9]]), (0.01, 0.3, STAY)
-    assert choose_pull(Lesson(aim="signatures"), scores, pulls) == 1
-    assert choose_pull(Lesson(), scores[:, [1, 0, 2]], pulls) == 1
+    scores = np.array([[0.8, 0.81, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], [0.8, 0.8, 0.8]])
+    assert choose_pull(Lesson(aim="signatures"), scores, 0) == 1
+    assert choose_pull(Lesson(), scores, 0) == 0
+
+
+def test_few_documents_are_held_more_strongly() -> None:
+    assert [usual_pull(n) for n in (10, 60, 120, 200, 5000)] == [6.0, 1.0, 0.5, 0.3, 0.3]
+    assert Lesson(pulls=(0.1, 0.2)).usual(10) == 0.2
 
 
 def test_a_decided_start_changes_no_order_of_features() -> None:

@@ -12,13 +12,13 @@ from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
 from neardup.learn.data import Labelled
 from neardup.learn.fit import fit
-from neardup.learn.lesson import STAY, USUAL, Lesson
+from neardup.learn.lesson import STAY, Lesson
 from neardup.learn.loss import Floats, Products, score
 from neardup.learn.sample import Instances, folds
 from neardup.signatures.sign_bits import bit_agreement
 
-CLEARLY = 2.0  # standard errors of the difference over the folds
 FOLDS = 4
+CLEARLY = 3.18  # standard errors of the difference over four folds: 5 % of Student's t with three degrees of freedom
 DRAWS = 4  # of the noise of signatures
 
 
@@ -47,7 +47,7 @@ def choose_start(data: Labelled, lesson: Lesson) -> tuple[Lesson, dict[str, floa
             pairs = score_pairs(data.truth.only(part), similar.left, similar.right, similar.score)
             scores[row, column] = make_curve(pairs).f1.max(initial=0.0)
     names = list(lesson.starts)
-    best = clearly_best(scores, 0) if len(parts) > 1 else 0
+    best = clearly_best(scores, 0)
     found = dict(zip(names, scores.mean(axis=0).tolist(), strict=True)) if parts else {}
     return lesson.beginning(names[best]), found
 
@@ -60,7 +60,8 @@ def cross_validate(
     parts = [part for part in folds(data.truth, FOLDS, rng) if has_pairs(data.truth, part)]
     if len(parts) < 2:
         return None
-    pulls = (*lesson.pulls, STAY)
+    usual = lesson.usual(len(data))
+    pulls = (*sorted({*lesson.pulls, usual}), STAY)
     scores = np.zeros((len(parts), len(pulls)))
     weights: list[list[Floats]] = []
     with progress.stage("learn on folds", len(parts) * len(pulls)):
@@ -75,7 +76,7 @@ def cross_validate(
                 value = score(held, weights[-1][-1], lesson.similarity).value
                 scores[row, column] = judge(lesson, value, instances.positive[outer], instances.weight[outer])
                 progress.advance(1)
-    best = choose_pull(lesson, scores, pulls)
+    best = choose_pull(lesson, scores, pulls.index(usual))
     with progress.stage("score held-out pairs"):
         kinds = ("clip", "keep") if lesson.negative == "auto" else (lesson.negative,)
         chosen = [row[best] for row in weights]
@@ -94,21 +95,24 @@ def judge(lesson: Lesson, value: Floats, positive: Mask, weight: Floats) -> floa
     return float(np.mean([weighted_f1(share + one, positive, weight) for one in noise]))
 
 
-def choose_pull(lesson: Lesson, scores: Floats, pulls: Sequence[float]) -> int:
-    """The column of the pull to learn with: the usual one, unless another is clearly better.
+def choose_pull(lesson: Lesson, scores: Floats, usual: int) -> int:
+    """The column of the pull to learn with: the usual one's, unless another is clearly better.
 
     What is best for signatures is far from usual, and there the highest mean decides.
     """
     if lesson.aim == "signatures":
         return int(scores.mean(axis=0).argmax())
-    return clearly_best(scores, pulls.index(USUAL) if USUAL in pulls else len(pulls) - 2)
+    return clearly_best(scores, usual)
 
 
 def clearly_best(scores: Floats, usual: int) -> int:
     """The column of the highest mean among those that are clearly above the usual one; else that one.
 
-    Folds are few and F1 turns on a cluster or two: what is best by chance would often be chosen.
+    Folds are few and F1 turns on a cluster or two: what is best by chance would often be chosen. Fewer folds than
+    there should be say nothing clearly.
     """
+    if len(scores) < FOLDS:
+        return usual
     lead = scores - scores[:, [usual]]
     error = lead.std(axis=0, ddof=1) / np.sqrt(len(lead))
     clear = np.where(lead.mean(axis=0) > CLEARLY * error, lead.mean(axis=0), 0.0)

@@ -16,8 +16,14 @@ from neardup.weights.learned import STARTS, Learned, default_features
 from neardup.weights.model import text_stage
 
 PULLS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # from learning freely to staying near the start
-USUAL = 0.3  # what other pulls must be clearly better than
+USUAL = 0.3  # what other pulls must be clearly better than …
+FEW = 60  # … documents, for which the usual pull is 1
 STAY = float("inf")  # not learning at all, which held-out labels may say is best
+
+
+def usual_pull(documents: int) -> float:
+    """How strongly weights are held where labels do not clearly say otherwise: the more, the fewer documents speak."""
+    return max(USUAL, FEW / max(documents, 1))
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,10 @@ class Lesson:
     hard: float = 0.5  # the share of negative instances that are taken from the most similar ones
     seed: int = 1
     threads: int = 1
+
+    def usual(self, documents: int) -> float:
+        """The pull that others must be clearly better than; the last one, where pulls were chosen by hand."""
+        return usual_pull(documents) if self.pulls == PULLS else self.pulls[-1]
 
     @property
     def text(self) -> Text:

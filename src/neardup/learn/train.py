@@ -17,7 +17,7 @@ from neardup.learn.calibrate import fit_probability
 from neardup.learn.data import Labelled, prepare
 from neardup.learn.fit import Fit, fit
 from neardup.learn.held_out import HeldOut, choose_start, cross_validate
-from neardup.learn.lesson import STAY, USUAL, Lesson
+from neardup.learn.lesson import STAY, Lesson
 from neardup.learn.loss import Floats, multiply
 from neardup.learn.sample import Instances, Similar, draw_instances
 from neardup.weights.model import Model, Probability, most_frequent
@@ -53,7 +53,7 @@ def learn_from(data: Labelled, lesson: Lesson, progress: Progress | None = None)
     with progress.stage("multiply pairs"):
         products = multiply(data.entries, instances.left, instances.right, data.threads)
     held_out = cross_validate(data, lesson, instances, products, rng, progress)
-    pull = USUAL if held_out is None else held_out.pull
+    pull = lesson.usual(len(data)) if held_out is None else held_out.pull
     with progress.stage("learn"):
         found = fit(lesson, products, instances.positive, instances.weight, pull, rng)
     model = _model(data, lesson, found, instances, held_out)
