@@ -81,8 +81,7 @@ def choices_table(title: str, ground: Ground) -> Table:
         "weights below zero",
         "held-out F1",
     ]
-    notes = ["folds of the training half's clusters; another start or pull than the usual must be better by two "
-             "standard errors"]  # fmt: skip
+    notes = ["folds of the training half's clusters; another start or pull than the usual must be clearly better"]
     return Table(title, columns, rows, notes)
 
 
