@@ -81,7 +81,9 @@ def choices_table(title: str, ground: Ground) -> Table:
         "weights below zero",
         "held-out F1",
     ]
-    notes = ["folds of the training half's clusters; another start or pull than the usual must be clearly better"]
+    notes = [
+        "folds of the training half's clusters; another start or pull than the usual must be clearly better"
+    ]
     return Table(title, columns, rows, notes)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.candidates.inverted import Inverted
 from neardup.columns import Features, Numbers, Pairs
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.scores import ClusterScores, Floats, ScoredPairs, make_curve, score_clusters
+from neardup.evaluate.scores import ClusterScores, Curve, Floats, ScoredPairs, make_curve, score_clusters
 from neardup.evaluate.studies.andd_ground import Ground
 from neardup.evaluate.versus import corrected_t_test, paired_t_test
 from neardup.features.shingles import Shingles
@@ -33,7 +33,13 @@ LEXICON = View(WORD, (IdfRange(WORD, 0.4, 0.75),))  # of I-Match
 
 def f1(scores: Sequence[ScoredPairs]) -> Floats:
     """The max F1 of each run."""
-    return np.array([make_curve(pairs).f1.max() for pairs in scores])
+    return np.array([curve.at(best_threshold(curve)).f1 for curve in map(make_curve, scores)])
+
+
+def best_threshold(curve: Curve) -> float:
+    """Where F1 is greatest, among thresholds that leave something out: to find every pair is no choice."""
+    choices = np.flatnonzero(curve.thresholds > 0)
+    return float(curve.thresholds[choices[curve.f1[choices].argmax()]]) if len(choices) else 1.0
 
 
 def plain(ground: Ground, view: View, kind: Similarity) -> list[ScoredPairs]:
@@ -132,5 +138,4 @@ def by_cluster(ground: Ground, cut: int, pairs: ScoredPairs) -> ClusterScores:
     curve = make_curve(pairs)
     inside = np.zeros(len(ground.documents), np.bool_)
     inside[ground.cuts[cut][1]] = True
-    threshold = float(curve.thresholds[int(curve.f1.argmax())])
-    return score_clusters(ground.truth.only(inside), pairs, threshold)
+    return score_clusters(ground.truth.only(inside), pairs, best_threshold(curve))

@@ -12,6 +12,7 @@ from neardup.evaluate.studies.andd_ground import GOLD, HALF, MAIL, OURS, Ground,
 from neardup.evaluate.studies.andd_scores import (
     LEXICON,
     WORD,
+    best_threshold,
     by_cluster,
     estimated,
     f1,
@@ -133,9 +134,7 @@ def signature_table(
     ours = f1(ways["ANDD-LSH-Cos"][1])
     for name, (size, scores) in ways.items():
         values = f1(scores)
-        counts = [
-            curve.at(float(curve.thresholds[int(curve.f1.argmax())])) for curve in map(make_curve, scores)
-        ]
+        counts = [curve.at(best_threshold(curve)) for curve in map(make_curve, scores)]
         precision, recall = (
             float(np.nanmean([getattr(c, k) for c in counts])) for k in ("precision", "recall")
         )
