@@ -26,6 +26,7 @@ COMMANDS = {
     "sample": "Draw pairs of documents that are worth judging.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
     "track": "Tell what changed on pages since the last visit.",
+    "held": "Hold documents, and decide about new ones by what is held.",
     "collapse": "Fold the near-duplicates of a result list, as one reader may see it.",
     "stats": "Count document frequencies that methods weigh by.",
     "study": "Make the papers' tables again, ours beside theirs.",

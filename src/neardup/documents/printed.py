@@ -23,7 +23,7 @@ def printed_column(array: pa.Array[Any], one: Printer, item: str) -> pa.Array[An
     if pa.types.is_null(kind):
         return pa.array(np.full(len(array), ""), pa.large_string())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return pc.replace_substring(pc.fill_null(array.cast(pa.large_string()), ""), item, " ")
+        return _printed_texts(pc.fill_null(array.cast(pa.large_string()), ""), one, item)
     if pa.types.is_integer(kind):
         return pc.fill_null(array.cast(pa.large_string()), "")
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -31,6 +31,16 @@ def printed_column(array: pa.Array[Any], one: Printer, item: str) -> pa.Array[An
     if pa.types.is_dictionary(kind):
         return printed_column(array.dictionary_decode(), one, item)
     return _printed_values(array, one)
+
+
+def _printed_texts(array: pa.Array[Any], one: Printer, item: str) -> pa.Array[Any]:
+    """Texts as they are, without `item`; those that may be lists in JSON one by one."""
+    lists = pc.starts_with(array, "[")
+    found = pc.replace_substring(array, item, " ")
+    if not pc.any(lists, min_count=0).as_py():
+        return found
+    printed = pa.array([one(text) for text in array.filter(lists).to_pylist()], pa.large_string())
+    return pc.replace_with_mask(found, lists, printed)
 
 
 def _printed_lists(array: pa.Array[Any], one: Printer, item: str) -> pa.Array[Any]:

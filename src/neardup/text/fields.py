@@ -6,6 +6,7 @@ A document with fields is its text, then for each field a separator and the fiel
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -133,9 +134,19 @@ def join_fields(text: str, fields: Sequence[object]) -> str:
 
 
 def print_value(value: object) -> str:
-    """A value of a field as text."""
+    """A value of a field as text; a list may be written as JSON, which is how readers hand over lists."""
     if value is None:
         return ""
+    if isinstance(value, str) and value.startswith("["):
+        value = _listed(value)
     if isinstance(value, (list, tuple)):
         return ITEM.join(print_value(part) for part in value)
     return str(value).replace(ITEM, " ")
+
+
+def _listed(text: str) -> object:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, list) else text
