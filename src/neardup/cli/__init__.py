@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "Score methods on labelled documents.",
     "sample": "Draw pairs of documents that are worth judging.",
     "tune": "Show what a threshold and its bands find, and what they cost.",
+    "fingerprints": "Look at the fingerprints of a corpus, and which distance they suggest.",
     "track": "Tell what changed on pages since the last visit.",
     "held": "Hold documents, and decide about new ones by what is held.",
     "collapse": "Fold the near-duplicates of a result list, as one reader may see it.",
