@@ -28,6 +28,7 @@ COMMANDS = {
     "fingerprints": "Look at the fingerprints of a corpus, and which distance they suggest.",
     "track": "Tell what changed on pages since the last visit.",
     "held": "Hold documents, and decide about new ones by what is held.",
+    "links": "Add the links of crawled pages as columns, to be compared as fields.",
     "collapse": "Fold the near-duplicates of a result list, as one reader may see it.",
     "stats": "Count document frequencies that methods weigh by.",
     "study": "Make the papers' tables again, ours beside theirs.",
