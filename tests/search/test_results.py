@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 
 from neardup.cli import group
 from neardup.errors import ParameterError
-from neardup.search.results import (
-    Document,
-    IndexDecision,
-    collapse,
-    covers,
-    crawl_order,
-    decide_at_index_time,
-    may_see,
-)
+from neardup.search.documents import Document, covers, may_see
+from neardup.search.indexing import IndexDecision, crawl_order, decide_at_index_time
+from neardup.search.results import clusters_by_master, collapse
 
 readers = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))
 documents = st.lists(
@@ -53,7 +47,7 @@ def test_what_a_reader_sees_does_not_depend_on_what_is_hidden(
 
 @given(documents)
 def test_folded_documents_are_near_the_one_shown(results: list[Document]) -> None:
-    for one in collapse(results, "abc", distance=2):
+    for one in collapse(results, {"a", "b", "c"}, distance=2):
         for document in one.folded:
             assert document.fingerprint is not None and one.shown.fingerprint is not None
             assert (document.fingerprint ^ one.shown.fingerprint).bit_count() <= 2
@@ -66,11 +60,11 @@ def test_the_best_visible_one_stands_for_the_others() -> None:
         Document("b", 1, quality=1, time=5),
         Document("c", 2, quality=2, time=9),
     ]
-    assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results, "x")] == [
+    assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results, {"x"})] == [
         ("a", ["b", "c"])
     ]
     assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results)] == [("c", ["b"])]
-    newest = collapse(results, "x", order="time")[0].folded
+    newest = collapse(results, {"x"}, order="time")[0].folded
     assert [document.id for document in newest] == ["c", "b"]
     with pytest.raises(ParameterError, match="order"):
         collapse(results, order="best")  # type: ignore[arg-type]

@@ -57,7 +57,8 @@ def simhash(
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
         fields: Columns whose words are features of their own, separated by commas; COLUMN:value takes each value as
             one feature, COLUMN:number:LOW:HIGH (or log:LOW:HIGH) a number that says most at both ends of its range.
-        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'.
+        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'; documents match only
+            where they are equal in all of these.
         stopwords: The language whose stop words are left out, such as en; several joined by '+'.
         strip_numbers: Leave out numbers and words of dates.
         stem: The language by whose rules words are cut to their stems (english, german, …).
@@ -77,15 +78,16 @@ def simhash(
         beside = Stemmed(stem, beside)
     tagged = any(isinstance(stage, TagBoost) for stage in stages)
     text: Text = TaggedWords(words, beside) if tagged else beside or words
-    view = View(feature, stages, _signature(bits, reserve, columns, seed))
+    signature = _signature(bits, reserve, columns, seed)
+    exact = signature.reserved if isinstance(signature, ReservedBits) else 0
+    view = View(feature, stages, signature)
     if verify == "cosine":
         within = 3 * bits // 64 if distance is None else distance
         least = USUAL_COSINE if threshold is None else threshold
         bits_threshold(within, None, bits)
-        return Plan("simhash", text, view, Hamming(bits, within), Cosine(), least)
-    return Plan(
-        "simhash", text, view, Hamming(bits), BitAgreement(bits), bits_threshold(distance, threshold, bits)
-    )
+        return Plan("simhash", text, view, Hamming(bits, within, exact=exact), Cosine(), least)
+    limit = bits_threshold(distance, threshold, bits)
+    return Plan("simhash", text, view, Hamming(bits, exact=exact), BitAgreement(bits), limit)
 
 
 def _signature(bits: int, reserve: str | None, columns: tuple[str, ...], seed: int) -> Signature:
