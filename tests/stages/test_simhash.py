@@ -321,8 +321,14 @@ def test_stemming_says_what_it_needs() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"distance": 64}, {"distance": 3, "threshold": 0.9}, {"bits": 4}, {"verify": "cosine", "distance": 64},
-        {"fields": "a:number"}, {"fields": "a:number:3:3"}, {"fields": "a:log:0:3"}, {"fields": "a:number:x:3"},
+        {"distance": 64},
+        {"distance": 3, "threshold": 0.9},
+        {"bits": 4},
+        {"verify": "cosine", "distance": 64},
+        {"fields": "a:number"},
+        {"fields": "a:number:3:3"},
+        {"fields": "a:log:0:3"},
+        {"fields": "a:number:x:3"},
     ],
 )
 def test_options_that_contradict_are_refused(options: dict[str, object]) -> None:

@@ -80,7 +80,9 @@ class Hamming:
         found = []
         for some in _equal_last(columns, self.bits, self.exact):
             part = np.ascontiguousarray(columns[:, some]) if self.exact else columns
-            left, right, apart = near_pairs(part, distance, kind=self.kind, threads=threads, spanning=spanning)
+            left, right, apart = near_pairs(
+                part, distance, kind=self.kind, threads=threads, spanning=spanning
+            )
             found.append((some[left], some[right], apart))
         left, right, apart = _stacked(found)
         order = np.lexsort((right, left))

@@ -78,5 +78,6 @@ def _lines(known: dict[str, Any]) -> list[str]:
         ),
         f"suggested distance: {known['suggested_distance']}",
         f"evenness: chi-square {known['chi_square_of_fingerprints']:,} of fingerprints, "
-        f"{known['chi_square_of_features']:,} of features (255 ± 23 if random); bits are set in {low:.0%} to {high:.0%}",
+        f"{known['chi_square_of_features']:,} of features (255 ± 23 if random); "
+        f"bits are set in {low:.0%} to {high:.0%}",
     ]

@@ -68,7 +68,9 @@ def add(store: str, inputs: tuple[str, ...], refresh_after: int | None, **values
     if values["as_json"]:
         click.echo(json.dumps({**done.to_dict(), "held": total}))
         return
-    click.echo(f"{done.documents:,} documents: {done.new:,} new, {done.changed:,} changed; {total:,} are held")
+    click.echo(
+        f"{done.documents:,} documents: {done.new:,} new, {done.changed:,} changed; {total:,} are held"
+    )
     if done.refreshed:
         click.echo(f"document frequencies were refreshed, {done.recomputed:,} fingerprints made again")
     if done.stale:
@@ -124,8 +126,8 @@ def refresh(store: str, as_json: bool) -> None:
 def _searching(function: Any) -> Any:
     """Adds what commands that search a store take."""
     options = [
-        click.option("--distance", type=click.IntRange(0), metavar="N", help="Bits that near-duplicates may differ in.  "
-                     "[default: as the store was made]"),
+        click.option("--distance", type=click.IntRange(0), metavar="N",
+                     help="Bits that near-duplicates may differ in.  [default: as the store was made]"),
         click.option("--skip-stale", is_flag=True, help="Leave out documents whose fingerprint is stale."),
         click.option("--json", "as_json", is_flag=True, help="Print lines of JSON."),
     ]  # fmt: skip
@@ -143,7 +145,9 @@ def _distance(held: Any, asked: int | None) -> int:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--discard", type=click.IntRange(0), default=0, show_default=True, metavar="N",
               help="Discard what differs from a held document in at most so many bits.")  # fmt: skip
-@click.option("--never-discard", is_flag=True, help="Lower the priority of copies instead of discarding them.")
+@click.option(
+    "--never-discard", is_flag=True, help="Lower the priority of copies instead of discarding them."
+)
 @click.option("--distance", type=click.IntRange(0), metavar="N", help="Bits that near-duplicates may differ in.  "
               "[default: as the store was made]")  # fmt: skip
 @click.option("--skip-stale", is_flag=True, help="Leave out documents whose fingerprint is stale.")
@@ -174,7 +178,11 @@ def decide(store: str, inputs: tuple[str, ...], discard: int, never_discard: boo
             said = {"id": document.id, "action": decision.action, "because_of": decision.because_of}
             click.echo(json.dumps({**said, "distance": decision.distance}, ensure_ascii=False))
         else:
-            why = "" if decision.because_of is None else f"  ({decision.distance} bits from {decision.because_of})"
+            why = (
+                ""
+                if decision.because_of is None
+                else f"  ({decision.distance} bits from {decision.because_of})"
+            )
             click.echo(f"{decision.action:8}{document.id}{why}")
 
 

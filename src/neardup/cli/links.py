@@ -13,7 +13,9 @@ from neardup.cli.options import input_options
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
-@click.option("--url-column", default="url", show_default=True, metavar="NAME", help="The column of addresses.")
+@click.option(
+    "--url-column", default="url", show_default=True, metavar="NAME", help="The column of addresses."
+)
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @input_options
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
@@ -47,7 +49,9 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         names = source.names()
         column, _ = choose_columns(names, text=pages.columns.text, id=pages.columns.id, source=source.name)
         if url_column not in names:
-            raise InputError(f"{source.name} has no column {url_column!r}; its columns are {', '.join(names)}")
+            raise InputError(
+                f"{source.name} has no column {url_column!r}; its columns are {', '.join(names)}"
+            )
         for batch in source.read(None, pages.problems):
             texts += document_texts(batch, column, pages.problems).to_pylist()
             urls += [None if url is None else str(url) for url in plain_column(batch, url_column).to_pylist()]

@@ -36,7 +36,9 @@ def ranked_documents(
     if not visible:
         return []
     table = table.take(pa.array(visible))
-    _, identity = choose_columns(table.column_names, text=pages.columns.text, id=pages.columns.id, source=path)
+    _, identity = choose_columns(
+        table.column_names, text=pages.columns.text, id=pages.columns.id, source=path
+    )
     if identity is None:  # numbers would say how many rows are hidden, or not say which document is meant
         raise InputError(f"{path} has no column of ids: name it with --id-column.")
     made = fingerprint(

@@ -11,25 +11,25 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from neardup.documents import Problems, load_statistics, save_statistics
+from neardup.documents import Problems
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.errors import InputError, NeardupError, PlanError
 from neardup.plan import Plan
+from neardup.search.database import open_database, read_about, transaction, write_about
 from neardup.search.documents import Document
+from neardup.search.frozen import FrozenStatistics
 from neardup.search.held_rows import Batch, Extra, read_batch, reopened, to_document
-from neardup.statistics import Statistics, merge
+from neardup.statistics import Statistics
 
 FORMAT = "1"
 REFRESH_AFTER = 1_000_000  # documents (thesis, 3.3: "say 1 million")
 TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     id TEXT PRIMARY KEY, digest BLOB NOT NULL, fingerprint BLOB, length INTEGER NOT NULL, readers TEXT, time REAL,
     quality REAL, url TEXT, source INTEGER NOT NULL, made INTEGER NOT NULL
@@ -38,6 +38,8 @@ CREATE TABLE IF NOT EXISTS sources (number INTEGER PRIMARY KEY, description TEXT
 CREATE INDEX IF NOT EXISTS by_digest ON documents (digest);
 CREATE INDEX IF NOT EXISTS by_age ON documents (made, source);
 """
+COLUMNS = "digest fingerprint length readers time quality url source made".split()
+RENEWED = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS)  # of a document that was held before
 
 
 @dataclass(frozen=True)
@@ -72,38 +74,41 @@ class HeldDocuments:
             raise InputError(f"{self.folder} is no collection: begin one with  neardup held add.")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._store = sqlite3.connect(self.folder / "documents.db", isolation_level=None, timeout=60)
-            self._store.execute("PRAGMA journal_mode = WAL")
-            self._store.execute("PRAGMA synchronous = FULL")
-            self._store.executescript(TABLES)
+            self._store = open_database(self.folder / "documents.db", TABLES)
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"{self.folder} cannot be used as a collection: {error}") from None
         self._begin(plan, statistics, refresh_after)
 
     def _begin(self, plan: Plan | None, statistics: Statistics | None, refresh_after: int | None) -> None:
-        known = self._about()
-        if not known and plan is not None:
-            with self._transaction():
-                self._tell(format=FORMAT, plan=plan.with_(statistics="").to_json(), version=0, since="")
-                self._tell(statistics="", refresh_after=refresh_after or REFRESH_AFTER)
+        self._frozen = FrozenStatistics(self.folder, self._store)
+        known = read_about(self._store)
+        with transaction(self._store):
+            if not known and plan is not None:
+                about = {
+                    "format": FORMAT,
+                    "plan": plan.with_(statistics="").to_json(),
+                    "version": 0,
+                    "since": "",
+                }
+                write_about(self._store, {**about, "statistics": "", "refresh_after": REFRESH_AFTER})
                 if statistics is not None:
-                    self._freeze(statistics)
-            known = self._about()
-        elif refresh_after is not None:
-            with self._transaction():
-                self._tell(refresh_after=refresh_after)
+                    self._frozen.freeze(statistics)
+            if refresh_after is not None:
+                write_about(self._store, {"refresh_after": refresh_after})
+        known = read_about(self._store)
         if known.get("format") != FORMAT:
             raise InputError(f"{self.folder} has format {known.get('format')}; this version reads {FORMAT}.")
         self.plan = Plan.from_json(known["plan"])
         if plan is not None and plan.with_(statistics="") != self.plan:
             raise PlanError(
-                f"The documents in {self.folder} are held with other options: fingerprints of different plans cannot be "
-                "compared. Leave the method's options out, or begin another collection."
+                f"The documents in {self.folder} are held with other options: fingerprints of different plans cannot "
+                "be compared. Leave the method's options out, or begin another collection."
             )
         if statistics is not None and known.get("statistics") != statistics.digest and len(self):
             raise PlanError(
-                f"The fingerprints in {self.folder} were made with other statistics ({known.get('statistics')}) than those "
-                f"given ({statistics.digest}): begin another collection, or leave --stats out and have them refreshed."
+                f"The fingerprints in {self.folder} were made with other statistics ({known.get('statistics')}) "
+                f"than those given ({statistics.digest}): begin another collection, or leave --stats "
+                "out and have them refreshed."
             )
 
     def __enter__(self) -> HeldDocuments:
@@ -129,29 +134,28 @@ class HeldDocuments:
             )
         rows = self._store.execute(
             "SELECT id, fingerprint, readers, time, length, quality, url FROM documents WHERE made = ? ORDER BY rowid",
-            (self._version,),
+            (self._frozen.version,),
         )
         return [to_document(row) for row in rows]
 
     def count_stale(self) -> int:
         """How many fingerprints were made with statistics that have been replaced."""
-        found = self._store.execute("SELECT count(*) FROM documents WHERE made < ?", (self._version,))
+        found = self._store.execute("SELECT count(*) FROM documents WHERE made < ?", (self._frozen.version,))
         return int(found.fetchone()[0])
 
     def info(self) -> dict[str, Any]:
         """What there is, as plain values."""
-        known, since = self._about(), self._since()
+        known, since = read_about(self._store), self._frozen.since()
         return {
             "documents": len(self), "stale": self.count_stale(), "statistics": known["statistics"],
-            "refreshes": max(0, self._version - 1), "counted_since": since.documents if since else 0,
+            "refreshes": max(0, self._frozen.version - 1), "counted_since": since.documents if since else 0,
             "refresh_after": int(known["refresh_after"]), "plan": self.plan.digest,
         }  # fmt: skip
 
     @property
     def statistics(self) -> Statistics | None:
         """The frozen table, if the plan weighs by document frequency and anything has been counted."""
-        name = self._about()["statistics"]
-        return load_statistics(self._file("frozen", name)) if name else None
+        return self._frozen.read()
 
     # what changes it ----------------------------------------------------------------------------
 
@@ -169,20 +173,22 @@ class HeldDocuments:
         frozen = self.statistics
         batch = read_batch(self.plan, sources, columns or Columns(), extra or Extra(), frozen, self._has,
                            threads, progress or Progress(), problems)  # fmt: skip
-        before = {name: digest for name, digest in self._known(batch.ids)}
+        before = dict(self._known(batch.ids))
         new = sum(name not in before for name in batch.ids)
-        changed = sum(before.get(name, digest) != digest for name, digest in zip(batch.ids, batch.digests, strict=True))
-        with self._transaction():
+        changed = sum(
+            before.get(name, digest) != digest for name, digest in zip(batch.ids, batch.digests, strict=True)
+        )
+        with transaction(self._store):
             if frozen is None and batch.counted is not None:
-                self._freeze(batch.counted)
+                self._frozen.freeze(batch.counted)
             elif batch.counted is not None:
-                self._put_aside(batch.counted)
+                self._frozen.put_aside(batch.counted)
             self._write(batch)
-        since, limit = self._since(), int(self._about()["refresh_after"])
+        since, limit = self._frozen.since(), int(read_about(self._store)["refresh_after"])
         refreshed, made = False, 0
         if since is not None and since.documents >= limit:
             made, refreshed = self.refresh(threads=threads, progress=progress), True
-        self._sweep()
+        self._frozen.sweep()
         return Update(len(batch.ids), new, changed, refreshed, made, self.count_stale())
 
     def looked_at(
@@ -205,17 +211,17 @@ class HeldDocuments:
 
     def refresh(self, *, threads: int = 1, progress: Progress | None = None) -> int:
         """How many stale fingerprints were made again, after the statistics took in what was counted since."""
-        since, frozen = self._since(), self.statistics
-        if since is not None and frozen is not None:
-            with self._transaction():
-                self._freeze(merge([frozen, since]))
-                self._tell(since="")
+        with transaction(self._store):
+            self._frozen.refresh()
         return self.recompute(threads=threads, progress=progress)
 
     def recompute(self, *, threads: int = 1, progress: Progress | None = None) -> int:
         """How many stale fingerprints could be made again from the files that their documents came from."""
-        done, stale = 0, "SELECT number, description FROM sources WHERE number IN (SELECT source FROM documents "
-        sources = self._store.execute(stale + "WHERE made < ?)", (self._version,)).fetchall()
+        done, stale = (
+            0,
+            "SELECT number, description FROM sources WHERE number IN (SELECT source FROM documents ",
+        )
+        sources = self._store.execute(stale + "WHERE made < ?)", (self._frozen.version,)).fetchall()
         for number, description in sources:
             try:
                 inputs, columns = reopened(description)
@@ -223,14 +229,17 @@ class HeldDocuments:
                                    threads, progress or Progress())  # fmt: skip
             except NeardupError:
                 continue  # gone, or another file by now: what came from it stays stale
-            with self._transaction():
-                rows = [(batch.fingerprints[n], self._version, name, batch.digests[n], number)
+            with transaction(self._store):
+                version = self._frozen.version
+                rows = [(batch.fingerprints[n], version, name, batch.digests[n], number, version)
                         for n, name in enumerate(batch.ids)]  # fmt: skip
                 found = self._store.executemany(
-                    "UPDATE documents SET fingerprint = ?, made = ? WHERE id = ? AND digest = ? AND source = ?", rows
+                    "UPDATE documents SET fingerprint = ?, made = ? WHERE id = ? AND digest = ? AND source = ? "
+                    "AND made < ?",
+                    rows,
                 )
                 done += max(0, found.rowcount)
-        self._sweep()
+        self._frozen.sweep()
         return done
 
     def _write(self, batch: Batch) -> None:
@@ -238,54 +247,14 @@ class HeldDocuments:
             "INSERT OR IGNORE INTO sources (description) VALUES (?)", [(one,) for one in batch.sources]
         )
         number = dict(self._store.execute("SELECT description, number FROM sources").fetchall())
-        sources = [number[one] for one, size in zip(batch.sources, batch.sizes, strict=True) for _ in range(size)]
-        version = self._version
+        sources = [
+            number[one] for one, size in zip(batch.sources, batch.sizes, strict=True) for _ in range(size)
+        ]
+        version = self._frozen.version
         self._store.executemany(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = "
-            "excluded.digest, fingerprint = excluded.fingerprint, length = excluded.length, readers = excluded.readers, "
-            "time = excluded.time, quality = excluded.quality, url = excluded.url, source = excluded.source, "
-            "made = excluded.made",
+            f"INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET {RENEWED}",
             [(*row, source, version) for row, source in zip(batch.rows(), sources, strict=True)],
         )
-
-    # statistics, and what the store knows of itself ---------------------------------------------
-
-    @property
-    def _version(self) -> int:
-        return int(self._about()["version"])
-
-    def _about(self) -> dict[str, str]:
-        return dict(self._store.execute("SELECT name, value FROM about").fetchall())
-
-    def _tell(self, **values: object) -> None:
-        self._store.executemany(
-            "INSERT OR REPLACE INTO about VALUES (?, ?)", [(name, str(value)) for name, value in values.items()]
-        )
-
-    def _file(self, kind: str, digest: str) -> Path:
-        return self.folder / f"{kind}-{digest}.parquet"
-
-    def _freeze(self, statistics: Statistics) -> None:
-        save_statistics(statistics, self._file("frozen", statistics.digest), force=True)
-        self._tell(statistics=statistics.digest, version=self._version + 1)
-
-    def _put_aside(self, counted: Statistics) -> None:
-        since = self._since()
-        whole = counted if since is None else merge([since, counted])
-        save_statistics(whole, self._file("since", whole.digest), force=True)
-        self._tell(since=whole.digest)
-
-    def _since(self) -> Statistics | None:
-        name = self._about()["since"]
-        return load_statistics(self._file("since", name)) if name else None
-
-    def _sweep(self) -> None:
-        """Files of statistics that nothing refers to any more go."""
-        known = self._about()
-        used = {self._file("frozen", known["statistics"]).name, self._file("since", known["since"]).name}
-        for path in self.folder.glob("*-*.parquet"):
-            if path.name not in used:
-                path.unlink(missing_ok=True)
 
     def _known(self, ids: list[str]) -> Iterator[tuple[str, bytes]]:
         for start in range(0, len(ids), 500):
@@ -295,15 +264,6 @@ class HeldDocuments:
 
     def _has(self, digest: bytes) -> bool:
         """Whether a content is held, so that it is not counted again."""
-        return self._store.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is not None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._store.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._store.execute("COMMIT")
-        except BaseException:
-            self._store.execute("ROLLBACK")
-            raise
-
+        return (
+            self._store.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is not None
+        )

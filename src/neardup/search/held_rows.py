@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,9 @@ def read_readers(value: Any) -> Readers:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
+    parts = (
+        value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
+    )
     return frozenset(str(part).strip() for part in parts if part is not None and str(part).strip())
 
 
@@ -105,7 +107,6 @@ class Batch:
                 None if time[n] is None else moment(time[n]), read_quality(quality[n], name),
                 None if url[n] is None else str(url[n]),
             )  # fmt: skip
-
 
     def documents(self) -> list[Document]:
         """As documents, without being held."""
@@ -164,7 +165,11 @@ def describe_source(source: Source, columns: Columns) -> str:
     """The files of a source and how they were read, so that they can be read again."""
     path = getattr(source, "path", None)
     paths = [path] if path is not None else [name for name, _ in getattr(source, "files", ())]
-    about = {"paths": [os.path.abspath(one) for one in paths], "format": source.format, "columns": asdict(columns)}
+    about = {
+        "paths": [str(Path(one).resolve()) for one in paths],
+        "format": source.format,
+        "columns": asdict(columns),
+    }
     return json.dumps(about, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Which pages a crawl's pages link to, and what links to them say: columns that serve as fields (thesis, 3.1 and 5.4)."""
+"""Where the pages of a crawl link to, and what links to them say: columns that serve as fields (thesis, 3.1, 5.4)."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Literal
 
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan
+from neardup.search.database import open_database, read_about, transaction, write_about
 from neardup.search.fingerprints import Fingerprints, bits_apart
 
 FORMAT = "2"
@@ -24,7 +24,6 @@ DAY = 86400.0
 Status = Literal["new", "unchanged", "slightly changed", "changed", "empty"]
 
 TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pages (
     id TEXT PRIMARY KEY, digest BLOB NOT NULL, history BLOB NOT NULL, streak INTEGER NOT NULL,
     interval REAL NOT NULL, seen REAL NOT NULL, made INTEGER NOT NULL
@@ -90,19 +89,16 @@ class Tracker:
         self.bits = int(getattr(plan.check, "bits", 0))
         self.slightly = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
         try:
-            self._store = sqlite3.connect(os.fspath(path), isolation_level=None, timeout=60)
-            self._store.execute("PRAGMA journal_mode = WAL")
-            self._store.execute("PRAGMA synchronous = FULL")
-            self._store.executescript(TABLES)
+            self._store = open_database(path, TABLES)
             self._agree(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
         except sqlite3.Error as error:
             raise InputError(f"{os.fspath(path)} cannot be used as a store of pages: {error}") from None
 
     def _agree(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
-        with self._transaction():
+        with transaction(self._store):
             for name, value in {"format": FORMAT, **mine, "made": "1"}.items():
                 self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
-        known = dict(self._store.execute("SELECT name, value FROM about").fetchall())
+        known = read_about(self._store)
         if known["format"] != FORMAT:
             raise InputError(
                 f"{os.fspath(path)} has format {known['format']}; this version of neardup reads format {FORMAT}."
@@ -116,19 +112,8 @@ class Tracker:
             )
         self._made = int(known["made"]) + bool(wrong)
         if wrong:
-            with self._transaction():
-                for name, value in {**mine, "made": str(self._made)}.items():
-                    self._store.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._store.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._store.execute("COMMIT")
-        except BaseException:
-            self._store.execute("ROLLBACK")
-            raise
+            with transaction(self._store):
+                write_about(self._store, {**mine, "made": self._made})
 
     def __enter__(self) -> Tracker:
         return self
@@ -141,7 +126,7 @@ class Tracker:
     def visit(self, pages: Fingerprints, now: float) -> Iterator[Visit]:
         """What became of each page; each batch is on disk before its visits are handed out."""
         for start in range(0, len(pages), BATCH):
-            with self._transaction():
+            with transaction(self._store):
                 done = [
                     self._one(pages, number, now) for number in range(start, min(start + BATCH, len(pages)))
                 ]

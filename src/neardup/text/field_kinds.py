@@ -35,12 +35,12 @@ class Scale:
         A value in the middle of the range reaches none, one at an end all of that side. So both extremes weigh most,
         and values that are near each other have most of their levels in common. What is no number reaches none.
         """
-        low, high = self.low, self.high
+        low, high, known = self.low, self.high, ~np.isnan(values)
         if self.logarithmic:
             low, high = math.log(low), math.log(high)
             values = np.log(np.where(values > 0, values, self.low))
         share = np.clip((values - low) / (high - low), 0, 1) * 2 - 1
-        share = np.where(np.isnan(values), 0, share)
+        share = np.where(known, share, 0)
         count = np.floor(np.abs(share) * LEVELS + 0.5).astype(np.int64)
         which = np.repeat(np.arange(len(values)), count)
         level = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + 1

@@ -47,13 +47,17 @@ def occurrence_values(of: Feature, tokens: Tokens, values: NDArray[np.float64]) 
             return occurrence_values(inner, keep_tokens(tokens, wanted), values[wanted])
         case Shingles(width=width):
             seen = of(tokens).sizes
-            first = np.repeat(tokens.offsets[:-1] - (np.cumsum(seen) - seen), seen) + np.arange(int(seen.sum()))
+            first = np.repeat(tokens.offsets[:-1] - (np.cumsum(seen) - seen), seen) + np.arange(
+                int(seen.sum())
+            )
             last = np.repeat(tokens.offsets[1:], seen) - 1
             found = values[first]
             for step in range(1, width):
                 found = np.maximum(found, values[np.minimum(first + step, last)])
             return found
-    raise PlanError(f"The tags around features of {type(of).__name__} are not known: leave the tag boost out.")
+    raise PlanError(
+        f"The tags around features of {type(of).__name__} are not known: leave the tag boost out."
+    )
 
 
 def over_occurrences(
@@ -65,9 +69,7 @@ def over_occurrences(
         begins = np.repeat(seen.offsets[:-1], seen.sizes)
         values = (begins - np.arange(len(seen.hashes)) - 1).astype(np.float64)
     out = np.full(len(bag.hashes), -np.inf)
-    kernels.places.largest_of_occurrences(
-        bag.hashes, bag.offsets, seen.hashes, seen.offsets, values, out
-    )
+    kernels.places.largest_of_occurrences(bag.hashes, bag.offsets, seen.hashes, seen.offsets, values, out)
     return out
 
 
