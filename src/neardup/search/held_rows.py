@@ -144,13 +144,14 @@ def read_batch(
         )
         assert corpus.signatures is not None
         digests = [row.tobytes() for row in corpus.digests]
-        counted = corpus.statistics if statistics is None else None
-        if plan.counts and statistics is not None and known is not None:
+        counted = None
+        if plan.counts and known is not None:
             owners, _ = contents_of(corpus.digests, corpus.ranks)
             fresh = np.array([n for n in owners.tolist() if not known(digests[n])], np.int64)
             if len(fresh):
-                counted = count(plan.text, plan.counts, spool, fresh, None, population=statistics.population,
-                                folder=None, progress=progress, threads=threads)  # fmt: skip
+                counted = count(
+                    plan.text, plan.counts, spool, fresh, least=1, progress=progress, threads=threads
+                )
     slots, present = corpus.signatures.slots, corpus.signatures.present
     ids = [str(value) for value in corpus.ids.to_pylist()]
     values, sizes = extra.read(sources)
