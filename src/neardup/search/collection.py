@@ -83,8 +83,8 @@ class HeldDocuments:
         self._frozen = FrozenStatistics(self.folder, self._store)
         if statistics is not None and statistics.population != "contents":
             raise PlanError(
-                f"These statistics count each of '{statistics.population}' once; new documents, which are counted one by "
-                "one, could not be added to them: give statistics of contents."
+                f"These statistics count each of '{statistics.population}' once; new documents, which are counted one "
+                "by one, could not be added to them: give statistics of contents."
             )
         known = read_about(self._store)
         with transaction(self._store):
