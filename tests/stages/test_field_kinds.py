@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup
-from neardup.columns import Texts, field_of
-from neardup.engines.signing import sign
+from neardup.columns import Signatures, Texts, field_of
 from neardup.errors import ParameterError, PlanError
 from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
@@ -29,6 +28,12 @@ from neardup.weights.parse import parse_weights
 from neardup.weights.position import Position, TagBoost, occurrence_values
 
 KINDS = FieldedWords(("title", "links", "rank"), kinds=("words", "value", "number:0:10"))
+
+
+def sign(plan: Plan, texts: Texts) -> Signatures:
+    """The fingerprints of texts, by a plan that counts nothing."""
+    assert plan.view.signature is not None
+    return plan.view.signature(plan.view.look(plan.text(texts, details=plan.view.details)))
 
 
 def rows_of(text: FieldedWords, *rows: str) -> list[list[tuple[int, int]]]:

@@ -9,8 +9,7 @@ import pytest
 
 import naive
 import neardup
-from neardup.columns import Features, Texts, field_of
-from neardup.engines.signing import sign
+from neardup.columns import Features, Signatures, Texts, field_of
 from neardup.errors import InputError, MissingExtra, ParameterError, PlanError
 from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
@@ -29,6 +28,12 @@ from neardup.weights.position import SCALES, Position, TagBoost
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
 
 WORD = Shingles(1)
+
+
+def sign(plan: Plan, texts: Texts) -> Signatures:
+    """The fingerprints of texts, by a plan that counts nothing."""
+    assert plan.view.signature is not None
+    return plan.view.signature(plan.view.look(plan.text(texts, details=plan.view.details)))
 
 
 def bag_of(*weights: float) -> Features:

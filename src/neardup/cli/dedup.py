@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
 
 
 @click.command()
@@ -60,6 +61,7 @@ from neardup.cli.options import decide_option, input_options, method_options, ta
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
 @decide_option
+@resume_options
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -83,7 +85,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       neardup dedup news/ -o marked --mode annotate --output-format parquet
     """
     from neardup.api import complete_plan
-    from neardup.cli.run import run_command
+    from neardup.cli.run import finished, run_command
     from neardup.cli.show import Stopwatch, summary
     from neardup.engines.writing import check_output, write_run
 
@@ -96,9 +98,15 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     )
     as_json = values["as_json"]
 
-    def check(sources: Any) -> None:
+    if values["resume"] and (report := finished(plan, values["work_dir"] or output, output)):
+        click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
+        return
+
+    def check(sources: Any, resumed: bool) -> None:
+        nonlocal force
+        force = force or resumed  # which had leave to write there
         check_output(sources, output, mode, format, force)
 
-    with run_command(plan, inputs, values, check) as run:
+    with run_command(plan, inputs, values, Path(output), force, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

@@ -14,7 +14,7 @@ from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import PlanError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -57,12 +57,12 @@ def fingerprint(
             "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
             "(--stats), or choose weights without tfidf, such as 'tf'."
         )
-    with Spool(folder) as spool:
+    with Work(folder=folder) as work:
         corpus = read_corpus(
             plan,
             sources,
             columns or Columns(),
-            spool,
+            work,
             problems or Problems(),
             progress or Progress(),
             threads,

@@ -17,7 +17,7 @@ from neardup.engines.counting import count
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
 from neardup.engines.signing import contents_of
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.search.documents import Document, Readers
@@ -138,9 +138,9 @@ def read_batch(
     Contents that are not `known` are counted; without such a question, none are.
     """
     plan = plan.with_(statistics="" if statistics is None else statistics.digest)
-    with Spool() as spool:
+    with Work() as work:
         corpus = read_corpus(
-            plan, sources, columns, spool, problems or Problems(), progress, threads, statistics
+            plan, sources, columns, work, problems or Problems(), progress, threads, statistics
         )
         assert corpus.signatures is not None
         digests = [row.tobytes() for row in corpus.digests]
@@ -150,7 +150,7 @@ def read_batch(
             fresh = np.array([n for n in owners.tolist() if not known(digests[n])], np.int64)
             if len(fresh):
                 counted = count(
-                    plan.text, plan.counts, spool, fresh, least=1, progress=progress, threads=threads
+                    plan.text, plan.counts, work.spool, fresh, least=1, progress=progress, threads=threads
                 )
     slots, present = corpus.signatures.slots, corpus.signatures.present
     ids = [str(value) for value in corpus.ids.to_pylist()]

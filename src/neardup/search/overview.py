@@ -16,6 +16,7 @@ from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
 from neardup.engines.signing import portions
 from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -72,8 +73,9 @@ def overview(
     """The view of all documents, up to a distance; and the text of one of them, the first that has features."""
     if not plan.joins or plan.candidates.level != "signatures":
         raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
-    with Spool(folder) as spool:
-        corpus = read_corpus(plan, sources, columns or Columns(), spool, problems or Problems(),
+    with Work(folder=folder) as work:
+        spool = work.spool
+        corpus = read_corpus(plan, sources, columns or Columns(), work, problems or Problems(),
                              progress or Progress(), threads, statistics)  # fmt: skip
         assert corpus.signatures is not None
         slots, present = corpus.signatures.slots, corpus.signatures.present
