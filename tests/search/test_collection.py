@@ -152,6 +152,8 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.split() == ["a", "b", "c"]  # a is no copy to those who may read b
     assert run("held", "clusters", store, "--master", "newest", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"master": "b", "members": ["a"]}
+    assert run("held", "clusters", store, "--order", "length") == 0
+    assert capsys.readouterr().out == "b: a\n"
     assert run("held", "clusters", store, "--distance", "0") == 0 and capsys.readouterr().out == ""
     assert run("held", "info", store) == 0 and "documents: 3" in capsys.readouterr().out
     assert run("held", "refresh", store) == 0 and capsys.readouterr().out.startswith("0 fingerprints")

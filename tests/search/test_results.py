@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from neardup.cli import group
 from neardup.errors import ParameterError
-from neardup.search.documents import MASTERS, Document, best_first, covers, may_see
+from neardup.registry import get_method
+from neardup.search.documents import MASTERS, Document, best_first, covers, may_see, reserved_bits
 from neardup.search.held_rows import read_readers
 from neardup.search.indexing import IndexDecision, crawl_order, decide_at_index_time
 from neardup.search.results import clusters_by_master, collapse
@@ -128,6 +129,16 @@ def test_masters() -> None:
     }
     with pytest.raises(ParameterError, match="shortest_url"):
         clusters_by_master(pages, master="best")  # type: ignore[arg-type]
+
+
+def test_reserved_bits_must_be_equal() -> None:
+    plan = get_method("simhash").plan(weights="tf", fields="section", reserve="section:8")
+    same = reserved_bits(plan)
+    assert same == 0xFF << 56 and reserved_bits(get_method("simhash").plan()) == 0
+    pages = [Document("a", 0), Document("b", 1), Document("c", 1 << 60)]
+    assert clusters_by_master(pages) == [[0, 1, 2]] and clusters_by_master(pages, same=same) == [[0, 1], [2]]
+    assert crawl_order(pages, same=same) == ["a", "c", "b"]
+    assert [d.action for d in decide_at_index_time(pages[1:], pages[:1], same=same)] == ["lower", "keep"]
 
 
 def test_a_name_is_no_list_of_groups() -> None:

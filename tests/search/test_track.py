@@ -130,6 +130,14 @@ def test_other_options_are_taken_by_rebasing(tmp_path: Path) -> None:
         assert len(tracker.history("0")) == 1 and tracker.history("0")[0].bit_length() > 64
 
 
+def test_fingerprints_of_a_plan_that_verifies_by_cosine(tmp_path: Path) -> None:
+    plan = get_method("simhash").plan(weights="tf", verify="cosine", distance=5)
+    with Tracker(tmp_path / "pages.db", plan) as tracker:
+        assert (tracker.bits, tracker.slightly) == (64, 5)
+        list(tracker.visit(fingerprint(plan, open_inputs([["a b c"]])), now=0.0))
+        assert len(tracker.history("0")) == 1
+
+
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     Tracker(tmp_path / "pages.db", PLAN).__exit__(None, None, None)
     with sqlite3.connect(tmp_path / "pages.db") as database:

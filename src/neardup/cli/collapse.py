@@ -44,13 +44,18 @@ def command(results: str, reader_groups: str, **values: Any) -> None:
     """
     from neardup.cli.pages import fingerprint_plan
     from neardup.cli.ranked import ranked_documents
+    from neardup.search.documents import reserved_bits
     from neardup.search.results import collapse
 
     plan, statistics = fingerprint_plan(values)
     member = [name.strip() for name in reader_groups.split(",") if name.strip()]
     documents = ranked_documents(results, plan, member, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
-    for group in collapse(documents, member, distance=within, order=values["order"], master=values["master"]):
+    groups = collapse(
+        documents, member, distance=within, order=values["order"], master=values["master"],
+        same=reserved_bits(plan),
+    )  # fmt: skip
+    for group in groups:
         folded = [document.id for document in group.folded]
         if values["as_json"]:
             click.echo(json.dumps({"id": group.shown.id, "folded": folded}, ensure_ascii=False))

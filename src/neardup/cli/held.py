@@ -136,8 +136,12 @@ def _searching(function: Any) -> Any:
     return function
 
 
-def _distance(held: Any, asked: int | None) -> int:
-    return int(held.plan.candidates.distance(held.plan.threshold)) if asked is None else asked
+def _near(held: Any, asked: int | None) -> dict[str, int]:
+    """What is near: the distance that is asked for, or that of the store; and the bits that must be equal."""
+    from neardup.search.documents import reserved_bits
+
+    usual = int(held.plan.candidates.distance(held.plan.threshold))
+    return {"distance": usual if asked is None else asked, "same": reserved_bits(held.plan)}
 
 
 @command.command()
@@ -167,10 +171,10 @@ def decide(store: str, inputs: tuple[str, ...], discard: int, never_discard: boo
     with _store(store) as held, TerminalProgress() as progress:
         new = held.looked_at(pages.sources, pages.columns, taken_extra(values), threads=pages.threads,
                              progress=progress, problems=pages.problems)  # fmt: skip
-        within = _distance(held, values["distance"])
-        limit = None if never_discard else min(discard, within)
+        near = _near(held, values["distance"])
+        limit = None if never_discard else min(discard, near["distance"])
         decisions = decide_at_index_time(
-            new, held.documents(stale=values["skip_stale"]), distance=within, discard=limit
+            new, held.documents(stale=values["skip_stale"]), discard=limit, **near
         )
     tell_problems(pages.problems)
     for document, decision in zip(new, decisions, strict=True):
@@ -194,7 +198,7 @@ def order(store: str, distance: int | None, skip_stale: bool, as_json: bool) -> 
     from neardup.search.indexing import crawl_order
 
     with _store(store) as held:
-        for name in crawl_order(held.documents(stale=skip_stale), distance=_distance(held, distance)):
+        for name in crawl_order(held.documents(stale=skip_stale), **_near(held, distance)):
             click.echo(json.dumps(name, ensure_ascii=False) if as_json else name)
 
 
@@ -202,16 +206,21 @@ def order(store: str, distance: int | None, skip_stale: bool, as_json: bool) -> 
 @click.argument("store", metavar="STORE")
 @click.option("--master", type=click.Choice(MASTERS), default="longest", show_default=True,
               help="Which document a cluster is keyed by.")  # fmt: skip
+@click.option("--order", type=click.Choice(["rank", "time", "length"]), default="rank", show_default=True,
+              help="How members are listed: as they came, newest first, or longest first.")  # fmt: skip
 @_searching
-def clusters(store: str, master: Any, distance: int | None, skip_stale: bool, as_json: bool) -> None:
+def clusters(
+    store: str, master: Any, order: Any, distance: int | None, skip_stale: bool, as_json: bool
+) -> None:
     """List clusters of two or more, each keyed by a master that all members are near."""
-    from neardup.search.results import clusters_by_master
+    from neardup.search.results import clusters_by_master, listed
 
     with _store(store) as held:
         documents = held.documents(stale=skip_stale)
-        found = clusters_by_master(documents, distance=_distance(held, distance), master=master)
+        found = clusters_by_master(documents, **_near(held, distance), master=master)
     for place, *others in (cluster for cluster in found if len(cluster) > 1):
-        name, members = documents[place].id, [documents[other].id for other in others]
+        name = documents[place].id
+        members = [one.id for one in listed([documents[other] for other in others], order)]
         if as_json:
             click.echo(json.dumps({"master": name, "members": members}, ensure_ascii=False))
         else:

@@ -11,6 +11,7 @@ import numpy as np
 from neardup.candidates.hamming import Held, near_pairs
 from neardup.columns import Hashes
 from neardup.errors import ParameterError
+from neardup.plan import Plan
 
 Readers = frozenset[str] | None  # groups that may see a document; None: everybody
 Master = Literal["rank", "quality", "newest", "shortest_url", "longest"]
@@ -64,31 +65,40 @@ class Near(NamedTuple):
     near: list[list[tuple[int, int]]]  # of each group: (group, distance), itself at 0 first
 
 
-def find_near(documents: Sequence[Document], distance: int) -> Near:
-    """The groups of all documents, and of each those within the distance."""
-    group, columns = _groups(documents)
+def reserved_bits(plan: Plan) -> int:
+    """The bits that must be equal, set: those that the plan has reserved for a field."""
+    bits, last = int(plan.candidates.bits), int(getattr(plan.candidates, "exact", 0))  # type: ignore[attr-defined]
+    return (1 << bits) - (1 << (bits - last))
+
+
+def find_near(documents: Sequence[Document], distance: int, same: int = 0) -> Near:
+    """The groups of all documents, and of each those within the distance that have the bits of `same` in common."""
+    group, values, columns = _groups(documents)
     near: list[list[tuple[int, int]]] = [[(number, 0)] for number in range(columns.shape[1])]
     if columns.shape[1] > 1:
         for a, b, apart in zip(*(part.tolist() for part in near_pairs(columns, distance)), strict=True):
-            near[a].append((b, apart))
-            near[b].append((a, apart))
+            if not (values[a] ^ values[b]) & same:
+                near[a].append((b, apart))
+                near[b].append((a, apart))
     return Near(group, near)
 
 
-def find_near_new(held: Sequence[Document], new: Sequence[Document], distance: int) -> Near:
+def find_near_new(held: Sequence[Document], new: Sequence[Document], distance: int, same: int = 0) -> Near:
     """The groups of held documents, then of new ones; neighbours are looked up for the new ones only."""
-    group, columns = _groups([*held, *new])
+    group, values, columns = _groups([*held, *new])
     near: list[list[tuple[int, int]]] = [[] for _ in range(columns.shape[1])]
     wanted = np.unique(np.array([number for number in group[len(held) :] if number >= 0], np.int64))
     if len(wanted):
         found = Held.of(columns, distance).search(np.ascontiguousarray(columns[:, wanted]))
         for query, other, apart in zip(*(part.tolist() for part in found), strict=True):
-            near[int(wanted[query])].append((other, apart))
+            mine = int(wanted[query])
+            if not (values[mine] ^ values[other]) & same:
+                near[mine].append((other, apart))
     return Near(group, near)
 
 
-def _groups(documents: Sequence[Document]) -> tuple[list[int], Hashes]:
-    """The number of each document's fingerprint among the different ones, and those: words × fingerprints."""
+def _groups(documents: Sequence[Document]) -> tuple[list[int], list[int], Hashes]:
+    """The number of each document's fingerprint among the different ones, those, and the same as columns of words."""
     known: dict[int, int] = {}
     group = [
         -1 if document.fingerprint is None else known.setdefault(document.fingerprint, len(known))
@@ -97,4 +107,4 @@ def _groups(documents: Sequence[Document]) -> tuple[list[int], Hashes]:
     words = max([1, *(-(-value.bit_length() // 64) for value in known)])
     data = b"".join(value.to_bytes(8 * words, "little") for value in known)
     rows = np.frombuffer(data, "<u8").astype(np.uint64).reshape(len(known), words)
-    return group, np.ascontiguousarray(rows.T)
+    return group, list(known), np.ascontiguousarray(rows.T)

@@ -26,7 +26,12 @@ class IndexDecision:
 
 
 def decide_at_index_time(
-    new: Sequence[Document], held: Sequence[Document], *, distance: int = 3, discard: int | None = 0
+    new: Sequence[Document],
+    held: Sequence[Document],
+    *,
+    distance: int = 3,
+    discard: int | None = 0,
+    same: int = 0,
 ) -> list[IndexDecision]:
     """For each new document: discard it, index it with less priority, or keep it, given what the index holds.
 
@@ -36,7 +41,7 @@ def decide_at_index_time(
     """
     if discard is not None and not 0 <= discard <= distance:
         raise ParameterError("discard", "index decisions", f"from 0 to the distance, {distance}", discard)
-    group, near = find_near_new(held, new, distance)
+    group, near = find_near_new(held, new, distance, same)
     renewed = {document.id for document in new}
     known = _Known(len(near))
     for place, document in enumerate(held):
@@ -86,14 +91,14 @@ class _Known:
         return list(self._held[group].values())
 
 
-def crawl_order(documents: Sequence[Document], *, distance: int = 3) -> list[Any]:
+def crawl_order(documents: Sequence[Document], *, distance: int = 3, same: int = 0) -> list[Any]:
     """The ids in the order to download them: unique content first, then second copies, then third ones, …
 
     Within a round, higher quality first. A page counts as a copy of better ones that it is near to, and that
     everyone may see who may see the page itself.
     """
     order = best_first(documents, "quality")
-    group, near = find_near(documents, distance)
+    group, near = find_near(documents, distance, same)
     before: list[dict[Readers, int]] = [{} for _ in near]
     rounds = []
     for rank, place in enumerate(order):

@@ -85,7 +85,7 @@ def overview(
         text = None if chosen is None else spool.read(np.array([chosen])).document(0).decode()
     packed = to_columns(slots[present])
     made = [slots[n].astype("<u4").tobytes() if present[n] else None for n in range(len(ids))]
-    shares = balance(packed)[: int(getattr(plan.check, "bits", 0) or plan.candidates.bits)]  # type: ignore[attr-defined]
+    shares = balance(packed)[: int(plan.candidates.bits)]  # type: ignore[attr-defined]
     return Overview(
         ids, made, sizes_by_distance(packed, most), evenness(packed[0]), evenness(hashes),
         shares if packed.shape[1] else [0.0], text, corpus.statistics,

@@ -26,15 +26,16 @@ class Group:
 
 
 def clusters_by_master(
-    documents: Sequence[Document], *, distance: int = 3, master: Master = "rank"
+    documents: Sequence[Document], *, distance: int = 3, master: Master = "rank", same: int = 0
 ) -> list[list[int]]:
     """Clusters of documents by place, each with its master first: nobody is further than the distance from it.
 
     In the order of `master`, a document that is still free takes all that are near it and free. A document without
-    a fingerprint is a cluster of its own. Clusters come in the order of their first document.
+    a fingerprint is a cluster of its own. Clusters come in the order of their first document. The bits of `same` must
+    be equal, if there are any (see `reserved_bits`).
     """
     order = best_first(documents, master)
-    group, near = find_near(documents, distance)
+    group, near = find_near(documents, distance, same)
     free: list[list[int]] = [[] for _ in near]  # the members of each group, in order of place
     for place, number in enumerate(group):
         if number >= 0:
@@ -62,6 +63,7 @@ def collapse(
     distance: int = 3,
     order: Order = "rank",
     master: Master = "quality",
+    same: int = 0,
 ) -> list[Group]:
     """A result list, best first, in which near-duplicates fold under the best one that the reader may see.
 
@@ -74,14 +76,15 @@ def collapse(
     if isinstance(groups, str):
         raise ParameterError("groups", "collapse", "a list of names", groups)
     visible = [document for document in results if may_see(groups, document.readers)]
-    clusters = clusters_by_master(visible, distance=distance, master=master)
+    clusters = clusters_by_master(visible, distance=distance, master=master, same=same)
     return [
-        Group(visible[place], _listed([visible[other] for other in others], order))
+        Group(visible[place], listed([visible[other] for other in others], order))
         for place, *others in clusters
     ]
 
 
-def _listed(documents: list[Document], order: str) -> list[Document]:
+def listed(documents: list[Document], order: Order) -> list[Document]:
+    """The members of a cluster as they are, newest first, or longest first."""
     if order == "time":
         return sorted(documents, key=lambda document: -document.time)
     return sorted(documents, key=lambda document: -document.length) if order == "length" else documents

@@ -86,7 +86,7 @@ class Tracker:
         rebase: bool = False,
     ) -> None:
         self.rhythm = rhythm or Rhythm()
-        self.bits = int(getattr(plan.check, "bits", 0))
+        self.bits = int(plan.candidates.bits)  # type: ignore[attr-defined]
         self.slightly = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
         try:
             self._store = open_database(path, TABLES)
