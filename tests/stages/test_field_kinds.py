@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +21,10 @@ from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
 from neardup.plan import Plan
 from neardup.registry import get_method, methods
+from neardup.search.links import link_columns
 from neardup.text.field_kinds import LEVELS, Scale, parse_fields, read_numbers
 from neardup.text.fields import FieldedWords, join_fields
-from neardup.text.tagged import TAGS
+from neardup.text.tagged import TAGS, TaggedWords, tagged_runs
 from neardup.weights.counts import Counts
 from neardup.weights.fields import FieldShare
 from neardup.weights.parse import parse_weights
@@ -171,6 +174,94 @@ def test_markup_is_seen_beside_fields() -> None:
     assert bag.weights is not None
     assert sorted(bag.weights.tolist()) == [1, 1, 1, 1, 3]
     assert getattr(plan.text, "fields", ()) == ("title", "links") and Plan.from_json(plan.to_json()) == plan
+
+
+def test_a_page_of_unclosed_tags_is_read_in_linear_time() -> None:
+    def seconds(size: int) -> float:
+        page = "<i>a<b>c</u>" * size + "</b>d"
+        began = time.process_time()
+        tokens = TaggedWords()(Texts.from_strings([page]))
+        assert len(tokens.hashes) == 2 * size + 1 and tokens.tags is not None
+        assert tokens.tags[-1] == 1 << TAGS.index("i") | (1 << TAGS.index("b")) * (size > 1)
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(40_000) < 20 * seconds(10_000) + 1
+
+
+HOSTILE = [
+    "<!--",
+    "<a href='",
+    '<a b="',
+    "<",
+    "&",
+    "<![CDATA[",
+    "<script>",
+    "</",
+    "<i",
+    "<!",
+    "<a =",
+    "'\"<b>",
+    "&#x",
+    "<style><!--",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_no_markup_takes_more_than_linear_time(part: str) -> None:
+    began = time.process_time()
+    TaggedWords()(Texts.from_strings([part * 200_000, part * 50_000 + ">" + part * 50_000]))
+    link_columns(["http://a/"], [part * 100_000])
+    assert time.process_time() - began < 20  # what is quadratic takes hours
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<b>",
+                "</b>",
+                "<p class='x > y'>",
+                "</p>",
+                "text ",
+                "&lt;",
+                "<br/>",
+                "<!-- <b> -->",
+                "<B\n>",
+                "</i>",
+                "<i>",
+            ]
+        ),
+        max_size=14,
+    )
+)
+def test_markup_is_read_as_a_parser_reads_it(parts: list[str]) -> None:
+    """The standard library's parser on pages that are well enough formed for it."""
+
+    class Parser(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.open: list[str] = []
+            self.runs: list[tuple[str, int]] = []
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            self.open += [tag] * (tag != "br")
+
+        def handle_endtag(self, tag: str) -> None:
+            while tag in self.open and self.open.pop() != tag:
+                pass
+
+        def handle_data(self, data: str) -> None:
+            self.runs.append((data, sum(1 << TAGS.index(tag) for tag in set(self.open) & set(TAGS))))
+
+    parser = Parser()
+    parser.feed("".join(parts))
+    parser.close()
+
+    def merged(runs: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        return [(char, mask) for text, mask in runs for char in text]
+
+    assert merged(list(tagged_runs("".join(parts)))) == merged(parser.runs)
 
 
 def test_tags_of_ngrams_and_of_words_left_out() -> None:

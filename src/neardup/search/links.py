@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from neardup.text.tag_scan import pieces
 
 __all__ = ["LinkColumns", "address", "link_columns", "outgoing"]
 
 LONGEST = 200  # characters of an anchor text; what is longer is no description
 MOST = 1000  # links of one page, and texts of links to one page
-IGNORED = ("script", "style", "noscript", "template")
 
 LinkColumns = tuple[list[list[str]], list[list[str]]]
 
@@ -29,11 +29,35 @@ def address(url: str, base: str = "") -> str | None:
 
 
 def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
-    """The links of an HTML page in order: absolute address, and the text inside."""
-    reader = _Links(url)
-    reader.feed(page)
-    reader.close()
-    return reader.found[:MOST]
+    """The links of an HTML page in order: absolute address, and the text inside; <base> moves relative ones."""
+    found: list[tuple[str, str]] = []
+    base, target, text = url, None, ""
+    for piece in pieces(page):
+        if piece.name == "a":
+            found += _link(target, text)
+            href = None if piece.closing else piece.attribute("href")
+            target, text = None if href is None else address(href, base), ""
+            if len(found) >= MOST:
+                return found[:MOST]
+        elif piece.name == "base" and (href := piece.attribute("href")) is not None:
+            base = joined(base, href)
+        elif target is not None and len(text) <= LONGEST:
+            alternative = piece.attribute("alt") if piece.name == "img" else None
+            text += piece.rest if not piece.name else f" {alternative or ''} "
+    return (found + _link(target, text))[:MOST]
+
+
+def _link(target: str | None, text: str) -> list[tuple[str, str]]:
+    words = " ".join(text.split())
+    return [] if target is None else [(target, words if len(words) <= LONGEST else "")]
+
+
+def joined(base: str, url: str) -> str:
+    """The address that a relative one means; the base itself where that makes no sense."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return base
 
 
 def link_columns(urls: Sequence[str | None], pages: Sequence[str | None]) -> LinkColumns:
@@ -51,45 +75,3 @@ def link_columns(urls: Sequence[str | None], pages: Sequence[str | None]) -> Lin
             if target in anchors and target != url and text and len(anchors[target]) < MOST:
                 anchors[target].setdefault(text)
     return links, [list(anchors[place]) if place is not None else [] for place in own]
-
-
-class _Links(HTMLParser):
-    """Collects the targets and texts of a-elements; <base> moves relative ones."""
-
-    def __init__(self, base: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[tuple[str, str]] = []
-        self._base, self._text, self._hidden = base, "", 0
-        self._target: str | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value for name, value in attrs if value}
-        if tag == "base" and "href" in given:
-            self._base = urljoin(self._base, given["href"])
-        elif tag == "a":
-            self._end()
-            self._target = address(given["href"], self._base) if "href" in given else None
-        elif tag in IGNORED:
-            self._hidden += 1
-        elif tag == "img" and self._target is not None:
-            self._text += f" {given.get('alt', '')} "
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "a":
-            self._end()
-        elif tag in IGNORED:
-            self._hidden = max(0, self._hidden - 1)
-
-    def handle_data(self, data: str) -> None:
-        if self._target is not None and not self._hidden and len(self._text) <= LONGEST:
-            self._text += data
-
-    def close(self) -> None:
-        super().close()
-        self._end()
-
-    def _end(self) -> None:
-        if self._target is not None:
-            text = " ".join(self._text.split())
-            self.found.append((self._target, text if len(text) <= LONGEST else ""))
-        self._target, self._text = None, ""

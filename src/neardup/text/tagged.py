@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ import numpy as np
 from neardup.columns import Texts, Tokens, to_utf8
 from neardup.text.fields import SEPARATOR, FieldedWords
 from neardup.text.stemmed import Stemmed
+from neardup.text.tag_scan import pieces
 from neardup.text.words import Words
 
 TAGS = ("title", "h1", "h2", "h3", "h4", "h5", "h6", "b", "strong", "i", "em", "a")  # bits of Tokens.tags
-HIDDEN = ("script", "style", "noscript", "template")
+BITS = {tag: 1 << place for place, tag in enumerate(TAGS)}
 VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 
 
@@ -49,15 +51,13 @@ class TaggedWords:
         masks: list[int] = []
         ends = [0]
         for document in documents:
-            page = _Page()
-            page.feed(document.decode("utf-8", "replace"))
-            page.close()
-            runs += [to_utf8(text) for text, _ in page.runs]
-            masks += [mask for _, mask in page.runs]
+            found = list(tagged_runs(document.decode("utf-8", "replace")))
+            runs += [to_utf8(text) for text, _ in found]
+            masks += [mask for _, mask in found]
             ends.append(len(runs))
-        found = self.of(Texts.from_strings(runs), details)
-        tags = np.repeat(np.array(masks, np.uint16), np.diff(found.offsets))
-        return Tokens(found.offsets[ends], found.hashes, found.positions, found.marks, tags=tags)
+        made = self.of(Texts.from_strings(runs), details)
+        tags = np.repeat(np.array(masks, np.uint16), np.diff(made.offsets))
+        return Tokens(made.offsets[ends], made.hashes, made.positions, made.marks, tags=tags)
 
 
 def _interleaved(pages: Tokens, fields: Tokens) -> Tokens:
@@ -79,25 +79,25 @@ def _interleaved(pages: Tokens, fields: Tokens) -> Tokens:
     )  # fmt: skip
 
 
-class _Page(HTMLParser):
-    """Runs of text with the tags around them. A tag that is never closed ends with the element around it."""
+def tagged_runs(page: str) -> Iterator[tuple[str, int]]:
+    """Runs of text with a bit for each tag around them. A tag that is never closed ends with the element around it.
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.runs: list[tuple[str, int]] = []
-        self._open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._open:
-            while self._open.pop() != tag:
-                pass
-
-    def handle_data(self, data: str) -> None:
-        if any(tag in HIDDEN for tag in self._open):
-            return
-        mask = sum(1 << TAGS.index(tag) for tag in set(self._open) if tag in TAGS)
-        self.runs.append((data, mask))
+    What is open is counted as it opens and closes: a page of a hundred thousand unclosed tags stays linear.
+    """
+    opened: list[str] = []
+    counts: Counter[str] = Counter()
+    mask = 0
+    for piece in pieces(page):
+        if not piece.name:
+            yield piece.rest, mask
+        elif not piece.closing:
+            if piece.name not in VOID:
+                opened.append(piece.name)
+                counts[piece.name] += 1
+                mask |= BITS.get(piece.name, 0)
+        elif counts[piece.name]:
+            last = ""
+            while last != piece.name:
+                last = opened.pop()
+                counts[last] -= 1
+                mask &= ~0 if counts[last] else ~BITS.get(last, 0)
