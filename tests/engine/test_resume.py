@@ -9,20 +9,20 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from corpora import corpus
+from corpora import corpus, set_constants
 from neardup.cli import group
 from neardup.engines import work as work_module
 from neardup.engines.work import NAME, Work
 from neardup.registry import methods
 
 RESULTS = ("kept.parquet", "removed.parquet", "pairs.parquet", "clusters.parquet", "problems.jsonl")
+STEPS = {"CHUNK": 12_000, "CHUNK_ROWS": 40, "BATCH_ROWS": 60, "TILE_BYTES": 20_000, "BLOCK_PAIRS": 500}
 MAIN = "import sys; from neardup.cli import main; main(sys.argv[1:])"
 
 
@@ -40,16 +40,9 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch, set_steps: Callable[..., None]) -> None:
-    set_steps(CHUNK=12_000, CHUNK_ROWS=40, BATCH_ROWS=60, TILE_BYTES=20_000, BLOCK_PAIRS=500)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_constants(monkeypatch, **STEPS)
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # nobody pulls the plug here
-
-
-@pytest.fixture
-def set_steps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    from test_battery import set_constants
-
-    return lambda **values: set_constants(monkeypatch, **values)
 
 
 def command(*arguments: object) -> list[str]:

@@ -60,6 +60,11 @@ from neardup.cli.options import decide_option, input_options, method_options, re
     help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say what the run would take and find, from a sample; nothing is written.",
+)
 @decide_option
 @resume_options
 @input_options
@@ -82,6 +87,8 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     Examples:
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
+      neardup dedup huge/ -o clean --memory 4G --dry-run
+      neardup dedup huge/ -o clean --memory 4G --resume
       neardup dedup news/ -o marked --mode annotate --output-format parquet
     """
     from neardup.api import complete_plan
@@ -98,6 +105,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     )
     as_json = values["as_json"]
 
+    if values.pop("dry_run"):
+        from neardup.cli.foretell import foretell
+
+        foretell(plan, inputs, values, mode)
+        return
     if values["resume"] and (report := finished(plan, values["work_dir"] or output, output)):
         click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
         return

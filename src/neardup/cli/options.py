@@ -88,6 +88,12 @@ def resume_options(command: Command) -> Command:
     """Adds what commands take that can go on where they were stopped."""
     options = [
         click.option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory to use, such as 500M or 4G; what does not fit waits in the work folder.  [default: half of "
+            "what is available]",
+        ),
+        click.option(
             "--resume",
             is_flag=True,
             help="Go on where an earlier run of the same command was stopped or killed, if one was.",

@@ -15,6 +15,7 @@ from neardup.cli.options import reading_options
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
+from neardup.engines.memory import Memory, read_memory
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.work import Work, can_be_resumed, inputs_identity, open_work
@@ -60,11 +61,11 @@ def _work(
     plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
 ) -> Work:
     """A work folder from which the run can be resumed; one without a name for what can be read only once."""
-    folder = values["work_dir"] or output
+    folder, memory = values["work_dir"] or output, Memory(read_memory(values["memory"]))
     if any(source.name == "stdin" for source in sources):
         if values["resume"]:
             raise InputError("Standard input cannot be read a second time: --resume needs files.")
-        return Work(folder=folder)
+        return Work(folder=folder, memory=memory)
     options = {name: str(value) for name, value in reading_options(values).items()}
     identity = {
         "neardup": neardup.__version__,
@@ -72,7 +73,9 @@ def _work(
         "columns": {**asdict(columns), **options, "stats": values["stats"]},
         "inputs": inputs_identity(sources),
     }
-    return open_work(folder, identity, resume=values["resume"], force=force, every=values["checkpoint"])
+    return open_work(
+        folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
+    )
 
 
 def finished(plan: Plan, work_dir: str, output: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from neardup.documents import Problems, Source
 from neardup.engines.deciding import Decisions, decide
 from neardup.engines.matching import Matches, find_matches, find_more
+from neardup.engines.memory import Memory
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, Corpus, read_corpus
 from neardup.engines.work import Work
@@ -25,6 +26,7 @@ class Settings:
     threads: int = field(default_factory=default_threads)
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
+    memory: Memory = field(default_factory=Memory)
     work: Work | None = None  # a work folder with a name, from which the run can be resumed
 
 
@@ -79,7 +81,7 @@ def run(
     if statistics is not None and plan.counts:
         plan = plan.with_(statistics=statistics.digest)
     settings, progress = settings or Settings(), progress or Progress()
-    work = settings.work or Work(folder=settings.work_dir)
+    work = settings.work or Work(folder=settings.work_dir, memory=settings.memory)
     problems = Problems(strict=settings.strict, folder=work.folder)
     try:
         corpus = read_corpus(
@@ -92,6 +94,8 @@ def run(
             settings.threads,
             statistics if plan.counts else None,
         )
+        if (said := work.memory.too_little(len(corpus))) is not None:
+            progress.note(said)
         matches = find_matches(plan, corpus, progress, settings.threads)
         decisions = decide(plan, corpus, matches, progress, settings.threads)
     except BaseException:

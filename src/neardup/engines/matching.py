@@ -240,7 +240,8 @@ class Matcher:
 
         tables, first, rest = self.keys.tables, _Codes(), _Codes()
         with self.progress.stage("candidates", tables):
-            for stars, others, counts in ordered_map(pair, range(tables), self.threads):
+            sorters = self.corpus.work.memory.sorters(len(self.corpus), self.threads)
+            for stars, others, counts in ordered_map(pair, range(tables), sorters, ahead=1):
                 first.add(stars)
                 rest.add(others)
                 self.matches.counts += counts

@@ -403,7 +403,7 @@ def _groups(
     if plan.population != "clusters":
         return None
     first = first_plan(plan)
-    with Work(folder=corpus.work.folder, spool=corpus.spool) as apart:
+    with Work(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         known = _count(first, apart, owners, None, progress, threads) if first.counts else None
         stored = Stored(sign_contents(first, apart, owners, known, progress, threads), places)
         seen = replace(_seen(corpus, stored, None, known), work=apart)
@@ -416,7 +416,7 @@ def _count(
     """The frequencies that the plan asks for, over its population."""
     return count(
         plan.text, plan.counts, work.spool, owners, groups, population=plan.population, folder=work.folder,
-        progress=progress, threads=threads,
+        memory=work.memory.counters, progress=progress, threads=threads,
     )  # fmt: skip
 
 

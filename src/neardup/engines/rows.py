@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from neardup.columns import Numbers
 from neardup.errors import OutputError
 
-SPILL = 64 << 20  # bytes of rows that a stage holds before they go to a file
-
 
 @dataclass
 class Segment:
@@ -47,11 +45,14 @@ class Segment:
 class Rows:
     """The rows of a stage, in the order in which they were added.
 
-    `place` names the file of a segment; None for files without a name, which go with the process.
+    `place` names the file of a segment; None for files without a name, which go with the process. `most` is how
+    many bytes of rows are held before they go to a file.
     """
 
-    def __init__(self, name: str, place: Callable[[str], Path | None], folder: Any = None) -> None:
-        self.name, self.complete = name, False
+    def __init__(
+        self, name: str, place: Callable[[str], Path | None], folder: Any = None, most: int = 64 << 20
+    ) -> None:
+        self.name, self.complete, self._most = name, False, most
         self.segments: list[Segment] = []
         self._place, self._folder = place, folder
         self._waiting: list[pa.RecordBatch] = []
@@ -67,7 +68,7 @@ class Rows:
         self._waiting.append(batch)
         self._bytes += batch.nbytes
         self._rows += batch.num_rows
-        if self._bytes >= SPILL:
+        if self._bytes >= self._most:
             self.flush()
 
     def flush(self) -> None:

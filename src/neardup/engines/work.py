@@ -22,6 +22,7 @@ from typing import Any
 
 from neardup.documents import Source, stamp
 from neardup.documents.statistics_file import load_statistics, save_statistics
+from neardup.engines.memory import Memory
 from neardup.engines.rows import Rows, Segment, cannot_write, synced
 from neardup.engines.spool import Spool
 from neardup.errors import InputError, OutputError
@@ -43,7 +44,9 @@ class Work:
         folder: str | os.PathLike[str] | None = None,
         spool: Spool | None = None,
         made: Sequence[Path] = (),
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory or Memory()
         self._made = made  # folders that were not there, innermost first
         self.path, self.folder, self._every = path, folder if path is None else path, every
         self._borrowed = spool is not None
@@ -64,7 +67,7 @@ class Work:
     def rows(self, stage: str) -> Rows:
         """The rows of a stage, with those of an earlier run where there are any."""
         if stage not in self._stages:
-            self._stages[stage] = Rows(stage, self._place, self.folder)
+            self._stages[stage] = Rows(stage, self._place, self.folder, self.memory.rows)
         return self._stages[stage]
 
     def _place(self, name: str) -> Path | None:
@@ -156,6 +159,7 @@ def open_work(
     resume: bool = False,
     force: bool = False,
     every: float = EVERY,
+    memory: Memory | None = None,
 ) -> Work:
     """The work folder inside a folder, new or taken up; refused where it holds something else."""
     path = Path(folder) / NAME
@@ -175,7 +179,7 @@ def open_work(
             path.mkdir(parents=True, exist_ok=True)
             lock(path)
             replaced(path / "manifest.json", identity)
-        work = Work(path, every, made=made)
+        work = Work(path, every, made=made, memory=memory)
         if left and resume:
             work.load()
     except OSError as error:
