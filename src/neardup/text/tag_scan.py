@@ -8,7 +8,9 @@ from html import unescape
 from typing import NamedTuple
 
 # No part of it crosses a "<", so that what is never closed is looked at once: a quote ends at the next "<" too.
-MARKUP = re.compile(r"""<(?:(/?)([a-zA-Z][^\s<>/"']*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>|(!--)|[!?/][^<>]*>)""")
+MARKUP = re.compile(
+    r"""<(?:(/?)([a-zA-Z][^\s<>/"']*)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>|(!--)|[!?/][^<>]*>)"""
+)
 ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 HIDDEN = (
     "script",
