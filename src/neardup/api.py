@@ -208,7 +208,7 @@ def dedup(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    duplicate_ids: str = "rename",
+    duplicate_ids: str = "error",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,

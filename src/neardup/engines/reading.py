@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
+from neardup.columns import Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
     Problems,
@@ -26,6 +26,7 @@ from neardup.documents import (
 )
 from neardup.documents.printed import printed_column
 from neardup.engines.counting import count
+from neardup.engines.joining import Contents
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
 from neardup.engines.ranks import rank_ids
@@ -57,14 +58,6 @@ class Columns:
     id: str | None = None
     html: bool | None = None  # None: a column called html is
     duplicate_ids: str = "error"
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The features of some documents, in memory."""
-
-    owners: Numbers
-    features: Features
 
 
 def _none() -> Numbers:
@@ -259,8 +252,10 @@ def read_corpus(
         statistics = _count(plan, work, owners, known, progress, threads)
         work.keep_statistics(statistics)
     stored = Stored(sign_contents(plan, work, owners, statistics, progress, threads), places)
-    contents = Contents(owners, stored.features()) if plan.candidates.level == "features" else None
-    return _seen(corpus, stored, contents, statistics)
+    seen = _seen(corpus, stored, statistics)
+    if plan.candidates.level == "features":
+        seen.contents = Contents(owners, seen.features[owners], Stored(stored.rows))
+    return seen
 
 
 def read_contents(
@@ -353,9 +348,7 @@ def _read_rest(
     reader.work.checkpoint(lambda: reader.state(len(rows)))
 
 
-def _seen(
-    corpus: Corpus, stored: Stored, contents: Contents | None = None, statistics: Statistics | None = None
-) -> Corpus:
+def _seen(corpus: Corpus, stored: Stored, statistics: Statistics | None = None) -> Corpus:
     """The corpus with what a plan sees in its documents."""
     present = stored.numbers("present")
     slots = stored.slots()
@@ -366,7 +359,6 @@ def _seen(
         present=present,
         keys=stored,
         signatures=None if slots is None else Signatures(slots, present),
-        contents=contents,
         statistics=statistics,
     )
 
@@ -406,7 +398,7 @@ def _groups(
     with Work(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         known = _count(first, apart, owners, None, progress, threads) if first.counts else None
         stored = Stored(sign_contents(first, apart, owners, known, progress, threads), places)
-        seen = replace(_seen(corpus, stored, None, known), work=apart)
+        seen = replace(_seen(corpus, stored, known), work=apart)
         return cluster_groups(first, seen, owners, progress, threads)
 
 
