@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.columns import Hashes, Numbers, Signatures, Texts
@@ -23,6 +24,7 @@ from neardup.documents import (
     stamp,
     watched,
 )
+from neardup.documents.printed import printed_column
 from neardup.engines.counting import count
 from neardup.engines.joining import Contents
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
@@ -44,7 +46,7 @@ from neardup.engines.work import Work
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
-from neardup.text.fields import join_fields
+from neardup.text.fields import ITEM, SEPARATOR, print_value
 from neardup.workers import ordered_map
 
 
@@ -365,9 +367,10 @@ def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
     """Texts with their fields behind them; the texts themselves where there are none."""
     if not fields:
         return texts
-    columns = [field.to_pylist() for field in fields]
-    joined = [join_fields(text, rest) for text, *rest in zip(texts.to_pylist(), *columns, strict=True)]
-    return pa.array(joined, pa.large_string())
+    printed = (printed_column(array, print_value, ITEM) for array in fields)
+    parts = [texts.cast(pa.large_string()), *printed]
+    clean = [pc.replace_substring(part, SEPARATOR, " ") for part in parts]
+    return pc.binary_join_element_wise(*clean, pa.scalar(SEPARATOR, pa.large_string()))
 
 
 def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
