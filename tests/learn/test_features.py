@@ -169,9 +169,12 @@ def test_no_batch_changes_a_weight(text: object) -> None:
         assert np.array_equal(alone.weights, together.weights[part])
 
 
-def test_fields_and_tags_do_not_go_together() -> None:
-    with pytest.raises(ParameterError, match="left out where pages are read with their tags"):
-        _ = Model(fields=("title",), markup=True).text
+def test_fields_and_tags_go_together() -> None:
+    model = Model(fields=("title",), markup=True)
+    page = join_fields("<p>We met <a href='x'>friends</a></p>", ["Old friends"])
+    found = grams(model.text, page, fields=model.fields)
+    assert [value(found, "in_title", word) for word in ("friends", "old", "met")] == [1.0, 1.0, 0.0]
+    assert [value(found, "in_link", word) for word in ("friends", "old", "met")] == [1.0, 0.0, 0.0]
 
 
 def test_a_model_with_fields_learns_what_a_subject_is_worth(tmp_path: Path) -> None:

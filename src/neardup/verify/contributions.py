@@ -51,7 +51,8 @@ def contributions(
 
 def _excerpt(plan: Plan, texts: Texts, wanted: np.uint64) -> str:
     """The k-gram as it stands in the left text, blanks in a row as one; empty where tags stand inside it."""
-    kind: Any = getattr(plan.text, "tokens", "words")
+    text: Any = plan.text
+    kind: Any = getattr(getattr(text, "of", text), "tokens", "words")
     tokens = Words(kind)(
         texts.slice(0, 1)
     )  # places in the whole: fields and tags count from where they begin

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from neardup.errors import InputError, NeardupError, ParameterError, StatisticsError
+from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import Text, stage_json
 from neardup.statistics import Frequencies, Statistics
@@ -45,14 +45,10 @@ class Probability:
 
 
 def text_stage(tokens: TokenKind, fields: tuple[str, ...], markup: bool) -> Text:
-    """How texts become tokens: with columns behind them, with the tags around them, or as they are."""
-    if fields and markup:
-        raise ParameterError(
-            "fields", "andd", "left out where pages are read with their tags", ",".join(fields)
-        )
-    if fields:
-        return FieldedWords(fields, tokens)
-    return TaggedWords(tokens) if markup else Words(tokens)
+    """How texts become tokens: with the tags around them, with columns behind them, or as they are."""
+    words = Words(tokens)
+    beside = FieldedWords(fields, tokens) if fields else None
+    return TaggedWords(words, beside) if markup else beside or words
 
 
 @dataclass(frozen=True)
