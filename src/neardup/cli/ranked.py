@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.cli.options import column_options, reading_options
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, open_inputs
-from neardup.engines.reading import Columns
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.search.fingerprints import fingerprint
@@ -32,7 +32,7 @@ def ranked_documents(
     if not visible:
         return []
     table = table.take(pa.array(visible))
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = column_options(values)
     made = fingerprint(plan, open_inputs([table]), columns, statistics=statistics)
     quality, time = _column(table, names["quality"]), _column(table, names["time"])
     return [
@@ -49,7 +49,7 @@ def ranked_documents(
 
 
 def _table(path: str, values: dict[str, Any]) -> pa.Table:
-    sources = open_inputs([path], format=values["format"])
+    sources = open_inputs([path], **reading_options(values))
     batches = [batch.columns for source in sources for batch in source.read(None, Problems())]
     if not batches:
         raise InputError(f"There are no documents in {path}.")

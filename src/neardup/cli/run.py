@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from neardup.api import with_statistics
-from neardup.cli.options import reading_options
+from neardup.cli.options import column_options, reading_options
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
-from neardup.engines.reading import Columns
 from neardup.plan import Plan
 from neardup.workers import checked_threads
 
@@ -23,7 +22,7 @@ def run_command(
     """The finished run, while its texts are still on disk; `check` sees the inputs before anything is read."""
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = column_options(values)
     settings = Settings(threads, values["strict"], values["work_dir"])
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))

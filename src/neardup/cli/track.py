@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import column_options, input_options, method_options, reading_options, take_plan
 
 
 @click.command()
@@ -36,7 +36,6 @@ def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bo
     from neardup.api import with_statistics
     from neardup.cli.show import TerminalProgress
     from neardup.documents import open_inputs
-    from neardup.engines.reading import Columns
     from neardup.search.fingerprints import fingerprint
     from neardup.search.track import Tracker
     from neardup.workers import checked_threads
@@ -46,9 +45,9 @@ def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bo
         # Frequencies of this crawl would change with the next one: tf-idf needs frozen ones.
         values["weights"] = "tf" if values["stats"] is None else "tfidf"
     plan, statistics = with_statistics(take_plan(values), values["stats"])
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = column_options(values)
     with TerminalProgress() as progress:
-        sources = open_inputs(list(inputs), format=values["format"])
+        sources = open_inputs(list(inputs), **reading_options(values))
         threads = checked_threads(values["threads"])
         pages = fingerprint(plan, sources, columns, statistics=statistics, threads=threads, progress=progress)
     counts: Counter[str] = Counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,11 +39,14 @@ from neardup.engines.signing import (
     sign_contents,
 )
 from neardup.engines.spool import Spool
-from neardup.errors import InputError, PlanError
+from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
 from neardup.text.fields import join_fields
 from neardup.workers import ordered_map
+
+if TYPE_CHECKING:
+    from neardup.text.article import HtmlText
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Columns:
     id: str | None = None
     html: bool | None = None  # None: a column called html is
     duplicate_ids: str = "error"
+    html_text: HtmlText = "visible"  # what is taken of HTML
+
+    def is_html(self, text: str) -> bool:
+        """Whether the text column of this name holds HTML."""
+        return self.html if self.html is not None else text.lower() == "html"
 
 
 @dataclass(frozen=True)
@@ -116,10 +124,9 @@ class Reader:
             text, identity = choose_columns(
                 names, text=self.columns.text, id=self.columns.id, source=source.name
             )
-            html = self.columns.html if self.columns.html is not None else text.lower() == "html"
             wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
             for batch in watched(source, list(dict.fromkeys(wanted)), self.problems):
-                yield from self._take(batch, text, identity, html)
+                yield from self._take(batch, text, identity)
 
     @property
     def _fields(self) -> tuple[str, ...]:
@@ -145,9 +152,9 @@ class Reader:
             return pa.array(batch.numbers - 1)
         return document_ids(batch, identity, self.problems)
 
-    def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
-        markup = getattr(self.plan.text, "markup", False)  # a stage that reads HTML itself
-        array = document_texts(batch, text, self.problems, html=html and not markup)
+    def _take(self, batch: Batch, text: str, identity: str | None) -> Iterator[Texts]:
+        html = self.columns.is_html(text) and not _reads_markup(self.plan)
+        array = document_texts(batch, text, self.problems, html=html, html_text=self.columns.html_text)
         array = with_fields(array, [plain_column(batch, name) for name in self._fields])
         self.text_columns.add(text if _same(array, batch, text) else None)
         texts = Texts.from_arrow(array)
@@ -219,6 +226,9 @@ def _read(
     sign_now: bool,
 ) -> tuple[Corpus, list[Signed], pa.Array | None]:
     """The corpus before the plan has seen it, what it saw if asked, and the column that says what counts once."""
+    if _reads_markup(plan) and columns.html_text != "visible":
+        allowed = "'visible': with tags it reads whole pages"
+        raise ParameterError("html_text", plan.method, allowed, columns.html_text)
     reader = Reader(plan, columns, spool, problems)
     stamps = tuple(stamp(source) for source in sources)
 
@@ -273,6 +283,11 @@ def _seen(
         contents=contents,
         statistics=statistics,
     )
+
+
+def _reads_markup(plan: Plan) -> bool:
+    """Whether the plan's text stage reads HTML itself."""
+    return getattr(plan.text, "markup", False)
 
 
 def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from neardup.documents import open_inputs
 from neardup.engines.progress import Progress
@@ -21,6 +19,7 @@ from neardup.evaluate.measure import candidate_scores
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench, Protocol
 from neardup.evaluate.specs import Spec
+from neardup.text.article import HtmlText
 from neardup.workers import default_threads
 
 VARIABLE = "NEARDUP_DATA"
@@ -62,16 +61,13 @@ class DataFolder:
             )
         return self.path / name
 
-    def documents(self, name: str, column: str = "text", how: str = "visible") -> Documents:
+    def documents(self, name: str, column: str = "text", how: HtmlText = "visible") -> Documents:
         """The documents of a collection; HTML as its visible text, or as the text of the article."""
         key = f"{name} {column} {how}"
         if key not in self._known:
             source = open_inputs([self.require(name) / "documents.jsonl.gz"])
-            columns = Columns(text=column, id="id", html=column == "html" and how == "visible")
-            found = read_documents(source, columns, self.progress)
-            self._known[key] = (
-                found if how == "visible" else replace(found, texts=_articles(found.texts, how))
-            )
+            columns = Columns(text=column, id="id", html=column == "html", html_text=how)
+            self._known[key] = read_documents(source, columns, self.progress)
         documents: Documents = self._known[key]
         return documents
 
@@ -81,19 +77,11 @@ class DataFolder:
         borderline = folder / "borderline_cluster_pairs.csv" if undecided else None
         return read_labels(folder / "clusters.csv", documents.ids, undecided=borderline)
 
-    def bench(self, name: str, column: str = "text", how: str = "visible", **protocol: Any) -> Bench:
+    def bench(self, name: str, column: str = "text", how: HtmlText = "visible", **protocol: Any) -> Bench:
         """A collection ready to evaluate methods on."""
         documents = self.documents(name, column, how)
         settings = {"threads": self.threads, "splits": 0, "bootstrap": 0, **protocol}
         return Bench(documents, self.clusters(name, documents), Protocol(Goal(), **settings), self.progress)
-
-
-def _articles(texts: pa.ChunkedArray, how: Any) -> pa.ChunkedArray:
-    """The article text of every page, by an extractor's name."""
-    from neardup.text.article import article_text
-
-    pages = (page.as_py() or "" for chunk in texts.chunks for page in chunk)
-    return pa.chunked_array([pa.array([article_text(page, how) for page in pages], pa.large_string())])
 
 
 def found(bench: Bench, method: str, **options: Any) -> MethodResult:
