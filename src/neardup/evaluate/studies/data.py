@@ -13,9 +13,9 @@ from neardup.engines.reading import Columns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal
-from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.label_files import read_labels, read_scores
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import candidate_scores
+from neardup.evaluate.measure import Similarities, candidate_scores
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench, Protocol
 from neardup.evaluate.specs import Spec
@@ -77,11 +77,34 @@ class DataFolder:
         borderline = folder / "borderline_cluster_pairs.csv" if undecided else None
         return read_labels(folder / "clusters.csv", documents.ids, undecided=borderline)
 
-    def bench(self, name: str, column: str = "text", how: HtmlText = "visible", **protocol: Any) -> Bench:
-        """A collection ready to evaluate methods on."""
+    def bench(
+        self,
+        name: str,
+        column: str = "text",
+        how: HtmlText = "visible",
+        undecided: bool = False,
+        **protocol: Any,
+    ) -> Bench:
+        """A collection ready to evaluate methods on; borderline pairs are negatives, or left out if undecided."""
         documents = self.documents(name, column, how)
+        return self._bench(documents, self.clusters(name, documents, undecided), **protocol)
+
+    def judged(self, name: str, **protocol: Any) -> Bench:
+        """A collection of judged pairs ready to evaluate methods on."""
+        documents = self.documents(name)
+        return self._bench(
+            documents, read_labels(self.require(name) / "pairs.csv", documents.ids), **protocol
+        )
+
+    def scored(self, name: str, column: str) -> MethodResult:
+        """How good the scores are that come with judged pairs, in a column of theirs."""
+        bench = self.judged(name)
+        found = read_scores(self.require(name) / "pairs.csv", bench.documents.ids, column)
+        return bench.score(column, None, Similarities(*found))
+
+    def _bench(self, documents: Documents, truth: Truth, **protocol: Any) -> Bench:
         settings = {"threads": self.threads, "splits": 0, "bootstrap": 0, **protocol}
-        return Bench(documents, self.clusters(name, documents), Protocol(Goal(), **settings), self.progress)
+        return Bench(documents, truth, Protocol(Goal(), **settings), self.progress)
 
 
 def found(bench: Bench, method: str, **options: Any) -> MethodResult:
