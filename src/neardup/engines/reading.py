@@ -26,6 +26,7 @@ from neardup.documents import (
     watched,
 )
 from neardup.engines.counting import count
+from neardup.engines.families import without_families
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
 from neardup.engines.signing import (
@@ -328,7 +329,11 @@ def _groups(
     first = first_plan(plan)
     known = _count(first, corpus.spool, owners, None, progress, threads) if first.counts else None
     seen = sign_contents(first, corpus.spool, owners, known, progress, threads).spread(places)
-    return cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
+    groups = cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
+    if known is None:
+        return groups
+    with progress.stage("look for families"):
+        return without_families(first, corpus.spool, owners, corpus.ranks, groups, known)
 
 
 def _count(

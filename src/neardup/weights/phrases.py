@@ -22,7 +22,7 @@ from neardup.columns import Features, Tokens, make_distinct
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import Feature, stage_json
-from neardup.statistics import Frequencies, Statistics
+from neardup.statistics import Statistics
 from neardup.weights.checks import keep_only
 from neardup.weights.position import as_bag, over_occurrences
 
@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
 }
 LEAST_COMMON = 42  # section 3: what more documents have is common …
 COMMON_ROOTS = 8.0  # … and in a collection of N documents of its own, what more than 8 √N have
+COMMON_CLUSTERS = 5  # where a cluster counts once: what so many different stories have says nothing of any
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class PhraseWeight:
     inverse       divide by the frequency of the phrase
     inside        divide before the function is applied, as the paper's text has it, not after, as its example does
     rare          the share of the phrases of two documents or more that are rare: the least frequent ones
-    common_above  phrases in more documents than this are common in any case; None: 42, or 8 √N if that is more
+    common_above  phrases in more documents than this are common in any case; None: 5 where clusters
+                  count once, else 42, or 8 √N if that is more
     alone         a document of whose weight less than this share is rare is nothing but common text: it keeps all
     """
 
@@ -89,7 +91,7 @@ class PhraseWeight:
     @property
     def before_rarity(self) -> PhraseWeight:
         """The weight for a first run, which finds out what belongs together before rarity is counted."""
-        return replace(self, rare=1.0, inverse=False, inside=False)
+        return replace(self, rare=1.0, inverse=False, inside=False, common_above=None)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
         if statistics is None:
@@ -152,14 +154,19 @@ class PhraseWeight:
         if self.inverse and not self.inside:
             weights = (weights / np.maximum(df, 1)).astype(np.float32)
             bag = replace(bag, weights=weights)
-        rare = df <= self.limit(table, statistics.documents)
+        rare = df <= self.limit(statistics)
         whole, part = np.zeros(len(bag)), np.zeros(len(bag))
         kernels.weighted.sum_weights(bag.offsets, weights, False, whole)
         kernels.weighted.sum_weights(bag.offsets, np.where(rare, weights, np.float32(0)), False, part)
         return keep_only(bag, rare | np.repeat(part < self.alone * whole, bag.sizes))
 
-    def limit(self, table: Frequencies, documents: int) -> int:
+    def limit(self, statistics: Statistics) -> int:
         """The largest document frequency of a rare phrase."""
-        own = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(documents)))
-        most = own if self.common_above is None else self.common_above
-        return most if self.rare >= 1.0 else min(most, table.quantile(self.rare))
+        most = self.common_above
+        if most is None and statistics.population == "clusters":
+            most = COMMON_CLUSTERS
+        elif most is None:
+            most = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(statistics.documents)))
+        if self.rare >= 1.0:
+            return most
+        return min(most, statistics.table(stage_json(self.phrases)).quantile(self.rare))

@@ -15,6 +15,7 @@ import numpy as np
 from neardup.candidates.allpairs import all_pairs
 from neardup.clusters.graph import components
 from neardup.columns import Features
+from neardup.engines.families import own_shares, sample_groups, split_families
 from neardup.engines.populations import FIRST_THRESHOLD
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
@@ -70,7 +71,7 @@ class Scorer:
 
     def score(self, weight: PhraseWeight) -> MethodResult:
         """The scores of all pairs by the weighted Jaccard similarity of their phrases."""
-        first = replace(weight.before_rarity, common_above=None)
+        first = weight.before_rarity
         if first not in self._known:
             self._known[first] = self._statistics(first)
         found = View(weight.phrases, (weight,)).look(self.looker.tokens, self._known[first])
@@ -82,6 +83,8 @@ class Scorer:
         plain = self.looker.statistics(view)
         similar = all_pairs(view.look(self.looker.tokens, plain), "jaccard", least=FIRST_THRESHOLD)
         labels = components(len(self.looker.tokens), similar.left, similar.right)
+        sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
+        labels = split_families(labels, sampled, own_shares(view, self.looker.tokens, plain)[sampled])
         order = np.argsort(labels, kind="stable")
         phrases = weight.phrases(self.looker.tokens).take(order)
         ends = np.append(np.flatnonzero(np.diff(labels[order])) + 1, len(order))
@@ -157,8 +160,8 @@ def rare_phrases_shares(data: DataFolder) -> list[Table]:
 
 
 RULES: dict[str, dict[str, Any]] = {
-    **{f"bottom {share:.0%}": {"rare": share} for share in SHARES},
-    "in at most 42 documents": {"rare": 1.0, "common_above": 42},
+    **{f"bottom {share:.0%}": {"rare": share, "common_above": 10**9} for share in SHARES},
+    "in at most 42": {"rare": 1.0, "common_above": 42},
 }
 INVERSES: dict[str, dict[str, Any]] = {
     "f(df of the first word)": {"inverse": False},
