@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
 
 
 @click.command()
@@ -58,7 +59,13 @@ from neardup.cli.options import decide_option, input_options, method_options, ta
     help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say what the run would take and find, from a sample; nothing is written.",
+)
 @decide_option
+@resume_options
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -79,10 +86,12 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     Examples:
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
+      neardup dedup huge/ -o clean --memory 4G --dry-run
+      neardup dedup huge/ -o clean --memory 4G --resume
       neardup dedup news/ -o marked --mode annotate --output-format parquet
     """
     from neardup.api import complete_plan
-    from neardup.cli.run import run_command
+    from neardup.cli.run import finished, run_command
     from neardup.cli.show import Stopwatch, summary
     from neardup.engines.writing import check_output, write_run
 
@@ -95,9 +104,20 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     )
     as_json = values["as_json"]
 
-    def check(sources: Any) -> None:
+    if values.pop("dry_run"):
+        from neardup.cli.foretell import foretell
+
+        foretell(plan, inputs, values, mode)
+        return
+    if values["resume"] and (report := finished(plan, values["work_dir"] or output, output)):
+        click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
+        return
+
+    def check(sources: Any, resumed: bool) -> None:
+        nonlocal force
+        force = force or resumed  # which had leave to write there
         check_output(sources, output, mode, format, force)
 
-    with run_command(plan, inputs, values, check) as run:
+    with run_command(plan, inputs, values, Path(output), force, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

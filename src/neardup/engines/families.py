@@ -27,8 +27,11 @@ def without_families(
 ) -> Numbers:
     """The groups of contents, members of a family each in a group of its own.
 
-    Which members are looked at depends on their ranks, an order that no input order changes.
+    Which members are looked at depends on their ranks, an order that no input order changes. Only where weights tell
+    running text from furniture: otherwise what a page has for itself may be its menu.
     """
+    if not phrase_weight(plan.view).around:
+        return groups
     sampled = sample_groups(groups, ranks[owners])
     shares = np.zeros(len(owners))
     for numbers in portions(spool, owners[sampled]):
@@ -47,13 +50,18 @@ def sample_groups(groups: Numbers, ranks: Hashes) -> Numbers:
 
 def own_shares(view: View, tokens: Tokens, statistics: Statistics) -> NDArray[np.float64]:
     """The share of each document's weight that is in phrases of no other content."""
-    weight = next(one for one in view.weights if isinstance(one, PhraseWeight))
+    weight = phrase_weight(view)
     bag = view.look(tokens, statistics)
     assert bag.weights is not None
     alone = statistics.table(stage_json(weight.phrases)).of(bag.hashes) <= 1
     owner = np.repeat(np.arange(len(bag)), bag.sizes)
     whole = np.bincount(owner, bag.weights, len(bag))
     return np.bincount(owner, bag.weights * alone, len(bag)) / np.maximum(whole, np.finfo(np.float64).tiny)
+
+
+def phrase_weight(view: View) -> PhraseWeight:
+    """The stage that weighs phrases."""
+    return next(one for one in view.weights if isinstance(one, PhraseWeight))
 
 
 def split_families(groups: Numbers, sampled: Numbers, shares: NDArray[np.float64]) -> Numbers:

@@ -24,8 +24,9 @@ from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.matching import Matches, find_matches
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, Corpus, rank_ids, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.ranks import rank_ids
+from neardup.engines.reading import Columns, Corpus, read_corpus
+from neardup.engines.work import Work
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -123,7 +124,7 @@ def run_plan(
     """The run that `dedup` would do, and what it took once its kernels are compiled."""
     settings = Settings(threads, work_dir=work_dir)
     known = statistics if plan.counts else None
-    run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.spool.close()
+    run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.work.close()
     timed = Progress()
     with progress.stage(f"run {plan.method}"):
         run = run_local(plan, documents.sources(), PLAIN, settings, timed, known)
@@ -160,8 +161,8 @@ def find_candidates(
     known = statistics if plan.counts else None
     if known is not None:
         loose = loose.with_(statistics=known.digest)
-    with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
-        corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads, known)
+    with Work(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
+        corpus = read_corpus(loose, documents.sources(), PLAIN, work, Problems(), Progress(), threads, known)
         matches = find_matches(loose, corpus, Progress(), threads)
     codes = matches.pairs.left * len(documents) + matches.pairs.right
     return matches, np.sort(codes)

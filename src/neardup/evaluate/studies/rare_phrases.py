@@ -83,8 +83,9 @@ class Scorer:
         plain = self.looker.statistics(view)
         similar = all_pairs(view.look(self.looker.tokens, plain), "jaccard", least=FIRST_THRESHOLD)
         labels = components(len(self.looker.tokens), similar.left, similar.right)
-        sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
-        labels = split_families(labels, sampled, own_shares(view, self.looker.tokens, plain)[sampled])
+        if weight.around:
+            sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
+            labels = split_families(labels, sampled, own_shares(view, self.looker.tokens, plain)[sampled])
         order = np.argsort(labels, kind="stable")
         phrases = weight.phrases(self.looker.tokens).take(order)
         ends = np.append(np.flatnonzero(np.diff(labels[order])) + 1, len(order))
