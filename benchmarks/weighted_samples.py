@@ -95,6 +95,10 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measure_datasketch(given.documents, given.vocabulary, given.measure)))
         return
+    if not given.python.exists():
+        parser.error(
+            f"{given.python} is not there: make it with benchmarks/environments.py, or name another with --python"
+        )
     print("| phrases | sampler | µs a document | times datasketch, vocabulary | … own phrases only |")
     print("|---|---|---|---|---|")
     for size in (50, 400, 2000):
