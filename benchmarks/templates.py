@@ -12,9 +12,8 @@ import argparse
 import time
 from typing import Any
 
-from generate import Recipe, texts
-
 import neardup
+from generate import Recipe, texts
 
 METHODS: dict[str, dict[str, Any]] = {
     "minhash, threshold 0.7": {"method": "minhash"},
