@@ -210,7 +210,7 @@ def dedup(
     html: bool | None = None,
     html_text: HtmlText = "visible",
     format: str | None = None,
-    duplicate_ids: str = "rename",
+    duplicate_ids: str = "error",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,

@@ -32,7 +32,8 @@ from neardup.cli.options import decide_option, input_options, method_options, re
     default="longest",
     show_default=True,
     metavar="POLICY",
-    help="Which document of a cluster stays: longest, shortest, first, last, newest:COLUMN, oldest:COLUMN, "
+    help="Which document of a cluster stays: longest, shortest, longest:COLUMN, "
+    "shortest:COLUMN (such as url), first, last, newest:COLUMN, oldest:COLUMN, "
     "highest:COLUMN, lowest:COLUMN, priority:COLUMN=A,B,…, or none.",
 )
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import column_options, input_options, reading_options
+from neardup.cli.options import input_options, reading_options, taken_columns
 from neardup.errors import InputError, OutputError
 from neardup.registry import methods as known_methods
 
@@ -150,7 +150,7 @@ def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -
     from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
-    columns = column_options(values | {"duplicate_ids": values["duplicate_ids"] or "error"})
+    columns = taken_columns(values | {"duplicate_ids": values["duplicate_ids"] or "error"})
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         progress.note(note)

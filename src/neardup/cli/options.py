@@ -102,7 +102,7 @@ def html_text_option(command: Command) -> Command:
     )(command)
 
 
-def column_options(values: dict[str, Any]) -> Columns:
+def taken_columns(values: dict[str, Any]) -> Columns:
     """Which columns of the input mean what."""
     from neardup.engines.reading import Columns
 

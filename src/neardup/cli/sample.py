@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import column_options, input_options, reading_options
+from neardup.cli.options import input_options, reading_options, taken_columns
 
 
 @click.command()
@@ -48,7 +48,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
     low, high = values["idf"]
     sampling = Sampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
-    columns = column_options(values)
+    columns = taken_columns(values)
     target = Path(output)
     if target.suffix != ".csv":
         raise OutputError(f"{output} must end in .csv: pairs for judging are written as a table")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.cli.options import column_options, reading_options
+from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
 from neardup.documents.statistics_file import check_target, write_statistics
@@ -40,7 +40,7 @@ def build_statistics(
     if values["stats"] is not None:
         raise ParameterError("stats", "neardup stats build", "left out: it is what is made", values["stats"])
     plan = plan.with_(population=parse_population(values["stats_group"] or "contents"))
-    columns = column_options(values)
+    columns = taken_columns(values)
     threads = checked_threads(values["threads"])
     sources = open_inputs(list(inputs), **reading_options(values))
     problems = Problems(strict=values["strict"])

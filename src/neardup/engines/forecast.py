@@ -190,7 +190,7 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
 def _features(done: Run, taken: int) -> float:
     """Bytes for each document where candidates come from features, which are held with what indexes them."""
     held = done.corpus.contents
-    return 0.0 if held is None else 4.0 * held.features.hashes.nbytes / max(1, taken)
+    return 0.0 if held is None else 4.0 * held.bytes / max(1, taken)
 
 
 def _pairs(done: Run, times: Range) -> Range:

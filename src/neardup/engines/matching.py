@@ -19,7 +19,7 @@ from neardup.candidates.buckets import (
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Hashes, Numbers, Pairs, Signatures
+from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
@@ -162,13 +162,18 @@ class Matcher:
         contents, plan = self.corpus.contents, self.plan
         assert contents is not None
         joining: Join = plan.candidates  # type: ignore[assignment]
-        given = (contents.features, self.matches.floor, self.threads)
+        ranks, every = (
+            self.corpus.ranks[contents.owners],
+            plan.pairs == "all" or plan.clustering.kind == "leaders",
+        )
+
+        def join(features: Features, places: Numbers) -> tuple[Pairs, int]:
+            if every:
+                return joining.pairs(features, self.matches.floor, self.threads), 0
+            return joining.links(features, self.matches.floor, self.threads, ranks[places], CROWD)
+
         with self.progress.stage("join"):
-            if plan.pairs == "all" or plan.clustering.kind == "leaders":
-                found = joining.pairs(*given)
-            else:
-                ranks = self.corpus.ranks[contents.owners]
-                found, self.matches.cuts = joining.links(*given, ranks, CROWD)
+            found, self.matches.cuts = contents.join(self.corpus.work, join)
         self.matches.candidates += len(found)
         left, right = contents.owners[found.left], contents.owners[found.right]
         return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))

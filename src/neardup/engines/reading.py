@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
+from neardup.columns import Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
     Problems,
@@ -23,8 +24,10 @@ from neardup.documents import (
     stamp,
     watched,
 )
+from neardup.documents.printed import printed_column
 from neardup.engines.counting import count
 from neardup.engines.families import without_families
+from neardup.engines.joining import Contents
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
 from neardup.engines.ranks import rank_ids
@@ -44,7 +47,7 @@ from neardup.engines.work import Work
 from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
-from neardup.text.fields import join_fields
+from neardup.text.fields import ITEM, SEPARATOR, print_value
 from neardup.workers import ordered_map
 
 if TYPE_CHECKING:
@@ -64,14 +67,6 @@ class Columns:
     def is_html(self, text: str) -> bool:
         """Whether the text column of this name holds HTML."""
         return self.html if self.html is not None else text.lower() == "html"
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The features of some documents, in memory."""
-
-    owners: Numbers
-    features: Features
 
 
 def _none() -> Numbers:
@@ -263,8 +258,10 @@ def read_corpus(
         statistics = _count(plan, work, owners, known, progress, threads)
         work.keep_statistics(statistics)
     stored = Stored(sign_contents(plan, work, owners, statistics, progress, threads), places)
-    contents = Contents(owners, stored.features()) if plan.candidates.level == "features" else None
-    return _seen(corpus, stored, contents, statistics)
+    seen = _seen(corpus, stored, statistics)
+    if plan.candidates.level == "features":
+        seen.contents = Contents(owners, seen.features[owners], Stored(stored.rows))
+    return seen
 
 
 def read_contents(
@@ -360,9 +357,7 @@ def _read_rest(
     reader.work.checkpoint(lambda: reader.state(len(rows)))
 
 
-def _seen(
-    corpus: Corpus, stored: Stored, contents: Contents | None = None, statistics: Statistics | None = None
-) -> Corpus:
+def _seen(corpus: Corpus, stored: Stored, statistics: Statistics | None = None) -> Corpus:
     """The corpus with what a plan sees in its documents."""
     present = stored.numbers("present")
     slots = stored.slots()
@@ -373,7 +368,6 @@ def _seen(
         present=present,
         keys=stored,
         signatures=None if slots is None else Signatures(slots, present),
-        contents=contents,
         statistics=statistics,
     )
 
@@ -387,9 +381,10 @@ def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
     """Texts with their fields behind them; the texts themselves where there are none."""
     if not fields:
         return texts
-    columns = [field.to_pylist() for field in fields]
-    joined = [join_fields(text, rest) for text, *rest in zip(texts.to_pylist(), *columns, strict=True)]
-    return pa.array(joined, pa.large_string())
+    printed = (printed_column(array, print_value, ITEM) for array in fields)
+    parts = [texts.cast(pa.large_string()), *printed]
+    clean = [pc.replace_substring(part, SEPARATOR, " ") for part in parts]
+    return pc.binary_join_element_wise(*clean, pa.scalar(SEPARATOR, pa.large_string()))
 
 
 def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
@@ -417,7 +412,7 @@ def _groups(
     with Work(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         known = _count(first, apart, owners, None, progress, threads) if first.counts else None
         stored = Stored(sign_contents(first, apart, owners, known, progress, threads), places)
-        seen = replace(_seen(corpus, stored, None, known), work=apart)
+        seen = replace(_seen(corpus, stored, known), work=apart)
         groups = cluster_groups(first, seen, owners, progress, threads)
     if known is None:
         return groups

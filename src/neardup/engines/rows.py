@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -101,6 +101,14 @@ class Rows:
         if len({part.type for part in parts}) > 1:
             parts = [part.cast(pa.large_string()) for part in parts]
         return pa.chunked_array(parts)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, a file at a time."""
+        for segment in self.segments:
+            columns = {name: segment.column(name) for name in names}
+            yield from pa.table(columns).to_batches()
+        for batch in self._waiting:
+            yield batch.select(list(names))
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers or of truth values, as one array."""

@@ -139,7 +139,7 @@ def bytes_held(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
     arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
-    held = corpus.contents.features.hashes.nbytes if corpus.contents is not None else 0
+    held = corpus.contents.bytes if corpus.contents is not None else 0
     fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
     return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
 

@@ -8,6 +8,7 @@ from test_battery import facts
 
 import neardup
 from corpora import corpus
+from neardup.engines import joining
 from neardup.engines import memory as memory_module
 from neardup.engines.memory import LEAST, Memory, available_memory, read_memory
 from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
@@ -93,3 +94,22 @@ def test_a_budget_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_report_has_the_budget_beside_the_peak() -> None:
     report = neardup.dedup(["one text", "another text"], memory="2G").report
     assert report["memory_budget_bytes"] == 2 << 30 and report["peak_memory_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in methods() if methods()[name].plan().candidates.level == "features"]
+)
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+def test_joins_in_blocks_find_what_one_join_finds(
+    name: str, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = corpus(families=20)
+    whole = neardup.dedup(table, method=name, pairs=pairs)
+    size = whole._run.corpus.contents.bytes
+    for blocks in (2, 3, 7):
+        monkeypatch.setattr(joining, "JOIN_BYTES", size // blocks)
+        parts = neardup.dedup(table, method=name, pairs=pairs)
+        found, expected = facts(parts), facts(whole)
+        assert found["removed"] == expected["removed"] and found["kept"] == expected["kept"]
+        if pairs == "all":
+            assert found == expected
