@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import input_options, new_file, reading_options
+from neardup.cli.options import input_options, new_file, reading_options, taken_columns
 from neardup.errors import InputError
 from neardup.registry import methods as known_methods
 
@@ -152,12 +152,9 @@ def read_input(
 ) -> Documents:
     """The documents that the options name, with all that these text stages look at."""
     from neardup.documents import open_inputs
-    from neardup.engines.reading import Columns
     from neardup.evaluate.corpus import read_documents
 
-    columns = Columns(
-        values["text_column"], values["id_column"], values["html"], values["duplicate_ids"] or "error"
-    )
+    columns = taken_columns(values | {"duplicate_ids": values["duplicate_ids"] or "error"})
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         progress.note(note)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from neardup.cli.options import reading_options, take_plan
+from neardup.cli.options import reading_options, take_plan, taken_columns
 from neardup.documents import Inputs, Problems, open_inputs
 from neardup.engines.reading import Columns
 from neardup.plan import Plan
@@ -62,7 +62,7 @@ def fingerprint_plan(values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
 
 def open_pages(inputs: Sequence[str], values: dict[str, Any]) -> Pages:
     """The inputs as the options say."""
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = taken_columns(values)
     sources = open_inputs(list(inputs), **reading_options(values))
     return Pages(sources, columns, Problems(strict=values["strict"]), checked_threads(values["threads"]))
 

@@ -89,12 +89,12 @@ def read_documents(
             text, identity = choose_columns(
                 source.names(), text=columns.text, id=columns.id, source=source.name
             )
-            html = columns.html if columns.html is not None else text.lower() == "html"
+            html = columns.is_html(text) and not markup
             _check_fields(source, fields)
             wanted = dict.fromkeys(name for name in (text, identity, *fields) if name)
             for batch in source.read(list(wanted), problems):
-                shown = html and not markup
-                texts.append(document_texts(batch, text, problems, html=shown).cast(pa.large_string()))
+                found = document_texts(batch, text, problems, html=html, html_text=columns.html_text)
+                texts.append(found.cast(pa.large_string()))
                 for name in fields:
                     beside[name].append(plain_column(batch, name).cast(pa.large_string()))
                 numbered = identity is None and alone
