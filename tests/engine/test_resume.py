@@ -79,7 +79,7 @@ def killed_at(commits: int, arguments: list[str]) -> bool:
 @pytest.mark.parametrize("name", list(methods()))
 @pytest.mark.parametrize("shape", ["clusters", "all"])
 def test_stopped_after_any_checkpoint(name: str, shape: str, tmp_path: Path) -> None:
-    pq.write_table(corpus(families=8), tmp_path / "corpus.parquet", row_group_size=50)
+    pq.write_table(corpus(families=5), tmp_path / "corpus.parquet", row_group_size=30)
     arguments = command(tmp_path / "corpus.parquet", "--method", name, "--pairs", shape)
     whole = CliRunner().invoke(group, [*arguments, "-o", str(tmp_path / "whole")])
     assert whole.exit_code == 0, whole.output
