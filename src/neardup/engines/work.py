@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -292,9 +292,3 @@ def sampled_hash(path: str, size: int) -> str:
         file.seek(max(SAMPLE, size - SAMPLE))
         digest.update(file.read(SAMPLE))
     return digest.hexdigest()
-
-
-def stale_partials(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Half-written results that a killed run has left."""
-    for name in names:
-        yield from folder.glob(f".{name}.????????.partial")

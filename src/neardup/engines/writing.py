@@ -52,6 +52,9 @@ def write_run(
     """The report, after everything has been written under its final name."""
     check_output(run.corpus.sources, folder, mode, format, force)
     with OutputFolder(folder, force=force) as output:
+        work = run.corpus.work.path
+        if work is not None and work.parent == output.path:  # whose lock says that nobody else writes here
+            output.remove_leftovers([*_document_files(run.corpus.sources, mode, format), *RECORDS, PROBLEMS])
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
