@@ -193,6 +193,23 @@ def test_a_finished_run_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "out/report.json").read_text() == before
 
 
+@pytest.mark.parametrize("what", ["input", "column", "mode", "lost file"])
+def test_another_run_is_not_taken_for_the_finished_one(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(corpus(families=5), "corpus.parquet")
+    arguments = command("corpus.parquet", "-o", "out")
+    assert CliRunner().invoke(group, arguments).exit_code == 0
+    more = {"column": ["--no-html"], "mode": ["--mode", "annotate"]}.get(what, [])
+    if what == "input":
+        pq.write_table(corpus(families=6), "corpus.parquet")
+    if what == "lost file":
+        Path("out/removed.parquet").unlink()
+    again = CliRunner().invoke(group, [*arguments, "--resume", *more], standalone_mode=False)
+    assert "exists already" in str(again.exception)
+
+
 def kill_and_resume(kills: int, folder: Path, seed: int) -> None:
     """Kill a process at random moments until it has ended, and compare with one that was let alone."""
     pq.write_table(corpus(families=150), folder / "corpus.parquet", row_group_size=100)

@@ -47,6 +47,7 @@ class Work:
         memory: Memory | None = None,
     ) -> None:
         self.memory = memory or Memory()
+        self.digest: str | None = None  # of what the run is, where it can be resumed
         self._made = made  # folders that were not there, innermost first
         self.path, self.folder, self._every = path, folder if path is None else path, every
         self._borrowed = spool is not None
@@ -180,6 +181,7 @@ def open_work(
             lock(path)
             replaced(path / "manifest.json", identity)
         work = Work(path, every, made=made, memory=memory)
+        work.digest = identity_digest(identity)
         if left and resume:
             work.load()
     except OSError as error:
@@ -240,6 +242,11 @@ def replaced(path: Path, content: dict[str, Any]) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def identity_digest(identity: dict[str, Any]) -> str:
+    """A short name of plan, columns, inputs and version: equal for runs that must give the same result."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def refuse_others(path: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
