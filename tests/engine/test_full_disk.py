@@ -40,6 +40,12 @@ class File:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
     def write(self, data: Any) -> int:
         self._disk.write()
         return int(self._file.write(data))

@@ -55,6 +55,7 @@ class Work:
         self.state: dict[str, Any] = {}  # what stages want to find again, as JSON
         self.saved = False  # something could be picked up again
         self._stages: dict[str, Rows] = {}
+        self._synced: dict[str, int] = {}  # segments of each that have reached the disk
         self._last = time.monotonic()
 
     def __enter__(self) -> Work:
@@ -93,10 +94,10 @@ class Work:
         try:
             for rows in self._stages.values():
                 rows.flush()
-                for segment in rows.segments:
-                    if not segment.synced:
-                        synced(segment.file)
-                        segment.synced = True
+                for segment in rows.segments[self._synced.get(rows.name, 0) :]:
+                    with segment.file.open("rb") as file:  # type: ignore[union-attr]
+                        os.fsync(file.fileno())
+                self._synced[rows.name] = len(rows.segments)
             self.spool.sync()
             replaced(self.path / "journal.json", self._journal())
         except OSError as error:
@@ -107,7 +108,7 @@ class Work:
         stages = {
             name: {
                 "complete": rows.complete,
-                "files": [[segment.name, segment.rows] for segment in rows.segments],
+                "files": [[segment.file.name, segment.rows, segment.size] for segment in rows.segments],
             }
             for name, rows in self._stages.items()
         }
@@ -132,8 +133,10 @@ class Work:
         for name, stage in journal["stages"].items():
             rows = self.rows(name)
             rows.complete = stage["complete"]
-            for file, count in stage["files"]:
-                rows.segments.append(Segment((self.path / file).open("rb"), count, file, synced=True))
+            rows.segments = [
+                Segment(count, self.path / file, 0, size) for file, count, size in stage["files"]
+            ]
+            self._synced[name] = len(rows.segments)
 
     def close(self, *, keep: bool = False) -> None:
         """Give disk space back; with `keep`, leave what an interrupted run can be resumed from."""
