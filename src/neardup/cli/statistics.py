@@ -15,7 +15,7 @@ from neardup.documents.statistics_file import check_target, write_statistics
 from neardup.engines.counting import count_into
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
-from neardup.engines.reading import read_contents
+from neardup.engines.reading import Job, read_contents
 from neardup.engines.work import Work
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
@@ -46,7 +46,7 @@ def build_statistics(
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Work(folder=values["work_dir"]))
-        owners, groups = read_contents(plan, sources, columns, work, problems, progress, threads)
+        owners, groups = read_contents(Job(plan, sources, work, columns, problems, progress, threads))
         counters = count_into(
             stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
             sketch=most, progress=progress, threads=threads,
