@@ -95,7 +95,10 @@ def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
     texts = [large, "one short text that is looked at as well", large + "more", "and another one of them"]
     sources = [MemorySource("texts", pa.table({"text": texts}))]
     found = run(
-        neardup.make_plan("minhash"), sources, settings=Settings(memory=Memory(LEAST)), progress=Notes()
+        neardup.make_plan("minhash"),
+        sources,
+        settings=Settings(memory=Memory(LEAST + (1 << 20))),
+        progress=Notes(),
     )
     assert len(said) == 1 and "23 MB" in said[0] and "--memory" in said[0]
     assert len(found.decisions.pairs) == 1  # and compared nevertheless
