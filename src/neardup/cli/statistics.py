@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
+from neardup.candidates.codes import count_distinct
 from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
@@ -52,7 +51,7 @@ def build_statistics(
             sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
-        documents = len(owners) if groups is None else len(np.unique(groups))
+        documents = len(owners) if groups is None else count_distinct(groups)
         tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
         return _write(output, documents, plan, tables, least, force, progress)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.candidates.codes import distinct, without
 from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
 from neardup.clusters.keep import Candidates, worth
 from neardup.columns import Numbers, Pairs
@@ -161,11 +162,11 @@ def _extra_evidence(
     removed = duplicate_of >= 0
     wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
-        own = np.unique(layout.number * n + content[members])  # distinct contents, cluster by cluster
+        own = distinct(layout.number * n + content[members])  # distinct contents, cluster by cluster
         wanted.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
-    codes = np.unique(np.concatenate(wanted))
+    codes = distinct(*wanted)
     codes = codes[codes // n != codes % n]
-    codes = np.setdiff1d(codes, _codes(matches.pairs.left, matches.pairs.right, n))
+    codes = without(codes, np.sort(_codes(matches.pairs.left, matches.pairs.right, n)))
     with progress.stage("verify clusters", len(codes)):
         return Measurer(plan, corpus, threads).measure(codes // n, codes % n)
 

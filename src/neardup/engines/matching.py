@@ -17,6 +17,7 @@ from neardup.candidates.buckets import (
     count_all,
     find_buckets,
 )
+from neardup.candidates.codes import distinct, without
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
 from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
@@ -97,7 +98,7 @@ def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Fa
         _grouped(concerned, portion),
         *(_grouped(some, of_document[some // n]) for some in (first, rest)),
     ]
-    for number in np.unique(portion).tolist():
+    for number in distinct(portion).tolist():
         documents, mine, others = (_group(part, number) for part in parts)
         fits = bool(corpus.features[documents].sum() * 8 <= 2 * TILE_BYTES)
         yield Family(documents, mine, others, fits)
@@ -206,7 +207,7 @@ class Matcher:
         a few more members only, if it is large) follow, unless that first round has joined their documents.
         """
         first, rest = self._pairs_of_tables()
-        rest = np.setdiff1d(rest, first, assume_unique=True)
+        rest = without(rest, first)
         found = []
         with self.progress.stage("verify", len(first) + len(rest)):
             portions = list(split_families(self.corpus, first, rest))
@@ -275,7 +276,7 @@ class Matcher:
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
             return Rounds(done, measured, joined)
         inside = complete_groups(family.documents, self._labels(family, done), plan.clustering.complete, n)
-        inside = np.setdiff1d(inside, done.left * n + done.right)
+        inside = without(np.sort(inside), np.sort(done.left * n + done.right))
         return Rounds(Pairs.concatenate([done, measure(inside // n, inside % n)]), measured, joined)
 
     def _labels(self, family: Family, pairs: Pairs) -> Numbers:
@@ -293,7 +294,8 @@ class Matcher:
             total = sum(count_all(self._buckets(table)) for table in range(tables))
         if total > 10 * len(self.corpus):
             size = f"{total:,} candidates of {len(self.corpus):,} documents"
-            self.progress.note(f"pairs=all compares up to {size}")
+            room = f"; pairs that are found take 40 bytes of memory each, {40 * total >> 20:,} MB at the most"
+            self.progress.note(f"pairs=all compares up to {size}{room}")
         found = [self._counted(done) for done in self.verified.earlier()]
         for left, right in islice(self._blocks(), len(found), None):
             found.append(self.verified.add(Rounds(self._verify(left, right), len(left))).pairs)
@@ -340,7 +342,7 @@ class _Codes:
             self._limit = max(BLOCK_PAIRS, 2 * self._size)
 
     def all(self) -> Numbers:
-        return np.unique(np.concatenate(self._parts)) if self._parts else np.zeros(0, np.int64)
+        return distinct(*self._parts)
 
 
 def _joined(parts: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from neardup.candidates.codes import distinct
 from neardup.clusters.graph import components
 from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
 from neardup.engines.reading import Corpus
@@ -43,7 +44,7 @@ class Measurer:
         starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
         parts = []
         for start, stop in pairwise(starts.tolist()):
-            some = np.unique(np.concatenate([left[start:stop], right[start:stop]]))
+            some = distinct(left[start:stop], right[start:stop])
             parts.append(self.holding(some)(left[start:stop], right[start:stop]))
         return Pairs.concatenate(parts)
 
@@ -84,7 +85,9 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
 
 def families(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """The documents of some pairs, and a label for each: equal where pairs connect them."""
-    concerned = np.unique(np.concatenate([left, right]))
+    among = np.zeros(n, np.bool_)
+    among[left] = among[right] = True
+    concerned = np.flatnonzero(among)
     place = np.full(n, -1, np.int64)
     place[concerned] = np.arange(len(concerned))
     return concerned, components(len(concerned), place[left], place[right])

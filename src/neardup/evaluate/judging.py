@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.candidates.codes import distinct
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
@@ -145,7 +146,7 @@ def _draw(
     second = (first + random.integers(1, sizes[group])) % sizes[group]
     a, b = documents[starts[group] + first], documents[starts[group] + second]
     n = int(documents.max()) + 1
-    codes = np.unique(np.minimum(a, b) * n + np.maximum(a, b))
+    codes = distinct(np.minimum(a, b) * n + np.maximum(a, b))
     return codes // n, codes % n
 
 
