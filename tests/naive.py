@@ -366,6 +366,12 @@ def components(n: int, edges: Iterable[Edge]) -> list[int]:
     return labels
 
 
+def coded_components(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+    """The same for edges a · n + b, and which nodes have any."""
+    edges = [divmod(code, n) for code in codes]
+    return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]
+
+
 def leaders(order: Sequence[int], edges: Iterable[Edge]) -> list[int]:
     """In the given order, a free node leads and takes its free neighbours."""
     edges = [*edges]

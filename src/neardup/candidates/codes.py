@@ -13,7 +13,11 @@ from neardup.columns import Numbers
 
 def distinct(*parts: Numbers) -> Numbers:
     """The values of all parts, each once, sorted."""
-    values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return made_distinct(np.concatenate(parts) if parts else np.zeros(0, np.int64))
+
+
+def made_distinct(values: Numbers) -> Numbers:
+    """The values, each once, sorted; the array that is given is sorted for that."""
     values.sort()
     return values[_fresh(values)]
 
