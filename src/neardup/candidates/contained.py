@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from neardup.candidates.codes import distinct, without
+from neardup.codes import distinct, without
 from neardup.columns import Features, Hashes, Numbers, Pairs, make_distinct
 from neardup.verify.containment import Containment
 

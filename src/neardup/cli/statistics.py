@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from neardup.candidates.codes import count_distinct
 from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
+from neardup.codes import count_distinct
 from neardup.documents import Problems, open_inputs
 from neardup.documents.statistics_file import check_target, write_statistics
 from neardup.engines.counting import count_into

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.candidates.codes import distinct
+from neardup.codes import distinct
 from neardup.columns import Numbers, Pairs
 
 

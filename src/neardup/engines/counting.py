@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from neardup.candidates.codes import count_distinct
+from neardup.codes import count_distinct
 from neardup.columns import Features, Numbers
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.candidates.codes import distinct, without
 from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
 from neardup.clusters.keep import Candidates, worth
+from neardup.codes import distinct, without
 from neardup.columns import Numbers, Pairs
 from neardup.engines.matching import Matches
 from neardup.engines.measuring import Measurer

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.candidates.codes import distinct
+from neardup.codes import distinct
 from neardup.columns import Features, Numbers, Pairs
 from neardup.engines.rows import Rows
 from neardup.engines.signing import Stored

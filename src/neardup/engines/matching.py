@@ -17,9 +17,9 @@ from neardup.candidates.buckets import (
     count_all,
     find_buckets,
 )
-from neardup.candidates.codes import without
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
+from neardup.codes import without
 from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
 from neardup.engines.measuring import Measurer
 from neardup.engines.portions import BLOCK_PAIRS, Codes, Family, blocks, split_families

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from neardup import kernels
-from neardup.candidates.codes import distinct
+from neardup.codes import distinct
 from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
 from neardup.engines.reading import Corpus
 from neardup.engines.signing import portions

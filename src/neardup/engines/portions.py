@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.candidates.codes import distinct, made_distinct
+from neardup.codes import distinct, made_distinct
 from neardup.columns import Numbers
 from neardup.engines.measuring import TILE_BYTES, families
 from neardup.engines.reading import Corpus

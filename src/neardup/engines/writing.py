@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup
-from neardup.candidates.codes import count_distinct
+from neardup.codes import count_distinct
 from neardup.documents import (
     Batch,
     Layout,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.candidates.codes import distinct
+from neardup.codes import distinct
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
