@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from neardup.cli.options import decide_option, input_options, method_options, take_plan
+from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
 
 
 @click.command()
@@ -58,6 +59,7 @@ from neardup.cli.options import decide_option, input_options, method_options, ta
     help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@engine_options
 @decide_option
 @input_options
 @method_options
@@ -74,12 +76,14 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       clusters.parquet            id, cluster, leader, keep, duplicate_of, similarity, …
       report.json                 counts, times, problems, and the plan
       problems.jsonl              every bad record, where there are any: file, record, reason, what was done
+    With --engine spark these are folders of parquet files, and .stages holds what a killed run goes on from.
 
     \b
     Examples:
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
       neardup dedup news/ -o marked --mode annotate --output-format parquet
+      neardup dedup corpus/ -o clean --engine spark --master spark://host:7077 --conf spark.executor.memory=8g
     """
     from neardup.api import complete_plan
     from neardup.cli.run import run_command
@@ -87,6 +91,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.engines.writing import check_output, write_run
 
     watch = Stopwatch()
+    engine, master, conf = take_engine(values)
     names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
     mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
     force, escape = values.pop("force"), values.pop("escape_formulas")
@@ -94,6 +99,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
     )
     as_json = values["as_json"]
+    if engine == "spark":
+        values["output_format"] = format
+        report = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
+        click.echo(json.dumps(report, ensure_ascii=False) if as_json else spark_summary(report, output, watch.seconds))
+        return
 
     def check(sources: Any) -> None:
         check_output(sources, output, mode, format, force)

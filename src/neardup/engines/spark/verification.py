@@ -22,6 +22,7 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FEW = 1 << 20  # pairs whose names fit every worker
 TOGETHER = 512  # documents that one document meets in one place
 EVIDENCE = "left long, right long, shared double, left_size double, right_size double, passed boolean"
 
@@ -45,11 +46,13 @@ def verify(plan: Plan, pairs: DataFrame, payload: DataFrame) -> DataFrame:
         return pairs.select("left", "right", *unknown, f.lit(True).alias("passed"))
     busy = pairs.groupBy("left").count().where(f.col("count") > TOGETHER)
     parts = busy.select("left", f.ceil(f.col("count") / TOGETHER).alias("parts"))
-    placed = pairs.select("left", "right").join(parts, "left", "left")
+    placed = pairs.select("left", "right").join(f.broadcast(parts), "left", "left")
     placed = placed.select("left", "right", f.pmod("right", f.coalesce("parts", f.lit(1))).alias("part"))
     hubs = placed.select("left", "part").distinct().select("left", "part", f.col("left").alias("rank"))
     needed = placed.select("left", "part", f.col("right").alias("rank")).unionByName(hubs)
-    rows = needed.join(payload.select("rank", *payload_columns(plan)), "rank")
+    if pairs.count() <= FEW:  # Spark takes what it has not seen yet for large, and would send all texts around
+        needed = f.broadcast(needed)
+    rows = payload.select("rank", *payload_columns(plan)).join(needed, "rank")
     rows = rows.repartition("left", "part").sortWithinPartitions("left", "part", "rank")
     return in_arrow(rows, _Measuring(plan), EVIDENCE)
 
