@@ -1,0 +1,106 @@
+"""Pairs, clusters and decisions of the Spark engine are those of the local engine, whatever the method."""
+
+from __future__ import annotations
+
+import pytest
+
+import neardup
+from comparing import local_facts, spark_facts
+from corpora import corpus
+from neardup.registry import methods
+
+SHAPES = [
+    pytest.param({"pairs": "clusters", "clusters": "components"}, id="clusters"),
+    pytest.param({"pairs": "all", "clusters": "components"}, id="all"),
+    pytest.param({"pairs": "all", "clusters": "leaders"}, id="leaders"),
+    pytest.param({"pairs": "clusters", "clusters": "leaders"}, id="clusters-leaders"),
+]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return corpus(families=45)
+
+
+@pytest.mark.parametrize("method", ["minhash", "imatch"])
+def test_quick(spark, table, method):
+    frame = spark.createDataFrame(table).repartition(2)
+    assert spark_facts(frame, method=method) == local_facts(table, method=method)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("method", list(methods()))
+def test_every_method(spark, table, method, shape):
+    frame = spark.createDataFrame(table).repartition(3)
+    found = spark_facts(frame, method=method, **shape)
+    assert len(found["pairs"]) > 50
+    assert found == local_facts(table, method=method, **shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+@pytest.mark.parametrize("method", list(methods()))
+def test_partitions(spark, table, method, partitions):
+    frame = spark.createDataFrame(table).repartition(partitions)
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    try:
+        assert spark_facts(frame, method=method) == local_facts(table, method=method)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "keep", ["shortest", "highest:size", "lowest:size", "newest:day", "priority:source=b,a", "none"]
+)
+def test_keep_policies(spark, table, keep):
+    n = len(table)
+    table = table.append_column("size", [[k * 7919 % 101 for k in range(n)]])
+    table = table.append_column("day", [[f"2020-01-{k % 28 + 1:02}" if k % 5 else None for k in range(n)]])
+    table = table.append_column("source", [["abc"[k % 3] for k in range(n)]])
+    frame = spark.createDataFrame(table)
+    assert spark_facts(frame, keep=keep) == local_facts(table, keep=keep)
+
+
+@pytest.mark.slow
+def test_statistics_from_elsewhere(spark, table, tmp_path):
+    """Given frequencies are used as they are, and become part of the plan."""
+    from neardup.documents import load_statistics
+    from neardup.cli import main
+
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, tmp_path / "corpus.parquet")
+    code = 0
+    try:
+        main(["stats", "build", str(tmp_path / "corpus.parquet"), "-o", str(tmp_path / "s.stats"), "--method", "imatch"])
+    except SystemExit as stop:
+        code = stop.code or 0
+    assert code == 0
+    known = load_statistics(tmp_path / "s.stats")
+    half = table.slice(0, len(table) // 2)
+    frame = spark.createDataFrame(half)
+    assert spark_facts(frame, method="imatch", statistics=known) == local_facts(half, method="imatch", statistics=known)
+
+
+@pytest.mark.slow
+def test_integer_ids(spark, table):
+    numbered = table.set_column(0, "id", [[(k * 7919) % 100_003 for k in range(len(table))]])
+    frame = spark.createDataFrame(numbered)
+    assert spark_facts(frame) == local_facts(numbered)
+
+
+@pytest.mark.slow
+def test_containment(spark, table):
+    frame = spark.createDataFrame(table)
+    for pairs in ("clusters", "all"):
+        options = {"decide": "containment", "threshold": 0.9, "pairs": pairs}
+        assert spark_facts(frame, **options) == local_facts(table, **options)
+
+
+def test_plans_travel(spark):
+    """What a worker gets is the plan that was made here."""
+    plan = neardup.make_plan("rare_phrases")
+    digest = spark.sparkContext.parallelize([1], 1).map(lambda _: plan.digest).collect()[0]
+    assert digest == plan.digest
