@@ -1,9 +1,9 @@
 """neardup.spark: `dedup` and `pairs` over Spark DataFrames, with the plans, kernels and results of the local engine.
 
-    from neardup import spark
+from neardup import spark
 
-    result = spark.dedup(frame, threshold=0.8, work_dir="hdfs:///tmp/neardup-run")
-    result.kept.write.parquet("hdfs:///clean")
+result = spark.dedup(frame, threshold=0.8, work_dir="hdfs:///tmp/neardup-run")
+result.kept.write.parquet("hdfs:///clean")
 """
 
 from __future__ import annotations

@@ -81,7 +81,9 @@ def test_pairs_of_buckets(rows, limit, pivots, cuts, source):
     whole = table({"table": tables[order], "key": keyed[order], "rank": ranks[order]})
     rule = edges._Pairing(False, limit, pivots)
     found = [batch for batch in rule(iter(in_batches(whole, cuts))) if batch.num_rows]
-    mine = {(k, a, b) for batch in found for k, a, b in zip(*(c.to_pylist() for c in batch.columns), strict=True)}
+    mine = {
+        (k, a, b) for batch in found for k, a, b in zip(*(c.to_pylist() for c in batch.columns), strict=True)
+    }
     expected, buckets, skipped, hot, largest = set(), 0, 0, 0, 0
     for number in (0, 1):
         owners = np.flatnonzero(tables == number)
@@ -99,7 +101,12 @@ def test_pairs_of_buckets(rows, limit, pivots, cuts, source):
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
 def test_a_forest_connects_what_its_pairs_connect(pairs):
-    batch = table({"left": np.array([p[0] for p in pairs], np.int64), "right": np.array([p[1] for p in pairs], np.int64)})
+    batch = table(
+        {
+            "left": np.array([p[0] for p in pairs], np.int64),
+            "right": np.array([p[1] for p in pairs], np.int64),
+        }
+    )
     forest = list(components._forest(iter([batch] if pairs else [])))
     nodes, labels = components._connected(iter([batch] if pairs else []))
     again, named = components._connected(iter([b for b in forest if b.num_rows]))
@@ -108,7 +115,9 @@ def test_a_forest_connects_what_its_pairs_connect(pairs):
     assert {node for node, label in known.items() if node != label} <= set(again.tolist())
 
 
-@pytest.mark.parametrize("bits, distance, documents", [(64, 3, 1000), (64, 3, 10**12), (64, 0, 10), (128, 5, 10**9)])
+@pytest.mark.parametrize(
+    "bits, distance, documents", [(64, 3, 1000), (64, 3, 10**12), (64, 0, 10), (128, 5, 10**9)]
+)
 def test_near_fingerprints_share_a_key(bits, distance, documents):
     rng = np.random.default_rng(bits + distance)
     first = rng.integers(0, 2**32, (200, bits // 32), dtype=np.uint32)
@@ -144,7 +153,9 @@ def test_buckets_of_fingerprints_find_every_near_pair():
 sets = st.lists(st.lists(st.integers(0, 12), max_size=10), min_size=1, max_size=14)
 
 
-@given(sets, st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]), st.booleans(), st.lists(st.integers(0, 13)))
+@given(
+    sets, st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]), st.booleans(), st.lists(st.integers(0, 13))
+)
 def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
     """Every pair that reaches the threshold is a candidate, whichever features are taken for common."""
     distinct = [sorted(set(each)) for each in lists]
@@ -161,7 +172,14 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
     order = [(name, "ascending") for name in ("part", "key", "size", "rank")]
     batches = pa.Table.from_batches(rows).sort_by(order).to_batches(max_chunksize=3) if rows else []
     found = [batch for batch in joins._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
-    mine = {(a, b) for each in found for k, a, b in zip(*(c.to_pylist() for c in each.columns), strict=True) if k < 2}
+    mine = {
+        (a, b)
+        for each in found
+        for k, a, b in zip(*(c.to_pylist() for c in each.columns), strict=True)
+        if k < 2
+    }
     truth = exact_pairs(make_distinct(features), float(threshold))
-    wanted = {tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)}
+    wanted = {
+        tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
+    }
     assert wanted <= mine

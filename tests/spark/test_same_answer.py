@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from comparing import local_facts, spark_facts
 
 import neardup
-from comparing import local_facts, spark_facts
 from corpora import corpus
 from neardup.registry import methods
 
@@ -66,22 +66,29 @@ def test_keep_policies(spark, table, keep):
 @pytest.mark.slow
 def test_statistics_from_elsewhere(spark, table, tmp_path):
     """Given frequencies are used as they are, and become part of the plan."""
-    from neardup.documents import load_statistics
-    from neardup.cli import main
-
     import pyarrow.parquet as pq
 
+    from neardup.cli import main
+    from neardup.documents import load_statistics
+
     pq.write_table(table, tmp_path / "corpus.parquet")
-    code = 0
-    try:
-        main(["stats", "build", str(tmp_path / "corpus.parquet"), "-o", str(tmp_path / "s.stats"), "--method", "imatch"])
-    except SystemExit as stop:
-        code = stop.code or 0
-    assert code == 0
+    main(
+        [
+            "stats",
+            "build",
+            str(tmp_path / "corpus.parquet"),
+            "-o",
+            str(tmp_path / "s.stats"),
+            "--method",
+            "imatch",
+        ]
+    )
     known = load_statistics(tmp_path / "s.stats")
     half = table.slice(0, len(table) // 2)
     frame = spark.createDataFrame(half)
-    assert spark_facts(frame, method="imatch", statistics=known) == local_facts(half, method="imatch", statistics=known)
+    assert spark_facts(frame, method="imatch", statistics=known) == local_facts(
+        half, method="imatch", statistics=known
+    )
 
 
 @pytest.mark.slow

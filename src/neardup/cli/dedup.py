@@ -102,7 +102,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     if engine == "spark":
         values["output_format"] = format
         report = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
-        click.echo(json.dumps(report, ensure_ascii=False) if as_json else spark_summary(report, output, watch.seconds))
+        click.echo(
+            json.dumps(report, ensure_ascii=False)
+            if as_json
+            else spark_summary(report, output, watch.seconds)
+        )
         return
 
     def check(sources: Any) -> None:

@@ -28,8 +28,12 @@ def engine_options(command: Command) -> Command:
             show_default=True,
             help="Run on this machine; or as Spark jobs, with the same result in folders of parquet files.",
         ),
-        click.option("--master", metavar="URL", help="[--engine spark] Where Spark runs.  [default: local[*]]"),
-        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="[--engine spark] A setting of Spark."),
+        click.option(
+            "--master", metavar="URL", help="[--engine spark] Where Spark runs.  [default: local[*]]"
+        ),
+        click.option(
+            "--conf", multiple=True, metavar="KEY=VALUE", help="[--engine spark] A setting of Spark."
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -43,7 +43,12 @@ class Decisions:
 
 
 def decide(
-    plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int, measure: Measure | None = None
+    plan: Plan,
+    corpus: Corpus,
+    matches: Matches,
+    progress: Progress,
+    threads: int,
+    measure: Measure | None = None,
 ) -> Decisions:
     """Clusters and what to keep of them, for the plan's threshold.
 

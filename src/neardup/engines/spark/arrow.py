@@ -120,7 +120,9 @@ def unragged(column: pa.Array, kind: Any) -> tuple[Numbers, Any]:
     if len(column) == 0:
         return np.zeros(1, np.int64), np.zeros(0, kind)
     _, bounds, data = column.buffers()
-    offsets = np.frombuffer(bounds, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    offsets = np.frombuffer(bounds, np.int32)[column.offset : column.offset + len(column) + 1].astype(
+        np.int64
+    )
     raw = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     size = np.dtype(kind).itemsize
     values = np.frombuffer(raw[offsets[0] : offsets[-1]].tobytes(), kind)

@@ -9,6 +9,7 @@ on disk.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,9 @@ Stage = Callable[[str, Callable[[], "DataFrame"]], "DataFrame"]
 
 def components(edges: DataFrame, stage: Stage, name: str, small: int = SMALL) -> DataFrame:
     """Every rank that a pair (left, right) names, with the label of its component."""
-    forest = stage(f"{name}-forest", lambda: in_arrow(edges.select("left", "right"), _forest, "left long, right long"))
+    forest = stage(
+        f"{name}-forest", lambda: in_arrow(edges.select("left", "right"), _forest, "left long, right long")
+    )
     if forest.count() <= small:
         alone = forest.repartition(1)
         return stage(name, lambda: in_arrow(alone, _labels, "rank long, label long"))
@@ -64,12 +67,17 @@ def _by_stars(forest: DataFrame, stage: Stage, name: str) -> DataFrame:
     number = 0
     while True:
         number += 1
-        current = edges
-        edges = stage(f"{name}-round-{number}", lambda current=current: small_star(large_star(current)))
+        edges = stage(f"{name}-round-{number}", partial(_round, edges))
         if edges.select("node").intersect(edges.select(f.col("centre").alias("node"))).isEmpty():
             break
     members = edges.select(f.col("node").alias("rank"), f.col("centre").alias("label"))
-    return members.unionByName(edges.select(f.col("centre").alias("rank"), f.col("centre").alias("label"))).distinct()
+    return members.unionByName(
+        edges.select(f.col("centre").alias("rank"), f.col("centre").alias("label"))
+    ).distinct()
+
+
+def _round(edges: DataFrame) -> DataFrame:
+    return small_star(large_star(edges))
 
 
 def large_star(edges: DataFrame) -> DataFrame:
@@ -77,7 +85,11 @@ def large_star(edges: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     both = edges.unionByName(edges.select(f.col("centre").alias("node"), f.col("node").alias("centre")))
-    least = both.groupBy("node").agg(f.min("centre").alias("low")).select("node", f.least("node", "low").alias("low"))
+    least = (
+        both.groupBy("node")
+        .agg(f.min("centre").alias("low"))
+        .select("node", f.least("node", "low").alias("low"))
+    )
     larger = both.where("centre > node").join(least, "node")
     return larger.select(f.col("centre").alias("node"), f.col("low").alias("centre")).distinct()
 

@@ -26,7 +26,11 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-MEMBER, EVIDENCE, SPARE = 0, 1, 2  # rows of a cluster: documents; pairs that count; pairs that were measured besides
+MEMBER, EVIDENCE, SPARE = (
+    0,
+    1,
+    2,
+)  # rows of a cluster: documents; pairs that count; pairs that were measured besides
 CLUSTER, PAIR = 0, 1  # rows of the result
 MEASURED = ("shared", "left_size", "right_size")
 
@@ -65,7 +69,9 @@ def cluster_rows(members: DataFrame, pairs: DataFrame) -> DataFrame:
             for wanted in [*members.schema.fields, *pairs.schema.fields]
             if wanted.name not in frame.columns and wanted.name != "spare"
         ]
-        return frame.select(kind.alias("kind"), *[name for name in frame.columns if name != "spare"], *missing)
+        return frame.select(
+            kind.alias("kind"), *[name for name in frame.columns if name != "spare"], *missing
+        )
 
     rows = filled(members, f.lit(MEMBER)).unionByName(
         filled(pairs, f.when(f.col("spare"), SPARE).otherwise(EVIDENCE))
@@ -156,7 +162,8 @@ class Portion:
         )
         kind = _kind_of(plan)
         evidence, spare = (
-            _pairs(group.filter(pc.equal(group.column("kind"), which)), place, kind) for which in (EVIDENCE, SPARE)
+            _pairs(group.filter(pc.equal(group.column("kind"), which)), place, kind)
+            for which in (EVIDENCE, SPARE)
         )
         return Portion(plan, corpus, place(members.column("content").to_numpy()), evidence, spare)
 
@@ -223,13 +230,22 @@ def _result(found: pa.Table, kind: int) -> Batches:
     """Rows of a result in the one form that both kinds have."""
     n = len(found)
     ids = found.schema.field(0).type
-    none = {"c": pa.nulls(n, ids), "d": pa.nulls(n, ids), "size": pa.nulls(n, pa.int64()), "reason": pa.nulls(n, pa.string())}
+    none = {
+        "c": pa.nulls(n, ids),
+        "d": pa.nulls(n, ids),
+        "size": pa.nulls(n, pa.int64()),
+        "reason": pa.nulls(n, pa.string()),
+    }
     if kind == CLUSTER:
         names = dict(a="id", b="cluster", c="leader", d="duplicate_of", x="similarity", y="containment",
                      z="weakest_link", flag="keep", size="size")  # fmt: skip
     else:
         names = dict(a="left", b="right", x="similarity", y="containment", flag="bridge", reason="reason")
-    columns: dict[str, Any] = {"kind": pa.array(np.full(n, kind, np.int32)), "z": pa.nulls(n, pa.float64()), **none}
+    columns: dict[str, Any] = {
+        "kind": pa.array(np.full(n, kind, np.int32)),
+        "z": pa.nulls(n, pa.float64()),
+        **none,
+    }
     columns |= {place: found.column(name).combine_chunks() for place, name in names.items()}
     wanted = ["kind", "a", "b", "c", "d", "x", "y", "z", "flag", "size", "reason"]
     for batch in pa.table({name: columns[name] for name in wanted}).to_batches():

@@ -60,7 +60,11 @@ class Meaning:
             population_column(plan),
             POSITION if POSITION in frame.columns else None,
         )
-        for option, name in [("keep", found.value), ("stats_group", found.group), *(("fields", f) for f in found.fields)]:
+        for option, name in [
+            ("keep", found.value),
+            ("stats_group", found.group),
+            *(("fields", f) for f in found.fields),
+        ]:
             if name is not None and name not in frame.columns:
                 raise InputError(f"The DataFrame has no column {name!r}, which {option} asks for.")
         if plan.keep.policy in ("first", "last") and found.position is None:
@@ -144,7 +148,9 @@ class _Documents:
     def _described(self, texts: Texts) -> dict[str, Any]:
         found = describe(texts)
         names = {"digest_a": signed(found.digests[:, 0]), "digest_b": signed(found.digests[:, 1])}
-        return {name: pa.array(values) for name, values in names.items()} | {"length": pa.array(found.lengths)}
+        return {name: pa.array(values) for name, values in names.items()} | {
+            "length": pa.array(found.lengths)
+        }
 
     def _seen(self, texts: Texts) -> dict[str, Any]:
         if self.later:  # the tokens tell which documents may be copies of each other
@@ -189,7 +195,9 @@ def sign_contents(plan: Plan, contents: DataFrame, statistics: Any) -> DataFrame
     return in_arrow(wanted, work, ", ".join(f"`{name}` {kind}" for name, kind in schema.items()))
 
 
-def _signed_batch(plan: Plan, batch: pa.RecordBatch, statistics: Statistics | None) -> Iterator[pa.RecordBatch]:
+def _signed_batch(
+    plan: Plan, batch: pa.RecordBatch, statistics: Statistics | None
+) -> Iterator[pa.RecordBatch]:
     start, ranks = 0, batch.column("rank")
     for texts in cut(Texts.from_arrow(batch.column("text"))):
         seen = sign(plan, texts, statistics)
@@ -214,4 +222,6 @@ def unpack_signatures(slots: Any, present: Any) -> Signatures:
 
     offsets, values = unragged(slots, np.uint32)
     n = len(offsets) - 1
-    return Signatures(values.reshape(n, -1) if n else np.zeros((0, 0), np.uint32), np.asarray(present, np.bool_))
+    return Signatures(
+        values.reshape(n, -1) if n else np.zeros((0, 0), np.uint32), np.asarray(present, np.bool_)
+    )

@@ -16,14 +16,27 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs
 from neardup.columns import Numbers
-from neardup.engines.spark.arrow import Batches, begins, in_arrow, numbers, signed, sliced, table, unragged, whole_groups
+from neardup.engines.spark.arrow import (
+    Batches,
+    begins,
+    in_arrow,
+    numbers,
+    signed,
+    sliced,
+    table,
+    unragged,
+    whole_groups,
+)
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FIRST, REST = 0, 1  # kinds of rows: pairs with the first member, and other pairs
-BUCKETS, LIMITED = 2, 3  # … the number of buckets and the largest; those above the limit and the pairs skipped there
+BUCKETS, LIMITED = (
+    2,
+    3,
+)  # … the number of buckets and the largest; those above the limit and the pairs skipped there
 SCHEMA = "kind int, left long, right long"
 BLOCK = 1 << 20  # pairs that are written at a time
 
@@ -61,15 +74,22 @@ def bucket_counts(edges: DataFrame) -> BucketCounts:
     """What was met while pairing."""
     from pyspark.sql import functions as f
 
-    rows = edges.where("tally").groupBy("kind").agg(
-        f.sum(f.col("left") * f.col("times")).alias("left"),
-        f.max("right").alias("most"),
-        f.sum(f.col("right") * f.col("times")).alias("right"),
+    rows = (
+        edges.where("tally")
+        .groupBy("kind")
+        .agg(
+            f.sum(f.col("left") * f.col("times")).alias("left"),
+            f.max("right").alias("most"),
+            f.sum(f.col("right") * f.col("times")).alias("right"),
+        )
     )
     found = {row["kind"]: row for row in rows.collect()}  # two rows
     few, hot = found.get(BUCKETS), found.get(LIMITED)
     return BucketCounts(
-        few["left"] if few else 0, few["most"] if few else 0, hot["left"] if hot else 0, hot["right"] if hot else 0
+        few["left"] if few else 0,
+        few["most"] if few else 0,
+        hot["left"] if hot else 0,
+        hot["right"] if hot else 0,
     )
 
 
@@ -109,7 +129,9 @@ class _Pairing:
         for left, right in all_pairs(buckets, BLOCK):
             yield from sliced(_rows(REST, ranks[left], ranks[right]))
 
-    def _some(self, batch: pa.RecordBatch, state: _Open | None, tally: Numbers) -> tuple[_Open, list[pa.RecordBatch]]:
+    def _some(
+        self, batch: pa.RecordBatch, state: _Open | None, tally: Numbers
+    ) -> tuple[_Open, list[pa.RecordBatch]]:
         """Pairs of the buckets that end in this batch, and of the one that goes on as far as it is known."""
         tables, keys, ranks = (numbers(batch, name) for name in ("table", "key", "rank"))
         rows: list[pa.RecordBatch] = []

@@ -43,12 +43,16 @@ class Result:
     @property
     def kept(self) -> DataFrame:
         """The documents that stay, with the columns that they came with."""
-        return self._without(self._run.frame.join(self._removed, self._id == self._removed["_removed"], "left_anti"))
+        return self._without(
+            self._run.frame.join(self._removed, self._id == self._removed["_removed"], "left_anti")
+        )
 
     @property
     def removed(self) -> DataFrame:
         """The documents that go."""
-        return self._without(self._run.frame.join(self._removed, self._id == self._removed["_removed"], "left_semi"))
+        return self._without(
+            self._run.frame.join(self._removed, self._id == self._removed["_removed"], "left_semi")
+        )
 
     @property
     def annotated(self) -> DataFrame:
@@ -141,8 +145,8 @@ def fingerprint(frame: DataFrame) -> str:
     files = sorted(frame.inputFiles())
     spark = frame.sparkSession
     for name in files:
-        path = spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[attr-defined, union-attr]
-        status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)  # type: ignore[attr-defined]
+        path = spark._jvm.org.apache.hadoop.fs.Path(name)
+        status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)
         known.append(f"{name} {status.getLen()} {status.getModificationTime()}")
     if not files:
         whole = f.xxhash64(f.struct(*[f.col(f"`{name}`").cast("string") for name in frame.columns]))

@@ -61,7 +61,9 @@ def find_joined(plan: Plan, contents: DataFrame) -> DataFrame:
     elif isinstance(plan.candidates, Exact):
         found = _exact(plan, present, some)
     else:
-        found = in_arrow(present.select("rank", "hashes", "weights").repartition(1), _Alone(plan, some), PAIRS)
+        found = in_arrow(
+            present.select("rank", "hashes", "weights").repartition(1), _Alone(plan, some), PAIRS
+        )
     tally = f.col("kind") >= BUCKETS
     return found.groupBy("left", "right", tally.alias("tally")).agg(
         f.min("kind").alias("kind"), f.count("*").alias("times")
@@ -92,7 +94,9 @@ def _near(plan: Plan, join: Hamming, contents: DataFrame, some: bool) -> DataFra
     if spanning:
         equal = chosen.groupBy("slots").agg(f.min("rank").alias("first"), f.count("*").alias("n"))
         copies = chosen.join(equal.where("n > 1"), "slots").where("rank != first")
-        stars = copies.select(f.lit(FIRST).alias("kind"), f.col("first").alias("left"), f.col("rank").alias("right"))
+        stars = copies.select(
+            f.lit(FIRST).alias("kind"), f.col("first").alias("left"), f.col("rank").alias("right")
+        )
         chosen = equal.select(f.col("first").alias("rank"), "slots")
     masks = block_masks(join.bits, distance, contents.count())
     keys = in_arrow(chosen, _Fingerprints(masks), "table int, key long, rank long, slots binary")
@@ -143,7 +147,12 @@ class _Fingerprints:
                     key ^= key >> np.uint64(32)
                 which = np.full(n, number, np.int32)
                 yield pa.RecordBatch.from_pydict(
-                    {"table": pa.array(which), "key": pa.array(signed(key)), "rank": ranks, "slots": batch.column("slots")}
+                    {
+                        "table": pa.array(which),
+                        "key": pa.array(signed(key)),
+                        "rank": ranks,
+                        "slots": batch.column("slots"),
+                    }
                 )
 
 
@@ -184,7 +193,9 @@ def _exact(plan: Plan, contents: DataFrame, some: bool) -> DataFrame:
         equal = sized.groupBy("first", "second").agg(f.min("rank").alias("leader"), f.count("*").alias("n"))
         copies = sized.select("rank", "first", "second").join(equal.where("n > 1"), ["first", "second"])
         copies = copies.where("rank != leader")
-        stars = copies.select(f.lit(FIRST).alias("kind"), f.col("leader").alias("left"), f.col("rank").alias("right"))
+        stars = copies.select(
+            f.lit(FIRST).alias("kind"), f.col("leader").alias("left"), f.col("rank").alias("right")
+        )
         sized = sized.join(copies.select("rank"), "rank", "left_anti")
     common = common_features(sized)
     rows = in_arrow(
@@ -254,22 +265,37 @@ class _Prefixes:
             sizes, ranks = numbers(batch, "size"), numbers(batch, "rank")
             chosen = self._chosen(features, sizes)
             owner = np.repeat(np.arange(len(features)), features.sizes)[chosen]
-            parts = np.searchsorted(boundaries(self.limit, int(sizes.max(initial=1))), sizes, "right").astype(np.int32)
+            parts = np.searchsorted(boundaries(self.limit, int(sizes.max(initial=1))), sizes, "right").astype(
+                np.int32
+            )
             keys = signed(features.hashes[chosen])
             for step in (0, 1):  # itself, to be found and to look; and the next partition, to look
-                columns = {"part": parts[owner] + np.int32(step), "key": keys, "size": sizes[owner], "rank": ranks[owner]}
+                columns = {
+                    "part": parts[owner] + np.int32(step),
+                    "key": keys,
+                    "size": sizes[owner],
+                    "rank": ranks[owner],
+                }
                 yield from sliced(table({**columns, "index": np.full(len(owner), step == 0)}))
 
     def _chosen(self, features: Features, sizes: Numbers) -> Numbers:
         """The entries of the prefixes: from the rarest on, until less is left than a similar document must share."""
         owner = np.repeat(np.arange(len(features)), features.sizes)
-        weights = np.ones(len(owner), np.int64) if features.weights is None else features.weights.astype(np.int64)
+        weights = (
+            np.ones(len(owner), np.int64) if features.weights is None else features.weights.astype(np.int64)
+        )
         known, counts = self.common
         at = np.minimum(np.searchsorted(known, features.hashes), max(len(known) - 1, 0))
-        kind = np.where(known[at] == features.hashes, counts[at], 0) if len(known) else np.zeros(len(owner), np.int64)
+        kind = (
+            np.where(known[at] == features.hashes, counts[at], 0)
+            if len(known)
+            else np.zeros(len(owner), np.int64)
+        )
         order = np.lexsort((features.hashes, kind, owner))
         before = np.cumsum(weights[order]) - weights[order]
-        before -= np.repeat(before[features.offsets[:-1][features.sizes > 0]], features.sizes[features.sizes > 0])
+        before -= np.repeat(
+            before[features.offsets[:-1][features.sizes > 0]], features.sizes[features.sizes > 0]
+        )
         p, q = self.limit.numerator, self.limit.denominator
         room = sizes - (p * sizes + q - 1) // q
         return order[before <= room[owner[order]]]
@@ -287,14 +313,24 @@ class _Meeting:
         for group in whole_groups(batches, ("part", "key")):
             yield from self._pairs(group, tally)
         if tally[0]:
-            yield from sliced(table({"kind": np.array([BUCKETS, LIMITED], np.int32), "left": tally[[0, 2]], "right": tally[[1, 3]]}))
+            yield from sliced(
+                table(
+                    {
+                        "kind": np.array([BUCKETS, LIMITED], np.int32),
+                        "left": tally[[0, 2]],
+                        "right": tally[[1, 3]],
+                    }
+                )
+            )
 
     def _pairs(self, group: pa.Table, tally: Numbers) -> Batches:
         sizes, ranks = group.column("size").to_numpy(), group.column("rank").to_numpy()
         found = group.column("index").to_numpy()
         starts = begins(group.column("part").to_numpy(), group.column("key").to_numpy())
         bucket = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        least = -(-self.limit.numerator * sizes // self.limit.denominator)  # of a document that is similar to it
+        least = -(
+            -self.limit.numerator * sizes // self.limit.denominator
+        )  # of a document that is similar to it
         span = int(sizes.max(initial=0)) + 1
         low = np.searchsorted(bucket * span + sizes, bucket * span + least)
         reach = np.where(found, np.arange(len(sizes)) - low, 0)

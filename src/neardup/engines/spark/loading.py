@@ -31,7 +31,9 @@ def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, stric
     _, identity = choose_columns(names, text=columns.text, id=columns.id, source="the input")
     taken = {POSITION, GIVEN_ID} & set(names)
     if taken:
-        raise InputError(f"The input has a column {taken.pop()!r}, a name that neardup uses itself: rename it.")
+        raise InputError(
+            f"The input has a column {taken.pop()!r}, a name that neardup uses itself: rename it."
+        )
     if all(source.format == "parquet" for source in sources):
         return _parquet(spark, sources, identity)
     return _by_readers(spark, sources, identity, strict)
@@ -43,10 +45,17 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], identity: str | Non
     paths = [Path(source.path).absolute().as_uri() for source in sources]  # type: ignore[attr-defined]
     frame = spark.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*paths)
     known = spark.createDataFrame(
-        [(path, number, source.name) for number, (path, source) in enumerate(zip(paths, sources, strict=True))],
+        [
+            (path, number, source.name)
+            for number, (path, source) in enumerate(zip(paths, sources, strict=True))
+        ],
         "_neardup_path string, _neardup_number long, _neardup_source string",
     )
-    found = frame.select("*", f.col("_metadata.file_path").alias("_neardup_path"), f.col("_metadata.row_index").alias("_neardup_row"))
+    found = frame.select(
+        "*",
+        f.col("_metadata.file_path").alias("_neardup_path"),
+        f.col("_metadata.row_index").alias("_neardup_row"),
+    )
     found = found.join(f.broadcast(known), "_neardup_path")
     found = found.withColumn(POSITION, f.col("_neardup_number") * FILE + f.col("_neardup_row"))
     if identity is None:
@@ -55,7 +64,9 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], identity: str | Non
     return found.drop("_neardup_path", "_neardup_row", "_neardup_number", "_neardup_source")
 
 
-def _by_readers(spark: SparkSession, sources: Sequence[Source], identity: str | None, strict: bool) -> DataFrame:
+def _by_readers(
+    spark: SparkSession, sources: Sequence[Source], identity: str | None, strict: bool
+) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     stored = unified_schema(sources)
@@ -74,12 +85,19 @@ def _by_readers(spark: SparkSession, sources: Sequence[Source], identity: str | 
 
 
 def _read(
-    source: Source, number: int, stored: pa.Schema, wanted: pa.Schema, identity: str | None, problems: Problems
+    source: Source,
+    number: int,
+    stored: pa.Schema,
+    wanted: pa.Schema,
+    identity: str | None,
+    problems: Problems,
 ) -> Batches:
     """The documents of one source."""
     for batch in source.read(None, problems):
         rows: pa.RecordBatch = fitted(batch.columns, None, stored)
-        arrays: list[Any] = [_cast(rows.column(each.name), each.type) for each in wanted if each.name in rows.schema.names]
+        arrays: list[Any] = [
+            _cast(rows.column(each.name), each.type) for each in wanted if each.name in rows.schema.names
+        ]
         arrays.append(pa.array(number * FILE + batch.numbers.astype(np.int64)))
         if identity is None:
             arrays.append(document_ids(batch, None).cast(pa.string()))
@@ -95,4 +113,3 @@ def _storable(found: pa.DataType) -> pa.DataType:
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
-

@@ -37,8 +37,6 @@ from neardup.plan import Plan
 from neardup.statistics import Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame
 
 
@@ -55,7 +53,12 @@ class SparkRun:
     """A run; each stage is made when it is asked for, and once."""
 
     def __init__(
-        self, plan: Plan, frame: DataFrame, columns: Columns, stages: Stages, statistics: Statistics | None = None
+        self,
+        plan: Plan,
+        frame: DataFrame,
+        columns: Columns,
+        stages: Stages,
+        statistics: Statistics | None = None,
     ) -> None:
         self.plan, self.frame, self.stages, self.given = plan, frame, stages, statistics
         self.meaning = Meaning.of(plan, frame, columns)
@@ -73,7 +76,9 @@ class SparkRun:
         """Refuses ids that occur twice, and different ids with one rank; counts documents."""
         from pyspark.sql import functions as f
 
-        facts = documents.agg(f.count("*").alias("n"), f.sum((f.col("tokens") == 0).cast("long")).alias("empty"))
+        facts = documents.agg(
+            f.count("*").alias("n"), f.sum((f.col("tokens") == 0).cast("long")).alias("empty")
+        )
         row = facts.first()
         if row is None or not row["n"]:
             raise InputError("There are no documents in the DataFrame.")
@@ -81,10 +86,14 @@ class SparkRun:
         bad = again.where("n > 1")
         first = bad.limit(3).collect()
         if first:
-            shown = documents.where(f.col("rank").isin([each["rank"] for each in first])).select("id").distinct()
+            shown = (
+                documents.where(f.col("rank").isin([each["rank"] for each in first])).select("id").distinct()
+            )
             names = ", ".join(repr(each["id"]) for each in shown.limit(3).collect())
             if all(each["ids"] > 1 for each in first):
-                raise InputError(f"The ids {names} have one 64-bit hash: change one of them by a letter and run again.")
+                raise InputError(
+                    f"The ids {names} have one 64-bit hash: change one of them by a letter and run again."
+                )
             raise InputError(
                 f"{bad.count():,} ids stand for more than one document, {names} among them: choose another id "
                 "column, or make the ids unique"
@@ -98,7 +107,9 @@ class SparkRun:
 
         def find() -> DataFrame:
             some = self.documents.where("tokens > 0").select("rank", "digest_a", "digest_b")
-            same = some.groupBy("digest_a", "digest_b").agg(f.min("rank").alias("content"), f.count("*").alias("n"))
+            same = some.groupBy("digest_a", "digest_b").agg(
+                f.min("rank").alias("content"), f.count("*").alias("n")
+            )
             joined = some.join(same.where("n > 1"), ["digest_a", "digest_b"])
             return joined.where("rank != content").select("rank", "content")
 

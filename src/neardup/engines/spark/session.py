@@ -71,7 +71,9 @@ def check_java() -> None:
     java = str(Path(home) / "bin" / "java") if home else "java"
     remedy = f"install Java {LEAST_JAVA} or newer (a JRE is enough), or point JAVA_HOME to one"
     if shutil.which(java) is None:
-        where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no java on the path"
+        where = (
+            f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no java on the path"
+        )
         raise SparkError(f"Spark needs Java, and {where}: {remedy}")
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr

@@ -30,7 +30,7 @@ class Stages:
         self.run = run
         self.seconds: dict[str, float] = {}
         with translated(self.folder):
-            self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+            self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
             self._done = self._opened()
 
     def _opened(self) -> dict[str, Any]:
@@ -79,7 +79,10 @@ class Stages:
         return self._done[name]["value"]
 
     def _read(self) -> dict[str, Any] | None:
-        names = (MANIFEST, f".{MANIFEST}.new")  # the second where a run was killed while it replaced the first
+        names = (
+            MANIFEST,
+            f".{MANIFEST}.new",
+        )  # the second where a run was killed while it replaced the first
         paths = [self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}") for name in names]
         path = next((each for each in paths if self._fs.exists(each)), None)
         if path is None:

@@ -37,7 +37,9 @@ def named_groups(plan: Plan, owners: DataFrame) -> DataFrame:
     hosts = plan.population.startswith("host:")
     group = f.udf(host_of, "string")("group") if hosts else f.col("group")
     alone = f.concat(f.lit("\0"), f.col("rank").cast("string"))
-    return owners.select("rank", f.xxhash64(f.coalesce(f.nullif(group, f.lit("")), alone)).alias("group_number"))
+    return owners.select(
+        "rank", f.xxhash64(f.coalesce(f.nullif(group, f.lit("")), alone)).alias("group_number")
+    )
 
 
 def labelled_groups(owners: DataFrame, labels: DataFrame) -> DataFrame:
@@ -82,7 +84,9 @@ class _Counting:
                 for number, stage in enumerate(self.plan.counts):
                     found = count_features(stage(tokens))
                     which = np.full(len(found), number, np.int32)
-                    yield from sliced(table({"stage": which, "key": signed(found.keys), "count": found.counts}))
+                    yield from sliced(
+                        table({"stage": which, "key": signed(found.keys), "count": found.counts})
+                    )
 
 
 class _Grouped:

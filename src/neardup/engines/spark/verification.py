@@ -50,7 +50,9 @@ def verify(plan: Plan, pairs: DataFrame, payload: DataFrame) -> DataFrame:
     placed = placed.select("left", "right", f.pmod("right", f.coalesce("parts", f.lit(1))).alias("part"))
     hubs = placed.select("left", "part").distinct().select("left", "part", f.col("left").alias("rank"))
     needed = placed.select("left", "part", f.col("right").alias("rank")).unionByName(hubs)
-    if pairs.count() <= FEW:  # Spark takes what it has not seen yet for large, and would send all texts around
+    if (
+        pairs.count() <= FEW
+    ):  # Spark takes what it has not seen yet for large, and would send all texts around
         needed = f.broadcast(needed)
     rows = payload.select("rank", *payload_columns(plan)).join(needed, "rank")
     rows = rows.repartition("left", "part").sortWithinPartitions("left", "part", "rank")
