@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ from neardup.engines.spark.arrow import (
 def in_batches(whole, cuts):
     """A table in batches that end at some places."""
     bounds = sorted({0, *(cut % (whole.num_rows + 1) for cut in cuts), whole.num_rows})
-    return [whole.slice(a, b - a) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+    return [whole.slice(a, b - a) for a, b in pairwise(bounds) if b > a]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))

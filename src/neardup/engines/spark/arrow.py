@@ -42,8 +42,7 @@ def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: s
     """The frame that a function makes of Arrow batches, partition by partition; empty ones are not shown to it."""
 
     def work(batches: Batches) -> Batches:
-        for batch in function(each for each in batches if each.num_rows):
-            yield batch
+        yield from function(each for each in batches if each.num_rows)
 
     return frame.mapInArrow(work, schema)
 

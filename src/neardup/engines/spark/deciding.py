@@ -105,7 +105,8 @@ def decided(plan: Plan, rows: DataFrame, id_type: str) -> DataFrame:
 
 def clusters_of(result: DataFrame) -> DataFrame:
     """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
-    names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, size size, z weakest_link"
+    names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, size size, "
+    names += "z weakest_link"
     return _named(result.where(f"kind = {CLUSTER}"), names)
 
 
@@ -237,16 +238,17 @@ def _result(found: pa.Table, kind: int) -> Batches:
         "reason": pa.nulls(n, pa.string()),
     }
     if kind == CLUSTER:
-        names = dict(a="id", b="cluster", c="leader", d="duplicate_of", x="similarity", y="containment",
-                     z="weakest_link", flag="keep", size="size")  # fmt: skip
+        wanted = "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, z weakest_link, flag keep"
+        names = dict(pair.split() for pair in f"{wanted}, size size".split(", "))
     else:
-        names = dict(a="left", b="right", x="similarity", y="containment", flag="bridge", reason="reason")
+        wanted = "a left, b right, x similarity, y containment, flag bridge, reason reason"
+        names = dict(pair.split() for pair in wanted.split(", "))
     columns: dict[str, Any] = {
         "kind": pa.array(np.full(n, kind, np.int32)),
         "z": pa.nulls(n, pa.float64()),
         **none,
     }
     columns |= {place: found.column(name).combine_chunks() for place, name in names.items()}
-    wanted = ["kind", "a", "b", "c", "d", "x", "y", "z", "flag", "size", "reason"]
-    for batch in pa.table({name: columns[name] for name in wanted}).to_batches():
+    order = ["kind", "a", "b", "c", "d", "x", "y", "z", "flag", "size", "reason"]
+    for batch in pa.table({name: columns[name] for name in order}).to_batches():
         yield from sliced(batch)

@@ -1,4 +1,4 @@
-"""Candidate pairs of the methods that join all documents: near fingerprints, exact similarity, and what fits one worker.
+"""Candidate pairs of the methods that join all documents: near fingerprints, exact similarity, and others.
 
 Hamming: a table for each choice of blocks of bits that a near pair agrees in; a bucket is joined by the local kernel.
 Exact: documents meet in the features of their prefixes (see `candidates.prefix`) inside SpotSigs' length partitions,
@@ -303,7 +303,7 @@ class _Prefixes:
 
 @dataclass(frozen=True)
 class _Meeting:
-    """Members of buckets, the smallest first, to pairs of similar sizes; of at most `most` neighbours each, if not 0."""
+    """Members of buckets, the smallest first, to pairs of similar sizes; with at most `most` each, if not 0."""
 
     limit: Fraction
     most: int
