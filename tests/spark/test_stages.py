@@ -142,7 +142,7 @@ def test_command(spark, tmp_path):
         {"text": "nothing of the kind at all"}
     ]
     source = tmp_path / "a.jsonl"
-    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
     common = ["dedup", str(source), "--keep", "last"]
     main([*common, "-o", str(tmp_path / "local"), "--output-format", "parquet"])
     main([*common, "-o", str(tmp_path / "spark"), "--engine", "spark"])
@@ -152,3 +152,4 @@ def test_command(spark, tmp_path):
     assert not (tmp_path / "spark" / ".stages").exists()
     report = json.loads((tmp_path / "spark" / "report.json").read_text())
     assert (report["documents"], report["kept"], report["exact_copies"]) == (4, 2, 2)
+    assert sum(report["problems"].values()) == 1, "a bad record is counted once, however often files are read"

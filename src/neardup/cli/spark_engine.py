@@ -80,14 +80,15 @@ def run_on_spark(
     folder = _folder(output, mode, force)
     work = Path(values["work_dir"]).absolute() if values["work_dir"] else folder / ".stages"
     spark = make_session(master, settings)
-    frame = load(spark, sources, columns, values["strict"])
-    result = run(frame, plan, columns, work.as_uri(), statistics)
+    loaded = load(spark, sources, columns, values["strict"])
+    result = run(loaded.frame, plan, columns, work.as_uri(), statistics)
     tables = {"pairs": result.pairs, "clusters": result.clusters}
     tables |= {name: getattr(result, name) for name in FOLDERS[mode]}
     with translated(str(folder)):
         for name, rows in tables.items():
             rows.write.mode("overwrite").parquet((folder / name).as_uri())
         report = {**result.report, "inputs": [source.name for source in sources], "files": sorted(tables)}
+    report["problems"] = loaded.counts
     (folder / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     if not values["work_dir"]:
         shutil.rmtree(work, ignore_errors=True)
@@ -112,8 +113,12 @@ def _folder(output: str, mode: str, force: bool) -> Path:
 
 def spark_summary(report: dict[str, Any], output: str, seconds: float) -> str:
     """What the command prints."""
-    return (
-        f"{report['documents']:,} documents: {report['kept']:,} kept, {report['removed']:,} removed "
-        f"({report['exact_copies']:,} exact copies), {report['clusters']:,} clusters, {report['pairs']:,} pairs.\n"
-        f"Written to {output} in {seconds:.1f} s on Spark."
+    bad = [f"{count:,} records: {kind}" for kind, count in sorted(report["problems"].items())]
+    return "\n".join(
+        [
+            f"{report['documents']:,} documents: {report['kept']:,} kept, {report['removed']:,} removed "
+            f"({report['exact_copies']:,} exact copies), {report['clusters']:,} clusters, {report['pairs']:,} pairs.",
+            *bad,
+            f"Written to {output} in {seconds:.1f} s on Spark.",
+        ]
     )

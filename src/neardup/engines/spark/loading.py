@@ -7,6 +7,7 @@ their file and their number in it, as in the local engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,24 @@ if TYPE_CHECKING:
 FILE = 1 << 40  # positions of a file begin at its number times this
 
 
-def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, strict: bool = False) -> DataFrame:
+@dataclass(frozen=True)
+class Loaded:
+    """The documents of all sources, and what their readers complain about once they have been read."""
+
+    frame: DataFrame
+    problems: Any  # an accumulator of dictionaries, or None where Spark reads by itself
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Bad records by their kind."""
+        total: dict[str, int] = {}
+        for kinds in (self.problems.value if self.problems is not None else {}).values():
+            for kind, count in kinds.items():
+                total[kind] = total.get(kind, 0) + count
+        return total
+
+
+def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, strict: bool = False) -> Loaded:
     """The documents of all sources."""
     names = list(dict.fromkeys(name for source in sources for name in source.names()))
     _, identity = choose_columns(names, text=columns.text, id=columns.id, source="the input")
@@ -35,7 +53,7 @@ def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, stric
             f"The input has a column {taken.pop()!r}, a name that neardup uses itself: rename it."
         )
     if all(source.format == "parquet" for source in sources):
-        return _parquet(spark, sources, identity)
+        return Loaded(_parquet(spark, sources, identity), None)
     return _by_readers(spark, sources, identity, strict)
 
 
@@ -64,10 +82,10 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], identity: str | Non
     return found.drop("_neardup_path", "_neardup_row", "_neardup_number", "_neardup_source")
 
 
-def _by_readers(
-    spark: SparkSession, sources: Sequence[Source], identity: str | None, strict: bool
-) -> DataFrame:
+def _by_readers(spark: SparkSession, sources: Sequence[Source], identity: str | None, strict: bool) -> Loaded:
     from pyspark.sql.pandas.types import from_arrow_schema
+
+    found = spark.sparkContext.accumulator({}, _by_source())
 
     stored = unified_schema(sources)
     plain = pa.schema([pa.field(each.name, _storable(each.type)) for each in stored])
@@ -78,10 +96,27 @@ def _by_readers(
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column("number").to_pylist():
-                yield from _read(every[number], number, stored, wanted, identity, Problems(strict=strict))
+                problems = Problems(strict=strict)
+                yield from _read(every[number], number, stored, wanted, identity, problems)
+                found.add({number: dict(problems.counts)})
 
     numbers = spark.createDataFrame([(number,) for number in range(len(every))], "number long")
-    return numbers.repartition(len(every), "number").mapInArrow(work, from_arrow_schema(wanted))
+    frame = numbers.repartition(len(every), "number").mapInArrow(work, from_arrow_schema(wanted))
+    return Loaded(frame, found)
+
+
+def _by_source() -> Any:
+    """How counts of sources are added: the last word on each, so that nothing counts twice that is read twice."""
+    from pyspark.accumulators import AccumulatorParam
+
+    class BySource(AccumulatorParam):  # type: ignore[misc]
+        def zero(self, value: Any) -> Any:
+            return {}
+
+        def addInPlace(self, value1: Any, value2: Any) -> Any:
+            return {**value1, **value2}
+
+    return BySource()
 
 
 def _read(
