@@ -23,6 +23,7 @@ from neardup.documents import (
 )
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
+from neardup.engines.memory import Memory, read_memory
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
@@ -207,7 +208,7 @@ def dedup(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    duplicate_ids: str = "rename",
+    duplicate_ids: str = "error",
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
@@ -216,6 +217,7 @@ def dedup(
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
+    memory: str | int | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
     stats_group: str | None = None,
     limits: Limits = LIMITS,
@@ -240,7 +242,7 @@ def dedup(
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
     inputs, given = as_inputs(documents, format, limits, unescape_formulas)
     columns = Columns(text_column, id_column, html, duplicate_ids)
-    settings = Settings(checked_threads(threads), strict, work_dir)
+    settings = Settings(checked_threads(threads), strict, work_dir, Memory(read_memory(memory)))
     plan, known = with_statistics(plan, statistics, stats_group)
     return Result(run_local(plan, inputs, columns, settings, progress, known), given)
 

@@ -230,12 +230,16 @@ def get_method(name: str) -> Method:
 
 
 def _read_docstring(text: str) -> tuple[str, str, dict[str, str]]:
-    """Summary, description, and the help of each parameter in the `Args:` block."""
-    head, _, block = text.partition("\nArgs:\n")
+    """Summary, description, and the help of each parameter in the block `Args:`, or `Args (others as in NAME):`."""
+    head, like, block = ([*re.split(r"\nArgs(?: \(others as in (\w+)\))?:\n", text, maxsplit=1), "", ""])[:3]
     summary, _, description = head.partition("\n")
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", block, re.MULTILINE)
-    helps = {name: " ".join(body.split()) for name, body in entries}
-    return summary.strip(), description.strip(), helps
+    others = {name: known.help for name, known in _METHODS[like].parameters.items()} if like else {}
+    return (
+        summary.strip(),
+        description.strip(),
+        others | {name: " ".join(body.split()) for name, body in entries},
+    )
 
 
 def _read_parameter(name: str, hint: Any, default: Any, text: str) -> Parameter:

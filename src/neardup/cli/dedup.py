@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
 from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
 
 
@@ -60,7 +61,13 @@ from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
 @engine_options
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say what the run would take and find, from a sample; nothing is written.",
+)
 @decide_option
+@resume_options
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -82,11 +89,13 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     Examples:
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
+      neardup dedup huge/ -o clean --memory 4G --dry-run
+      neardup dedup huge/ -o clean --memory 4G --resume
       neardup dedup news/ -o marked --mode annotate --output-format parquet
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077 --conf spark.executor.memory=8g
     """
     from neardup.api import complete_plan
-    from neardup.cli.run import run_command
+    from neardup.cli.run import finished, run_command
     from neardup.cli.show import Stopwatch, summary
     from neardup.engines.writing import check_output, write_run
 
@@ -101,17 +110,27 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     as_json = values["as_json"]
     if engine == "spark":
         values["output_format"] = format
-        report = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
-        click.echo(
-            json.dumps(report, ensure_ascii=False)
-            if as_json
-            else spark_summary(report, output, watch.seconds)
+        found = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
+        said = (
+            json.dumps(found, ensure_ascii=False) if as_json else spark_summary(found, output, watch.seconds)
         )
+        click.echo(said)
         return
 
-    def check(sources: Any) -> None:
+    if values.pop("dry_run"):
+        from neardup.cli.foretell import foretell
+
+        foretell(plan, inputs, values, mode)
+        return
+    if values["resume"] and (report := finished(plan, values["work_dir"] or output, output)):
+        click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
+        return
+
+    def check(sources: Any, resumed: bool) -> None:
+        nonlocal force
+        force = force or resumed  # which had leave to write there
         check_output(sources, output, mode, format, force)
 
-    with run_command(plan, inputs, values, check) as run:
+    with run_command(plan, inputs, values, Path(output), force, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
     click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))

@@ -61,7 +61,8 @@ def input_options(command: Command) -> Command:
         click.option(
             "--work-dir",
             metavar="DIR",
-            help="Where texts are kept while running, as large as they are.  [default: the temporary folder]",
+            help="Where texts are kept while running, as large as they are.  [default: the output folder, or the "
+            "temporary folder where there is none]",
         ),
         click.option(
             "--stats",
@@ -77,6 +78,34 @@ def input_options(command: Command) -> Command:
         ),
         click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
         click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def resume_options(command: Command) -> Command:
+    """Adds what commands take that can go on where they were stopped."""
+    options = [
+        click.option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory to use, such as 500M or 4G; what does not fit waits in the work folder.  [default: half of "
+            "what is available]",
+        ),
+        click.option(
+            "--resume",
+            is_flag=True,
+            help="Go on where an earlier run of the same command was stopped or killed, if one was.",
+        ),
+        click.option(
+            "--checkpoint",
+            type=click.FloatRange(min=0),
+            default=10.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="How much work may be lost when the run is killed.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, take_plan
+from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
 
 
 @click.command()
@@ -23,6 +23,7 @@ from neardup.cli.options import decide_option, input_options, method_options, ta
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @decide_option
+@resume_options
 @input_options
 @method_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
@@ -52,7 +53,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
     with OutputFolder(target.parent, force=force) as folder:
         path = folder.file(target.name)
-        with run_command(plan, inputs, values) as run:
+        with run_command(plan, inputs, values, target.parent, force) as run:
             with run.progress.stage("write pairs"):
                 rows = write_pairs(run, path)
             folder.commit()

@@ -2,41 +2,107 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import neardup
 from neardup.api import with_statistics
 from neardup.cli.options import reading_options
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
+from neardup.engines.memory import Memory, read_memory
+from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
+from neardup.engines.work import Work, can_be_resumed, inputs_identity, open_work
+from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.workers import checked_threads
 
 
 @contextmanager
 def run_command(
-    plan: Plan, inputs: Sequence[str], values: dict[str, Any], check: Callable[[Inputs], None] | None = None
+    plan: Plan,
+    inputs: Sequence[str],
+    values: dict[str, Any],
+    output: Path,
+    force: bool,
+    check: Callable[[Inputs, bool], None] | None = None,
 ) -> Iterator[Run]:
-    """The finished run, while its texts are still on disk; `check` sees the inputs before anything is read."""
+    """The finished run, while its texts are still on disk.
+
+    `check` sees the inputs before anything is read, and whether an earlier run is taken up.
+    """
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
     columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
-    settings = Settings(threads, values["strict"], values["work_dir"])
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
     if check is not None:
-        check(sources)
-    with TerminalProgress() as progress:
-        for note in sources.notes:
-            progress.note(note)
-        finished = run(plan, sources, columns, settings, progress, statistics)
-        try:
-            yield finished
-        finally:
-            finished.corpus.spool.close()
+        check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
+    work = _work(plan, columns, sources, values, output, force)
+    try:
+        settings = Settings(threads, values["strict"], work=work)
+        with TerminalProgress() as progress, _resumable(work, progress):
+            for note in sources.notes:
+                progress.note(note)
+            yield run(plan, sources, columns, settings, progress, statistics)
+    except BaseException:
+        work.close(keep=True)
+        raise
+    work.close()
+
+
+def _work(
+    plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
+) -> Work:
+    """A work folder from which the run can be resumed; one without a name for what can be read only once."""
+    folder, memory = values["work_dir"] or output, Memory(read_memory(values["memory"]))
+    if any(source.name == "stdin" for source in sources):
+        if values["resume"]:
+            raise InputError("Standard input cannot be read a second time: --resume needs files.")
+        return Work(folder=folder, memory=memory)
+    options = {name: str(value) for name, value in reading_options(values).items()}
+    identity = {
+        "neardup": neardup.__version__,
+        "plan": plan.to_dict(),
+        "columns": {**asdict(columns), **options, "stats": values["stats"]},
+        "inputs": inputs_identity(sources),
+    }
+    return open_work(
+        folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
+    )
+
+
+def finished(plan: Plan, work_dir: str, output: str) -> dict[str, Any] | None:
+    """The report of a run of the same plan that has ended, and was killed too late, if it was at all."""
+    if can_be_resumed(work_dir):
+        return None
+    try:
+        report: dict[str, Any] = json.loads((Path(output) / "report.json").read_text())
+        before = report["plan"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    now, later = plan.to_dict(), ("statistics", "population")  # which are known when the inputs are
+    same = all(before.get(name) == value for name, value in now.items() if name not in later)
+    return report if same else None
+
+
+@contextmanager
+def _resumable(work: Work, progress: Progress) -> Iterator[None]:
+    """Says what is left of a run that ends early."""
+    if work.saved:
+        progress.note(f"going on with {len(work.rows('read')):,} documents that were read before")
+    try:
+        yield
+    except BaseException:
+        if work.saved:
+            progress.note(f"what is done so far is kept in {work.path}: --resume goes on from there")
+        raise
 
 
 def _limit_arrow(threads: int) -> None:

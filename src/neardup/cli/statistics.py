@@ -15,7 +15,7 @@ from neardup.engines.counting import count_into
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_contents
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Counter, Frequencies, Sketch
@@ -44,10 +44,10 @@ def build_statistics(
     sources = open_inputs(list(inputs), format=values["format"])
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
-        spool = stack.enter_context(Spool(values["work_dir"]))
-        owners, groups = read_contents(plan, sources, columns, spool, problems, progress, threads)
+        work = stack.enter_context(Work(folder=values["work_dir"]))
+        owners, groups = read_contents(plan, sources, columns, work, problems, progress, threads)
         counters = count_into(
-            stack, plan.text, plan.counts, spool, owners, groups, memory=memory, folder=values["work_dir"],
+            stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
             sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]

@@ -102,12 +102,23 @@ class ParquetSource:
                 chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
                 yield Batch(self.name, batch.numbers, chosen, None, self.format)
 
+    def read_from(self, columns: Sequence[str], problems: Problems, row: int) -> Iterator[Batch]:
+        """The same batches without those of row groups that end before a row; all where they must be metered."""
+        for batch in self._stored(columns, problems, skip=0 if self._may_be_too_much() else row):
+            chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
+            yield Batch(self.name, batch.numbers, chosen, None, self.format)
+
+    def _may_be_too_much(self) -> bool:
+        """Whether the footer allows for more than the limits do."""
+        size = sum(chunk.uncompressed for group in self._chunks for chunk in group)
+        return Meter(self.limits, self.size or 0).add(2 * size) is not None
+
     def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
         """All columns but one, as stored, in the same batches: for a caller that has that one already."""
         yield from self._stored([name for name in self.names() if name != column], problems, fill=True)
 
     def _stored(
-        self, columns: Sequence[str] | None, problems: Problems, *, fill: bool = False
+        self, columns: Sequence[str] | None, problems: Problems, *, fill: bool = False, skip: int = 0
     ) -> Iterator[Batch]:
         start = 0
         try:
@@ -119,6 +130,9 @@ class ParquetSource:
         meter = Meter(self.limits, self.size or 0)
         with opened as file:
             for group in range(file.metadata.num_row_groups):
+                if start + group_rows(file, group) <= skip:
+                    start += group_rows(file, group)
+                    continue
                 for batch in self._group(file, group, start, columns, problems, fill):
                     yield batch
                     last = int(batch.numbers[-1])

@@ -121,10 +121,16 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
     return tuple(found)
 
 
-def watched(source: Source, columns: Sequence[str], problems: Problems) -> Iterator[Batch]:
-    """The batches of a source; files that somebody wrote to, or removed, meanwhile are reported."""
+def watched(source: Source, columns: Sequence[str], problems: Problems, start: int = 0) -> Iterator[Batch]:
+    """The batches of a source; files that somebody wrote to, or removed, meanwhile are reported.
+
+    Whole parts before the record `start` may be left out, where the format has such parts.
+    """
     before = stamp(source)
-    yield from source.read(columns, problems)
+    if start and hasattr(source, "read_from"):
+        yield from source.read_from(columns, problems, start)
+    else:
+        yield from source.read(columns, problems)
     after = {path: rest for path, *rest in stamp(source)}
     for path, *rest in before:
         if after.get(path) != rest:

@@ -6,14 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from neardup.documents import Problems, Source
 from neardup.engines.deciding import Decisions, decide
 from neardup.engines.matching import Matches, find_matches, find_more
+from neardup.engines.memory import Memory
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, Corpus, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -27,6 +26,8 @@ class Settings:
     threads: int = field(default_factory=default_threads)
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
+    memory: Memory = field(default_factory=Memory)
+    work: Work | None = None  # a work folder with a name, from which the run can be resumed
 
 
 @dataclass
@@ -80,23 +81,24 @@ def run(
     if statistics is not None and plan.counts:
         plan = plan.with_(statistics=statistics.digest)
     settings, progress = settings or Settings(), progress or Progress()
-    problems = Problems(strict=settings.strict, folder=settings.work_dir)
-    spool = Spool(settings.work_dir)
+    work = settings.work or Work(folder=settings.work_dir, memory=settings.memory)
+    problems = Problems(strict=settings.strict, folder=work.folder)
     try:
         corpus = read_corpus(
             plan,
             sources,
             columns or Columns(),
-            spool,
+            work,
             problems,
             progress,
             settings.threads,
             statistics if plan.counts else None,
         )
+        if (said := work.memory.too_little(len(corpus))) is not None:
+            progress.note(said)
         matches = find_matches(plan, corpus, progress, settings.threads)
-        corpus.keys = np.zeros((0, len(corpus)), np.uint64)  # not needed any more
         decisions = decide(plan, corpus, matches, progress, settings.threads)
     except BaseException:
-        spool.close()
+        work.close(keep=True)
         raise
     return Run(plan, settings, corpus, matches, decisions, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,12 @@ from neardup.candidates.buckets import (
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Hashes, Numbers, Pairs, Signatures
+from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
 from neardup.engines.measuring import TILE_BYTES, Measurer, families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
+from neardup.engines.verified import Rounds, Verified
+from neardup.engines.work import Work
 from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
@@ -31,23 +34,27 @@ CROWD = 64  # members of a list that a document meets in a join for clusters
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of some contents, table by table."""
+    """The keys of some contents, table by table, wherever they lie."""
 
-    values: Hashes  # tables × documents, or tables × owners
     owners: Numbers
-    whole: bool  # one column for each document of the corpus, not for each owner only
-
-    def place(self, documents: Numbers) -> Numbers:
-        """The columns of some of the owners."""
-        return documents if self.whole else np.searchsorted(self.owners, documents)
+    tables: int
+    key: Callable[[int], Hashes]  # of every document, or of every owner where they are `held`
+    held: bool = False
 
     def of(self, table: int) -> Hashes:
         """The owners' keys in a table."""
-        return self.values[table, self.place(self.owners)]
+        return self.key(table) if self.held else self.key(table)[self.owners]
+
+    def at(self, table: int, *documents: Numbers) -> list[Hashes]:
+        """The keys of some owners in a table."""
+        keys = self.key(table)
+        return [keys[np.searchsorted(self.owners, some) if self.held else some] for some in documents]
 
     def only(self, documents: Numbers) -> Keys:
-        """The keys of some of the owners, and of nobody else."""
-        return Keys(self.values[:, self.place(documents)], documents, whole=False)
+        """The keys of some of the owners, and of nobody else, in memory."""
+        values = [self.at(table, documents)[0] for table in range(self.tables if len(documents) else 0)]
+        none = np.zeros(0, np.uint64)
+        return Keys(documents, self.tables, lambda table: values[table] if values else none, held=True)
 
 
 @dataclass
@@ -72,15 +79,6 @@ class Family:
     first: Numbers
     rest: Numbers
     fits: bool  # their features may be held in memory together
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """What came of a family: pairs that count, how many were measured, how many need not be."""
-
-    pairs: Pairs
-    measured: int
-    joined: int
 
 
 def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Family]:
@@ -121,17 +119,33 @@ class Matcher:
     """Finds candidates among some contents and verifies them."""
 
     def __init__(
-        self, plan: Plan, corpus: Corpus, matches: Matches, keys: Keys, progress: Progress, threads: int
+        self,
+        plan: Plan,
+        corpus: Corpus,
+        matches: Matches,
+        keys: Keys,
+        progress: Progress,
+        threads: int,
+        work: Work | None = None,
     ) -> None:
         self.plan, self.corpus, self.matches, self.progress = plan, corpus, matches, progress
+        self.verified = Verified(work)
         self.keys, self.threads = keys, threads
         self.measurer = Measurer(plan, corpus, threads)
 
     def run(self) -> Pairs:
         """All verified pairs of contents that are at least as similar as the evidence reaches down."""
         if self.plan.joins:
-            return self._joined() if self.plan.candidates.level == "features" else self._near()
+            return self._once(self._joined if self.plan.candidates.level == "features" else self._near)
         return self._every_pair() if self.plan.pairs == "all" else self._what_clusters_need()
+
+    def _once(self, join: Callable[[], Pairs]) -> Pairs:
+        """What a join finds, or what it found in an earlier run."""
+        for done in self.verified.earlier():
+            self.matches.candidates, self.matches.cuts = done.measured, done.joined
+            return done.pairs
+        found = join()
+        return self.verified.add(Rounds(found, self.matches.candidates, self.matches.cuts)).pairs
 
     def _verify(self, left: Numbers, right: Numbers) -> Pairs:
         """The pairs that reach the floor."""
@@ -139,10 +153,6 @@ class Matcher:
         with self.progress.stage("verify", len(left)):
             measured = self.measurer.measure(left, right)
         return measured.take(self.plan.check.passes(measured, self.matches.floor))
-
-    @property
-    def _tables(self) -> int:
-        return len(self.keys.values)
 
     def _buckets(self, table: int) -> Buckets:
         return find_buckets(self.keys.of(table), self.keys.owners)
@@ -152,13 +162,18 @@ class Matcher:
         contents, plan = self.corpus.contents, self.plan
         assert contents is not None
         joining: Join = plan.candidates  # type: ignore[assignment]
-        given = (contents.features, self.matches.floor, self.threads)
+        ranks, every = (
+            self.corpus.ranks[contents.owners],
+            plan.pairs == "all" or plan.clustering.kind == "leaders",
+        )
+
+        def join(features: Features, places: Numbers) -> tuple[Pairs, int]:
+            if every:
+                return joining.pairs(features, self.matches.floor, self.threads), 0
+            return joining.links(features, self.matches.floor, self.threads, ranks[places], CROWD)
+
         with self.progress.stage("join"):
-            if plan.pairs == "all" or plan.clustering.kind == "leaders":
-                found = joining.pairs(*given)
-            else:
-                ranks = self.corpus.ranks[contents.owners]
-                found, self.matches.cuts = joining.links(*given, ranks, CROWD)
+            found, self.matches.cuts = contents.join(self.corpus.work, join)
         self.matches.candidates += len(found)
         left, right = contents.owners[found.left], contents.owners[found.right]
         return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
@@ -198,11 +213,14 @@ class Matcher:
             # Portions that fit are independent of each other: each thread takes one from its features to its
             # clusters. A family that is too large for that is compared tile by tile, with all threads.
             small = [family for family in portions if family.fits]
-            for done in ordered_map(self._one_portion, small, self.threads):
-                found.append(self._counted(done))
-            for family in portions:
-                if not family.fits:
-                    found.append(self._counted(self._rounds(family, self.measurer.measure)))
+            large = [family for family in portions if not family.fits]
+            found += [self._counted(done) for done in self.verified.earlier()]
+            known = len(found)
+            for done in ordered_map(self._one_portion, small[known:], self.threads):
+                found.append(self._counted(self.verified.add(done)))
+            for family in large[max(0, known - len(small)) :]:
+                done = self._rounds(family, self.measurer.measure)
+                found.append(self._counted(self.verified.add(done)))
         return Pairs.concatenate(found)
 
     def _one_portion(self, family: Family) -> Rounds:
@@ -225,9 +243,10 @@ class Matcher:
             left, right, counts = bucket_pairs(buckets, ranks, self.plan.bucket, self.plan.pivots)
             return first, left * n + right, counts
 
-        tables, first, rest = self._tables, _Codes(), _Codes()
+        tables, first, rest = self.keys.tables, _Codes(), _Codes()
         with self.progress.stage("candidates", tables):
-            for stars, others, counts in ordered_map(pair, range(tables), self.threads):
+            sorters = self.corpus.work.memory.sorters(len(self.corpus), self.threads)
+            for stars, others, counts in ordered_map(pair, range(tables), sorters, ahead=1):
                 first.add(stars)
                 rest.add(others)
                 self.matches.counts += counts
@@ -269,18 +288,21 @@ class Matcher:
 
     def _every_pair(self) -> Pairs:
         """Every pair of every bucket."""
-        tables = self._tables
+        tables = self.keys.tables
         with self.progress.stage("count candidates", tables):
             total = sum(count_all(self._buckets(table)) for table in range(tables))
         if total > 10 * len(self.corpus):
             size = f"{total:,} candidates of {len(self.corpus):,} documents"
             self.progress.note(f"pairs=all compares up to {size}")
-        return Pairs.concatenate([self._verify(left, right) for left, right in self._blocks()])
+        found = [self._counted(done) for done in self.verified.earlier()]
+        for left, right in islice(self._blocks(), len(found), None):
+            found.append(self.verified.add(Rounds(self._verify(left, right), len(left))).pairs)
+        return Pairs.concatenate(found)
 
     def _blocks(self) -> Iterator[tuple[Numbers, Numbers]]:
         """Table by table; a pair that met in an earlier table is left out, so none need be remembered."""
         waiting: list[tuple[Numbers, Numbers]] = []
-        for table in range(self._tables):
+        for table in range(self.keys.tables):
             buckets = self._buckets(table)
             sizes = buckets.sizes
             self.matches.counts += BucketCounts(len(sizes), int(sizes.max(initial=0)))
@@ -295,10 +317,10 @@ class Matcher:
 
     def _first_met(self, table: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
         """Which pairs have no equal key in an earlier table."""
-        a, b = self.keys.place(left), self.keys.place(right)
         fresh = np.ones(len(left), np.bool_)
         for earlier in range(table):
-            fresh &= self.keys.values[earlier, a] != self.keys.values[earlier, b]
+            a, b = self.keys.at(earlier, left, right)
+            fresh &= a != b
         return fresh
 
 
@@ -330,9 +352,11 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
     with progress.stage("copies"):
         content = collapse(corpus.digests, corpus.ranks, corpus.tokens > 0)
     owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
-    keys = Keys(corpus.keys, owners, whole=True)
+    assert corpus.keys is not None
+    tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
+    keys = Keys(owners, tables, corpus.keys.key)
     matches = Matches(content, Pairs.concatenate([]), plan.reach)
-    matches.pairs = Matcher(plan, corpus, matches, keys, progress, threads).run()
+    matches.pairs = Matcher(plan, corpus, matches, keys, progress, threads, corpus.work).run()
     matches.large = keys.only(_in_large_clusters(plan, matches.pairs, len(corpus)))
     return matches
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
+from neardup.columns import Hashes, Numbers, Signatures, Texts
 from neardup.documents import (
     Batch,
-    Places,
     Problems,
     Source,
     choose_columns,
@@ -26,11 +24,13 @@ from neardup.documents import (
     watched,
 )
 from neardup.engines.counting import count
+from neardup.engines.joining import Contents
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
+from neardup.engines.ranks import rank_ids
+from neardup.engines.rows import Rows
 from neardup.engines.signing import (
-    Described,
-    Signed,
+    Stored,
     contents_of,
     cut,
     describe,
@@ -39,6 +39,8 @@ from neardup.engines.signing import (
     sign_contents,
 )
 from neardup.engines.spool import Spool
+from neardup.engines.told import Told
+from neardup.engines.work import Work
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
@@ -56,14 +58,6 @@ class Columns:
     duplicate_ids: str = "error"
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The features of some documents, in memory."""
-
-    owners: Numbers
-    features: Features
-
-
 def _none() -> Numbers:
     return np.zeros(0, np.int64)
 
@@ -74,7 +68,7 @@ class Corpus:
 
     sources: Sequence[Source]
     columns: Columns
-    spool: Spool
+    work: Work
     ids: pa.Array
     ranks: Hashes  # an order of the documents that depends on their ids alone
     digests: Hashes
@@ -84,7 +78,7 @@ class Corpus:
     tokens: Numbers = field(default_factory=_none)
     features: Numbers = field(default_factory=_none)  # how many
     present: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # has features
-    keys: Hashes = field(default_factory=lambda: np.zeros((0, 0), np.uint64))  # tables × documents
+    keys: Stored | None = None
     signatures: Signatures | None = None  # where the check compares them
     contents: Contents | None = None  # where candidates come from features
     statistics: Statistics | None = None
@@ -95,31 +89,94 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @property
+    def spool(self) -> Spool:
+        """The texts."""
+        return self.work.spool
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some documents: their texts, and what is known of them beside."""
+
+    texts: Texts
+    known: dict[str, pa.Array]
+
 
 class Reader:
-    """Draws batches from the sources, keeps ids and texts, and hands out chunks to sign."""
+    """Draws batches from the sources, keeps the texts, and hands out chunks to sign."""
 
-    def __init__(self, plan: Plan, columns: Columns, spool: Spool, problems: Problems) -> None:
-        self.plan, self.columns, self.spool, self.problems = plan, columns, spool, problems
-        self.ids: list[pa.Array] = []
-        self.values: list[pa.Array] = []
-        self.groups: list[pa.Array] = []  # the column that says what counts once
-        self.places = Places()
+    def __init__(self, plan: Plan, columns: Columns, work: Work, problems: Problems) -> None:
+        self.plan, self.columns, self.work = plan, columns, work
+        self.problems = Told(problems, work) if work.path is not None else problems
         self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
+        self.counts: list[int] = []  # the documents of each source that was read to its end
+        self.skip = 0  # documents that an earlier run has read
 
-    def chunks(self, sources: Sequence[Source]) -> Iterator[Texts]:
-        """All texts, chunk by chunk."""
+    def resume(self, rows: Rows) -> None:
+        """Go on behind what an earlier run has made safe."""
+        state = self.work.state["read"]
+        self.numbered, self.text_columns = state["numbered"], set(state["text_columns"])
+        self.counts, self.skip = state["counts"], len(rows)
+        self.work.spool.restore(rows.numbers("bytes") if len(rows) else np.zeros(0, np.int64))
+        if isinstance(self.problems, Told):
+            self.problems.resume(len(rows))
+
+    def state(self, done: int) -> dict[str, Any]:
+        """What `resume` needs to know after so many documents."""
+        if isinstance(self.problems, Told):
+            self.problems.keep(done)
+        ends = np.cumsum(self.counts)
+        return {
+            "read": {
+                "numbered": self.numbered,
+                "text_columns": sorted(self.text_columns, key=str),
+                "counts": [count for count, end in zip(self.counts, ends, strict=True) if end <= done],
+            }
+        }
+
+    def chunks(self, sources: Sequence[Source]) -> Iterator[Chunk]:
+        """All texts, chunk by chunk; without those of an earlier run."""
         self.alone_in_memory = len(sources) == 1 and sources[0].format == "memory"
-        for source in sources:
-            names = source.names()
-            text, identity = choose_columns(
-                names, text=self.columns.text, id=self.columns.id, source=source.name
-            )
-            html = self.columns.html if self.columns.html is not None else text.lower() == "html"
-            wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
-            for batch in watched(source, list(dict.fromkeys(wanted)), self.problems):
-                yield from self._take(batch, text, identity, html)
+        known, self.counts = self.counts, []
+        for number, source in enumerate(sources):
+            if number < len(known) and self._unharmed(source):  # read to its end by an earlier run
+                self._passed(known[number])
+                self.counts.append(known[number])
+                continue
+            before = self._taken
+            yield from self._source(number, source)
+            self.counts.append(self._taken - before)
+
+    def _source(self, number: int, source: Source) -> Iterator[Chunk]:
+        names = source.names()
+        text, identity = choose_columns(names, text=self.columns.text, id=self.columns.id, source=source.name)
+        html = self.columns.html if self.columns.html is not None else text.lower() == "html"
+        wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
+        start = self.skip if self._unharmed(source) else 0
+        for batch in watched(source, list(dict.fromkeys(wanted)), self.problems, start):
+            if start:  # the source has left out whole parts of itself, all of whose rows were documents
+                self._passed(int(batch.numbers[0]) - 1)
+                start = 0
+            yield from self._take(number, batch, text, identity, html)
+
+    def _unharmed(self, source: Source) -> bool:
+        """Whether nothing was wrong with what an earlier run has read of it: then it need not be read again."""
+        return isinstance(self.problems, Told) and self.problems.spared(source)
+
+    @property
+    def _taken(self) -> int:
+        """The documents that came out of the sources so far."""
+        return self.problems.taken if isinstance(self.problems, Told) else self._count
+
+    _count = 0
+
+    def _passed(self, documents: int) -> None:
+        self.skip = max(0, self.skip - documents)
+        self._count += documents
+        if isinstance(self.problems, Told):
+            self.problems.taken = self._count
 
     @property
     def _fields(self) -> tuple[str, ...]:
@@ -145,32 +202,34 @@ class Reader:
             return pa.array(batch.numbers - 1)
         return document_ids(batch, identity, self.problems)
 
-    def _take(self, batch: Batch, text: str, identity: str | None, html: bool) -> Iterator[Texts]:
+    def _take(
+        self, number: int, batch: Batch, text: str, identity: str | None, html: bool
+    ) -> Iterator[Chunk]:
         markup = getattr(self.plan.text, "markup", False)  # a stage that reads HTML itself
         array = document_texts(batch, text, self.problems, html=html and not markup)
         array = with_fields(array, [plain_column(batch, name) for name in self._fields])
         self.text_columns.add(text if _same(array, batch, text) else None)
-        texts = Texts.from_arrow(array)
-        self.ids.append(self._ids(batch, identity))
-        self.places.append(batch)
-        if self.plan.keep.column is not None:
-            self.values.append(plain_column(batch, self.plan.keep.column))
-        if (column := population_column(self.plan)) is not None:
-            self.groups.append(plain_column(batch, column))
-        self.spool.append(texts)
-        yield from cut(texts)
-
-    def renamed(self, document: int, name: str) -> None:
-        """Reports that an earlier document has the id of this one."""
-        source, record = self.places[document]
-        self.problems.add(source, "duplicate id", record=record, action=f"called {name}")
+        known = {
+            "id": self._ids(batch, identity),
+            "source": pa.array(np.full(len(batch), number, np.int32)),
+            "record": pa.array(batch.numbers),
+        }
+        columns = {"value": self.plan.keep.column, "group": population_column(self.plan)}
+        known |= {name: plain_column(batch, column) for name, column in columns.items() if column is not None}
+        old = min(self.skip, len(batch))
+        self._passed(len(batch))
+        texts = Texts.from_arrow(array).slice(old, len(batch))
+        self.work.spool.append(texts)
+        for start, part in cut(texts):
+            some = {name: column.slice(old + start, len(part)) for name, column in known.items()}
+            yield Chunk(part, some)
 
 
 def read_corpus(
     plan: Plan,
     sources: Sequence[Source],
     columns: Columns,
-    spool: Spool,
+    work: Work,
     problems: Problems,
     progress: Progress,
     threads: int,
@@ -179,98 +238,125 @@ def read_corpus(
     """The corpus after its one pass over the input, and one more over its contents where the plan needs it."""
     _check_statistics(plan, statistics)
     later = needs_contents_first(plan)
-    corpus, signed, groups = _read(
-        plan, sources, columns, spool, problems, progress, threads, sign_now=not later
-    )
+    corpus = _read(plan, sources, columns, work, problems, progress, threads, sign_now=not later)
+    rows = work.rows("read")
     if not later:
-        return _seen(corpus, Signed.concatenate(signed))
+        return _seen(corpus, Stored(rows))
     owners, places = contents_of(corpus.digests, corpus.ranks)
     if plan.counts and statistics is None:
-        known = _groups(plan, corpus, owners, places, groups, progress, threads)
-        statistics = _count(plan, spool, owners, known, progress, threads)
-    seen = sign_contents(plan, spool, owners, statistics, progress, threads)
-    contents = None if seen.features is None else Contents(owners, seen.features)
-    return _seen(corpus, seen.spread(places), contents, statistics)
+        statistics = work.statistics()
+    if plan.counts and statistics is None:
+        known = _groups(plan, corpus, owners, places, progress, threads)
+        statistics = _count(plan, work, owners, known, progress, threads)
+        work.keep_statistics(statistics)
+    stored = Stored(sign_contents(plan, work, owners, statistics, progress, threads), places)
+    seen = _seen(corpus, stored, statistics)
+    if plan.candidates.level == "features":
+        seen.contents = Contents(owners, seen.features[owners], Stored(stored.rows))
+    return seen
 
 
 def read_contents(
     plan: Plan,
     sources: Sequence[Source],
     columns: Columns,
-    spool: Spool,
+    work: Work,
     problems: Problems,
     progress: Progress,
     threads: int,
 ) -> tuple[Numbers, Numbers | None]:
     """One document of each content, and the group of each where the plan's population has groups."""
-    corpus, _, values = _read(plan, sources, columns, spool, problems, progress, threads, sign_now=False)
+    corpus = _read(plan, sources, columns, work, problems, progress, threads, sign_now=False)
     owners, places = contents_of(corpus.digests, corpus.ranks)
-    return owners, _groups(plan, corpus, owners, places, values, progress, threads)
+    return owners, _groups(plan, corpus, owners, places, progress, threads)
 
 
 def _read(
     plan: Plan,
     sources: Sequence[Source],
     columns: Columns,
-    spool: Spool,
+    work: Work,
     problems: Problems,
     progress: Progress,
     threads: int,
     sign_now: bool,
-) -> tuple[Corpus, list[Signed], pa.Array | None]:
-    """The corpus before the plan has seen it, what it saw if asked, and the column that says what counts once."""
-    reader = Reader(plan, columns, spool, problems)
+) -> Corpus:
+    """The corpus before the plan has seen it, though with what it saw among its rows if asked."""
+    reader, rows = Reader(plan, columns, work, problems), work.rows("read")
+    if work.saved:
+        reader.resume(rows)
     stamps = tuple(stamp(source) for source in sources)
-
-    def work(texts: Texts) -> tuple[Described, Signed | None]:
-        return describe(texts), sign(plan, texts) if sign_now else None
-
-    described: list[Described] = []
-    signed: list[Signed] = []
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
     with progress.stage("read and sign" if sign_now else "read", total):
-        for one, other in ordered_map(work, reader.chunks(sources), threads):
-            described.append(one)
-            signed += [] if other is None else [other]
-            progress.advance(len(one.lengths))
-    if not described:
+        progress.advance(len(rows))
+        if not rows.complete:
+            _read_rest(plan, sources, reader, rows, progress, threads, sign_now)
+    if not len(rows):
         names = ", ".join(source.name for source in sources[:3])
         hint = f" ({problems.first[0]})" if problems.first else ""
         raise InputError(f"There are no documents in {names}{hint}.")
+
+    def renamed(document: int, name: str) -> None:
+        place = rows.column("source")[document].as_py()
+        record = rows.column("record")[document].as_py()
+        problems.add(sources[place].name, "duplicate id", record=record, action=f"called {name}")
+
     with progress.stage("check ids"):
-        given = joined_ids(reader.ids)
-        ids, ranks = rank_ids(given, columns.duplicate_ids, reader.renamed)
-    digests = np.concatenate([part.digests for part in described])
-    corpus = Corpus(
+        given = joined_ids(rows.column("id").chunks)
+        ids, ranks = rank_ids(given, columns.duplicate_ids, renamed)
+    return Corpus(
         sources=sources,
         columns=columns,
-        spool=spool,
+        work=work,
         ids=ids,
         ranks=ranks,
-        digests=digests,
-        lengths=np.concatenate([part.lengths for part in described]),
-        values=_joined_values(reader.values) if reader.values else None,
+        digests=np.column_stack([rows.numbers("low"), rows.numbers("high")]),
+        lengths=rows.numbers("length"),
+        values=_joined_values(rows.column("value").chunks) if rows.has("value") else None,
         text_column=next(iter(reader.text_columns)) if len(reader.text_columns) == 1 else None,
         problems=problems,
         stamps=stamps,
         numbered=reader.numbered or ids is not given,
     )
-    return corpus, signed, _joined_values(reader.groups) if reader.groups else None
 
 
-def _seen(
-    corpus: Corpus, seen: Signed, contents: Contents | None = None, statistics: Statistics | None = None
-) -> Corpus:
+def _read_rest(
+    plan: Plan,
+    sources: Sequence[Source],
+    reader: Reader,
+    rows: Rows,
+    progress: Progress,
+    threads: int,
+    sign_now: bool,
+) -> None:
+    """Read what is not among the rows yet."""
+
+    def see(chunk: Chunk) -> pa.RecordBatch:
+        seen = chunk.known | describe(chunk.texts)
+        if sign_now:
+            seen |= sign(plan, chunk.texts)
+        return pa.record_batch(seen)
+
+    for batch in ordered_map(see, reader.chunks(sources), threads):
+        rows.add(batch)
+        progress.advance(batch.num_rows)
+        reader.work.checkpoint(lambda: reader.state(len(rows)))
+    rows.complete = True
+    reader.work.checkpoint(lambda: reader.state(len(rows)))
+
+
+def _seen(corpus: Corpus, stored: Stored, statistics: Statistics | None = None) -> Corpus:
     """The corpus with what a plan sees in its documents."""
+    present = stored.numbers("present")
+    slots = stored.slots()
     return replace(
         corpus,
-        tokens=seen.tokens,
-        features=seen.sizes,
-        present=seen.present,
-        keys=seen.keys,
-        signatures=None if seen.slots is None else Signatures(seen.slots, seen.present),
-        contents=contents,
+        tokens=stored.numbers("tokens"),
+        features=stored.numbers("features"),
+        present=present,
+        keys=stored,
+        signatures=None if slots is None else Signatures(slots, present),
         statistics=statistics,
     )
 
@@ -297,32 +383,29 @@ def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
 
 
 def _groups(
-    plan: Plan,
-    corpus: Corpus,
-    owners: Numbers,
-    places: Numbers,
-    values: pa.Array | None,
-    progress: Progress,
-    threads: int,
+    plan: Plan, corpus: Corpus, owners: Numbers, places: Numbers, progress: Progress, threads: int
 ) -> Numbers | None:
     """What counts once: the number of each content's group; None where each content does."""
-    if values is not None:
-        return column_groups(plan, values, owners)
+    rows = corpus.work.rows("read")
+    if rows.has("group"):
+        return column_groups(plan, _joined_values(rows.column("group").chunks), owners)
     if plan.population != "clusters":
         return None
     first = first_plan(plan)
-    known = _count(first, corpus.spool, owners, None, progress, threads) if first.counts else None
-    seen = sign_contents(first, corpus.spool, owners, known, progress, threads).spread(places)
-    return cluster_groups(first, _seen(corpus, seen, None, known), owners, progress, threads)
+    with Work(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
+        known = _count(first, apart, owners, None, progress, threads) if first.counts else None
+        stored = Stored(sign_contents(first, apart, owners, known, progress, threads), places)
+        seen = replace(_seen(corpus, stored, known), work=apart)
+        return cluster_groups(first, seen, owners, progress, threads)
 
 
 def _count(
-    plan: Plan, spool: Spool, owners: Numbers, groups: Numbers | None, progress: Progress, threads: int
+    plan: Plan, work: Work, owners: Numbers, groups: Numbers | None, progress: Progress, threads: int
 ) -> Statistics:
     """The frequencies that the plan asks for, over its population."""
     return count(
-        plan.text, plan.counts, spool, owners, groups, population=plan.population, folder=spool.folder,
-        progress=progress, threads=threads,
+        plan.text, plan.counts, work.spool, owners, groups, population=plan.population, folder=work.folder,
+        memory=work.memory.counters, progress=progress, threads=threads,
     )  # fmt: skip
 
 
@@ -338,63 +421,3 @@ def _joined_values(parts: list[pa.Array]) -> pa.Array:
     if len({part.type for part in parts}) > 1:
         parts = [part.cast(pa.string()) for part in parts]
     return pa.concat_arrays(parts)
-
-
-def rank_ids(
-    ids: pa.Array, policy: str, renamed: Callable[[int, str], None] | None = None
-) -> tuple[pa.Array, Hashes]:
-    """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes.
-
-    `renamed` is told each document that got another id, and the id.
-    """
-    ranks = _hash_ids(ids)
-    order = np.argsort(ranks)
-    same = np.flatnonzero(ranks[order[1:]] == ranks[order[:-1]])
-    if len(same) == 0:
-        return ids, ranks
-    repeated = _repeated(ids, order, same)
-    if repeated and policy == "error":
-        shown = ", ".join(repr(value) for value in list(repeated)[:3])
-        raise InputError(
-            f"{len(repeated)} ids stand for more than one document, {shown} among them: "
-            "choose another --id-column, or have them renamed with --duplicate-ids rename"
-        )
-    if repeated:
-        again = sorted(number for numbers in repeated.values() for number in numbers[1:])
-        ids = _renamed(ids, repeated)
-        if renamed is not None:
-            for number in again:
-                renamed(number, ids[number].as_py())
-        return rank_ids(ids, "error")
-    return ids, ranks
-
-
-def _hash_ids(ids: pa.Array) -> Hashes:
-    """The same hash for an id whether it stands among integers or strings."""
-    texts = Texts.from_arrow(ids.cast(pa.large_string()))
-    digests = np.empty((len(ids), 2), np.uint64)
-    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
-    return np.ascontiguousarray(digests[:, 0])
-
-
-def _repeated(ids: pa.Array, order: Numbers, same: Numbers) -> dict[Any, list[int]]:
-    """Ids that occur more than once, with the documents that have them."""
-    found: dict[Any, list[int]] = {}
-    for place in np.unique(np.concatenate([same, same + 1])):
-        found.setdefault(ids[int(order[place])].as_py(), []).append(int(order[place]))
-    return {value: sorted(numbers) for value, numbers in found.items() if len(numbers) > 1}
-
-
-def _renamed(ids: pa.Array, repeated: dict[Any, list[int]]) -> pa.Array:
-    """Ids as strings, where the second and later holders of an id have '#2', '#3' … appended."""
-    values = ids.cast(pa.string()).to_pylist()
-    taken = set(values)
-    for value, numbers in repeated.items():
-        count = 1
-        for number in numbers[1:]:
-            count += 1
-            while f"{value}#{count}" in taken:
-                count += 1
-            values[number] = f"{value}#{count}"
-            taken.add(values[number])
-    return pa.array(values, pa.string())

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.candidates.copies import collapse
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
 from neardup.engines.progress import Progress
+from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
 from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.plan import Keys, Plan
 from neardup.statistics import Statistics
 from neardup.workers import ordered_map
@@ -21,73 +24,81 @@ CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features 
 CHUNK_ROWS = 1 << 14
 
 
-@dataclass(frozen=True)
-class Described:
-    """What is remembered of a chunk of documents whatever the plan is."""
+class Stored:
+    """What the plan sees in documents, column by column; `places` has the row of each where copies share one."""
 
-    digests: Hashes
-    lengths: Numbers  # characters
+    def __init__(self, rows: Rows, places: Numbers | None = None) -> None:
+        self.rows, self._places = rows, places
 
+    def numbers(self, name: str) -> NDArray[Any]:
+        """A column, one entry for each document."""
+        found = self.rows.numbers(name)
+        return found if self._places is None else found[self._places]
 
-@dataclass(frozen=True)
-class Signed:
-    """What is remembered of what the plan sees in some documents."""
+    def key(self, table: int) -> Hashes:
+        """The keys of all documents in a table."""
+        return self.numbers(f"key{table}")
 
-    tokens: Numbers
-    sizes: Numbers  # features
-    present: NDArray[np.bool_]  # has features
-    keys: Hashes  # tables × documents
-    slots: NDArray[np.uint32] | None
-    features: Features | None
+    def slots(self) -> NDArray[np.uint32] | None:
+        """The signatures of all documents, where they are kept."""
+        if not self.rows.has("slots"):
+            return None
+        found = matrix(self.rows.column("slots"))
+        return found if self._places is None else found[self._places]
 
-    @staticmethod
-    def concatenate(parts: list[Signed]) -> Signed:
-        """All documents of several chunks."""
-        slots = [part.slots for part in parts if part.slots is not None]
-        features = [part.features for part in parts if part.features is not None]
-        return Signed(
-            np.concatenate([part.tokens for part in parts]),
-            np.concatenate([part.sizes for part in parts]),
-            np.concatenate([part.present for part in parts]),
-            np.concatenate([part.keys for part in parts], axis=1),
-            np.concatenate(slots) if slots else None,
-            Features.concatenate(features) if features else None,
-        )
-
-    def spread(self, places: Numbers) -> Signed:
-        """One entry for each document, where this has one for each content; features stay by content."""
-        return Signed(
-            self.tokens[places],
-            self.sizes[places],
-            self.present[places],
-            self.keys[:, places],
-            None if self.slots is None else self.slots[places],
-            self.features,
+    def features(self) -> Features:
+        """The features of each row; copies have none of their own."""
+        parts = self.rows.column("hashes").chunks
+        weights = self.rows.column("weights").chunks if self.rows.has("weights") else [None] * len(parts)
+        distinct = self.rows.has("distinct")
+        return Features.concatenate(
+            [_as_features(part, weight, distinct) for part, weight in zip(parts, weights, strict=True)]
         )
 
 
-def describe(texts: Texts) -> Described:
-    """Digests and lengths."""
+def _as_features(hashes: pa.Array, weights: pa.Array | None, distinct: bool) -> Features:
+    values = None if weights is None else weights.flatten().to_numpy()
+    offsets = hashes.offsets.to_numpy()
+    return Features(offsets - offsets[0], hashes.flatten().to_numpy(), values, distinct=distinct)
+
+
+def describe(texts: Texts) -> dict[str, pa.Array]:
+    """What is remembered of documents whatever the plan is: digests, bytes, characters."""
     digests = np.empty((len(texts), 2), np.uint64)
     kernels.digest.digest(texts.data, texts.offsets, 0, digests)
     lengths = np.empty(len(texts), np.int64)
     kernels.digest.count_characters(texts.data, texts.offsets, lengths)
-    return Described(digests, lengths)
+    return {
+        "low": pa.array(np.ascontiguousarray(digests[:, 0])),
+        "high": pa.array(np.ascontiguousarray(digests[:, 1])),
+        "bytes": pa.array(np.diff(texts.offsets)),
+        "length": pa.array(lengths),
+    }
 
 
-def sign(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> Signed:
+def sign(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
     """Keys, or the features themselves where candidates come from them; signatures if the check asks for them."""
     tokens = plan.text(texts, details=plan.view.details)
     features = plan.view.look(tokens, statistics)
-    sizes, counts = features.sizes, np.diff(tokens.offsets)
+    sizes = features.sizes
+    seen = {"tokens": pa.array(np.diff(tokens.offsets)), "features": pa.array(sizes)}
     if plan.candidates.level == "features":
-        none = np.zeros((0, len(texts)), np.uint64)
-        return Signed(counts, sizes, sizes > 0, none, None, features)
+        return seen | {"present": pa.array(sizes > 0)} | _features(features)
     assert plan.view.signature is not None
     signatures = plan.view.signature(features)
-    keep_slots = plan.joins or (plan.check.level == "signatures" and plan.check_view is None)
-    keys = _keys(plan, signatures)
-    return Signed(counts, sizes, signatures.present, keys, signatures.slots if keep_slots else None, None)
+    seen["present"] = pa.array(signatures.present)
+    if plan.joins or (plan.check.level == "signatures" and plan.check_view is None):
+        seen["slots"] = fixed_lists(signatures.slots)
+    return seen | {f"key{table}": pa.array(keys) for table, keys in enumerate(_keys(plan, signatures))}
+
+
+def _features(features: Features) -> dict[str, pa.Array]:
+    columns = {"hashes": ragged(features.offsets, features.hashes)}
+    if features.weights is not None:
+        columns["weights"] = ragged(features.offsets, features.weights)
+    if features.distinct:
+        columns["distinct"] = pa.nulls(len(features))
+    return columns
 
 
 def _keys(plan: Plan, signatures: Signatures) -> Hashes:
@@ -97,14 +108,14 @@ def _keys(plan: Plan, signatures: Signatures) -> Hashes:
     return candidates.keys(signatures)
 
 
-def cut(texts: Texts) -> Iterator[Texts]:
-    """The texts in chunks of about a megabyte; a larger document is a chunk of its own."""
+def cut(texts: Texts) -> Iterator[tuple[int, Texts]]:
+    """The texts in chunks of about a megabyte, each with its place; a larger document is a chunk of its own."""
     start = 0
     while start < len(texts):
         limit = texts.offsets[start] + CHUNK
         stop = int(np.searchsorted(texts.offsets, limit, "right")) - 1
         stop = min(max(stop, start + 1), start + CHUNK_ROWS, len(texts))
-        yield texts.slice(start, stop)
+        yield start, texts.slice(start, stop)
         start = stop
 
 
@@ -131,16 +142,18 @@ def contents_of(digests: Hashes, ranks: Hashes) -> tuple[Numbers, Numbers]:
 
 
 def sign_contents(
-    plan: Plan, spool: Spool, owners: Numbers, statistics: Statistics | None, progress: Progress, threads: int
-) -> Signed:
-    """What the plan sees in some documents."""
-    parts = []
+    plan: Plan, work: Work, owners: Numbers, statistics: Statistics | None, progress: Progress, threads: int
+) -> Rows:
+    """What the plan sees in some documents; what an earlier run has seen is not looked at again."""
+    rows, spool = work.rows("sign"), work.spool
+
+    def see(some: Numbers) -> pa.RecordBatch:
+        return pa.record_batch(sign(plan, spool.read(some), statistics))
+
     with progress.stage("sign", len(owners)):
-
-        def work(some: Numbers) -> Signed:
-            return sign(plan, spool.read(some), statistics)
-
-        for part in ordered_map(work, portions(spool, owners), threads):
-            parts.append(part)
-            progress.advance(len(part.tokens))
-    return Signed.concatenate(parts)
+        progress.advance(len(rows))
+        for batch in ordered_map(see, portions(spool, owners[len(rows) :]), threads):
+            rows.add(batch)
+            progress.advance(batch.num_rows)
+            work.checkpoint()
+    return rows

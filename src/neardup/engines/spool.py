@@ -22,11 +22,15 @@ SPAN = 1 << 22  # … of about so many bytes
 class Spool:
     """A file of all texts, appended in order, and the offset of each (8 bytes of memory a document)."""
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str] | None = None, path: Path | None = None) -> None:
+        self._file: Any
         try:
             if folder is not None:
                 Path(folder).mkdir(parents=True, exist_ok=True)
-            self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)  # noqa: SIM115
+            if path is None:
+                self._file = tempfile.TemporaryFile(prefix="neardup-", dir=folder, buffering=0)  # noqa: SIM115
+            else:  # what an earlier run has left stays, until `restore` says how much of it counts
+                self._file = open(path, "ab+", buffering=0)  # noqa: SIM115, PTH123
         except OSError as error:
             where = folder or tempfile.gettempdir()
             raise OutputError(
@@ -48,6 +52,18 @@ class Spool:
     def close(self) -> None:
         """Give the disk space back."""
         self._file.close()
+
+    def restore(self, sizes: Numbers) -> None:
+        """Go on behind so many texts of an earlier run; what lies behind them is cut off."""
+        self._parts, self._offsets = [np.concatenate([[0], np.cumsum(sizes)])], None
+        self.size = int(self._parts[0][-1])
+        if os.fstat(self._file.fileno()).st_size < self.size:
+            raise OutputError("The work folder lost texts that are still needed: begin anew with --force.")
+        os.truncate(self._file.fileno(), self.size)
+
+    def sync(self) -> None:
+        """Have all texts reach the disk."""
+        os.fsync(self._file.fileno())
 
     def append(self, texts: Texts) -> None:
         """Write a batch behind the others."""

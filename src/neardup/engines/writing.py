@@ -241,6 +241,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "seconds": {name: round(value, 3) for name, value in run.progress.seconds.items()},
         "cpu_seconds": {name: round(value, 3) for name, value in run.progress.cpu.items()},
         "peak_memory_bytes": peak_memory(),
+        "memory_budget_bytes": run.corpus.work.memory.budget,
         "threads": run.settings.threads,
         "python": platform.python_version(),
         "inputs": [source.name for source in run.corpus.sources],

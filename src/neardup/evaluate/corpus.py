@@ -24,8 +24,9 @@ from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.matching import Matches, find_matches
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, Corpus, rank_ids, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.ranks import rank_ids
+from neardup.engines.reading import Columns, Corpus, read_corpus
+from neardup.engines.work import Work
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -122,7 +123,7 @@ def run_plan(
     """The run that `dedup` would do, and what it took once its kernels are compiled."""
     settings = Settings(threads, work_dir=work_dir)
     known = statistics if plan.counts else None
-    run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.spool.close()
+    run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.work.close()
     timed = Progress()
     with progress.stage(f"run {plan.method}"):
         run = run_local(plan, documents.sources(), PLAIN, settings, timed, known)
@@ -137,7 +138,7 @@ def bytes_held(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
     arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
-    held = corpus.contents.features.hashes.nbytes if corpus.contents is not None else 0
+    held = corpus.contents.bytes if corpus.contents is not None else 0
     fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
     return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
 
@@ -159,8 +160,8 @@ def find_candidates(
     known = statistics if plan.counts else None
     if known is not None:
         loose = loose.with_(statistics=known.digest)
-    with Spool(work_dir) as spool, progress.stage(f"candidates of {plan.method}"):
-        corpus = read_corpus(loose, documents.sources(), PLAIN, spool, Problems(), Progress(), threads, known)
+    with Work(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
+        corpus = read_corpus(loose, documents.sources(), PLAIN, work, Problems(), Progress(), threads, known)
         matches = find_matches(loose, corpus, Progress(), threads)
     codes = matches.pairs.left * len(documents) + matches.pairs.right
     return matches, np.sort(codes)

@@ -20,6 +20,7 @@ from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
 from neardup.engines.signing import contents_of, portions
 from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
@@ -75,13 +76,13 @@ def sample_pairs(
     """The pairs of a collection that are worth a judge's time."""
     random = np.random.default_rng(sampling.seed)
     plan = get_method("minhash").plan(ngram=sampling.ngram, bands=1, rows=1)
-    with Spool(work_dir) as spool:
-        corpus = read_corpus(plan, sources, columns, spool, problems or Problems(), progress, threads)
+    with Work(folder=work_dir) as work:
+        corpus = read_corpus(plan, sources, columns, work, problems or Problems(), progress, threads)
         owners, _ = contents_of(corpus.digests, corpus.ranks)
         owners = owners[corpus.present[owners]]
         with progress.stage("group by phrase"):
             one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES
-            features = _features(plan, spool, owners, one_in, threads)
+            features = _features(plan, work.spool, owners, one_in, threads)
             documents, starts, sizes = _groups(features, len(owners), sampling)
         if len(sizes) == 0:
             raise InputError(
@@ -90,7 +91,7 @@ def sample_pairs(
             )
         left, right = _draw(documents, starts, sizes, sampling.drawn, random)
         with progress.stage("measure", len(left)):
-            whole = features if one_in == 1 else _features(plan, spool, owners, 1, threads)
+            whole = features if one_in == 1 else _features(plan, work.spool, owners, 1, threads)
             measured = Jaccard().measure(whole, left, right)
     similarity = measured.similarity
     chosen = even(similarity, sampling.pairs, random)

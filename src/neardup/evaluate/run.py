@@ -91,7 +91,7 @@ class Bench:
             with self.progress.stage("compare all pairs"):
                 scored = self._similarities(plan, run, matches)
         finally:
-            run.corpus.spool.close()
+            run.corpus.work.close()
         seen = is_candidate(matches, codes, scored.left, scored.right)
         found = scored.take(seen)
         result = self.score(name, plan, scored if promises_recall(plan) else found, found)

@@ -96,7 +96,7 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         run, measured = run_plan(
             choices[0].spec.plan, bench.documents, protocol.threads, protocol.work_dir, bench.progress
         )
-        run.corpus.spool.close()
+        run.corpus.work.close()
     return Tuning(choices, measured, documents)
 
 

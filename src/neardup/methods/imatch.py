@@ -68,7 +68,7 @@ def imatch_spots(
 
     I-Match over spot signatures instead of words (I-Match-S in the SpotSigs paper).
 
-    Args:
+    Args (others as in imatch):
         antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
             a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
@@ -78,10 +78,6 @@ def imatch_spots(
         stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
             words, '@words.txt'.
         least: Documents with fewer different signatures in the lexicon are not compared.
-        lexicons: The number of hashes: the first of the whole lexicon, the others of random parts of it.
-        drop: The share of the lexicon that each random part misses; a third, where there are several.
-        agree: How many hashes must be equal.
-        seed: The seed of the random lexicons.
     """
     spots = Spots(antecedents, distance, chain, stopwords)
     return _plan("imatch_spots", spots, idf_low, idf_high, least, lexicons, drop, agree, seed)

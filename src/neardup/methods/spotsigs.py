@@ -76,16 +76,7 @@ def spotsigs_lsh(
     LSH-S of the SpotSigs paper: the candidates of `bands` bands of `rows` min-hashes of the multi-set of spot
     signatures; each is compared exactly. What the bands miss is missed.
 
-    Args:
-        threshold: The least multi-set Jaccard similarity of a near-duplicate.
-        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
-            a file of them, '@words.txt'.
-        distance: How many tokens further on each word of a signature is looked for.
-        chain: How many words follow the antecedent.
-        stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
-            words, '@words.txt'.
-        idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
-        idf_high: The greatest normalised idf of a signature that counts.
+    Args (others as in spotsigs):
         bands: The number of bands (l in the paper).
         rows: The number of min-hashes in a band (k in the paper).
         seed: The seed of the permutations.

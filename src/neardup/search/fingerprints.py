@@ -13,7 +13,7 @@ from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.errors import PlanError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -55,12 +55,12 @@ def fingerprint(
             "(--stats), "
             "or choose weights without tfidf, such as 'tf'."
         )
-    with Spool() as spool:
+    with Work() as work:
         corpus = read_corpus(
             plan,
             sources,
             columns or Columns(),
-            spool,
+            work,
             Problems(),
             progress or Progress(),
             threads,

@@ -153,7 +153,7 @@ class Portion:
         corpus = Corpus(
             sources=[_Input()],  # type: ignore[list-item]
             columns=Columns(),
-            spool=None,  # type: ignore[arg-type]
+            work=None,  # type: ignore[arg-type]
             ids=members.column("id").combine_chunks(),
             ranks=unsigned(ranks),
             digests=np.zeros((len(ranks), 2), np.uint64),

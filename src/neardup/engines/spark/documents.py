@@ -12,8 +12,9 @@ import pyarrow as pa
 from neardup.columns import Signatures, Texts, make_distinct
 from neardup.documents import Batch, Problems, choose_columns, document_ids, document_texts, plain_column
 from neardup.engines.populations import population_column
-from neardup.engines.reading import Columns, _hash_ids, with_fields
-from neardup.engines.signing import Signed, cut, describe, needs_contents_first, sign
+from neardup.engines.ranks import _hash_ids
+from neardup.engines.reading import Columns, with_fields
+from neardup.engines.signing import _as_features, cut, describe, needs_contents_first, sign
 from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, ragged, signed
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -118,7 +119,7 @@ class _Documents:
         for batch in batches:
             texts, known = self._known(batch)
             start = 0
-            for part in cut(Texts.from_arrow(texts)):
+            for _, part in cut(Texts.from_arrow(texts)):
                 rows = slice(start, start + len(part))
                 start += len(part)
                 columns = {**{name: each[rows] for name, each in known.items()}, **self._described(part)}
@@ -147,17 +148,16 @@ class _Documents:
 
     def _described(self, texts: Texts) -> dict[str, Any]:
         found = describe(texts)
-        names = {"digest_a": signed(found.digests[:, 0]), "digest_b": signed(found.digests[:, 1])}
-        return {name: pa.array(values) for name, values in names.items()} | {
-            "length": pa.array(found.lengths)
-        }
+        digests = {"digest_a": found["low"], "digest_b": found["high"]}
+        columns = {name: pa.array(signed(values.to_numpy())) for name, values in digests.items()}
+        return columns | {"length": found["length"]}
 
     def _seen(self, texts: Texts) -> dict[str, Any]:
         if self.later:  # the tokens tell which documents may be copies of each other
             tokens = self.plan.text(texts, details=False)
             return {"tokens": pa.array(np.diff(tokens.offsets))}
         seen = sign(self.plan, texts)
-        return {"tokens": pa.array(seen.tokens), **signed_columns(seen)}
+        return {"tokens": seen["tokens"], **signed_columns(seen)}
 
 
 def _ordered(columns: dict[str, Any]) -> dict[str, Any]:
@@ -166,16 +166,18 @@ def _ordered(columns: dict[str, Any]) -> dict[str, Any]:
     return {name: columns[name] for name in [*first, *SIGNED] if name in columns}
 
 
-def signed_columns(seen: Signed) -> dict[str, pa.Array]:
-    """What was seen, as columns."""
-    n = len(seen.tokens)
-    keys = np.ascontiguousarray(seen.keys.T)
-    slots = np.zeros((n, 0), np.uint32) if seen.slots is None else np.ascontiguousarray(seen.slots)
+def signed_columns(seen: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """What was seen, as columns of a fixed number."""
+    n = len(seen["tokens"])
+    keys = [values.to_numpy() for name, values in seen.items() if name.startswith("key")]
+    slots = seen["slots"].flatten().to_numpy() if "slots" in seen else np.zeros(0, np.uint32)
     return {
-        "present": pa.array(seen.present),
-        "size": pa.array(seen.sizes),
-        "keys": ragged(np.arange(n + 1) * keys.shape[1], keys.ravel()),
-        "slots": ragged(np.arange(n + 1) * slots.shape[1], slots.ravel()),
+        "present": seen["present"],
+        "size": seen["features"],
+        "keys": ragged(
+            np.arange(n + 1) * len(keys), np.stack(keys, axis=1).ravel() if keys else np.zeros(0, np.uint64)
+        ),
+        "slots": ragged(np.arange(n + 1) * (len(slots) // max(n, 1)), slots),
     }
 
 
@@ -199,11 +201,11 @@ def _signed_batch(
     plan: Plan, batch: pa.RecordBatch, statistics: Statistics | None
 ) -> Iterator[pa.RecordBatch]:
     start, ranks = 0, batch.column("rank")
-    for texts in cut(Texts.from_arrow(batch.column("text"))):
+    for _, texts in cut(Texts.from_arrow(batch.column("text"))):
         seen = sign(plan, texts, statistics)
         view = plan.check_view or plan.view
-        if plan.check_view is None and seen.features is not None:
-            features = make_distinct(seen.features)
+        if plan.check_view is None and "hashes" in seen:
+            features = make_distinct(_as_features(seen["hashes"], seen.get("weights"), "distinct" in seen))
         else:
             features = make_distinct(view.look(plan.text(texts, details=view.details), statistics))
         yield pa.RecordBatch.from_pydict(

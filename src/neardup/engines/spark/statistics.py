@@ -79,7 +79,7 @@ class _Counting:
     def __call__(self, batches: Batches) -> Batches:
         details = any(stage.details for stage in self.plan.counts)
         for batch in batches:
-            for texts in cut(Texts.from_arrow(batch.column("text"))):
+            for _, texts in cut(Texts.from_arrow(batch.column("text"))):
                 tokens = self.plan.text(texts, details=details)
                 for number, stage in enumerate(self.plan.counts):
                     found = count_features(stage(tokens))
@@ -99,7 +99,7 @@ class _Grouped:
         details = any(stage.details for stage in self.plan.counts)
         for batch in batches:
             start, groups = 0, numbers(batch, "group_number")
-            for texts in cut(Texts.from_arrow(batch.column("text"))):
+            for _, texts in cut(Texts.from_arrow(batch.column("text"))):
                 tokens = self.plan.text(texts, details=details)
                 own = groups[start : start + len(texts)]
                 start += len(texts)

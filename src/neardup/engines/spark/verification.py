@@ -100,7 +100,7 @@ def features_of(plan: Plan, texts: Any) -> Features:
     whole = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
     parts = [
         make_distinct(view.look(plan.text(part, details=view.details), None))
-        for part in cut(Texts.from_arrow(whole))
+        for _, part in cut(Texts.from_arrow(whole))
     ]
     return Features.concatenate(parts)
 

@@ -101,5 +101,5 @@ def found(bench: Bench, method: str, **options: Any) -> MethodResult:
     plan = Spec(method, options).plan.with_(pairs="all")
     settings = (bench.protocol.threads, bench.protocol.work_dir, bench.progress)
     run, _ = run_plan(plan, bench.documents, *settings)
-    run.corpus.spool.close()
+    run.corpus.work.close()
     return bench.score(method, plan, candidate_scores(plan, run.matches))

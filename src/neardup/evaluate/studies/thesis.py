@@ -17,7 +17,7 @@ from neardup.columns import Numbers
 from neardup.documents import Problems, open_inputs
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns, read_corpus
-from neardup.engines.spool import Spool
+from neardup.engines.work import Work
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
 from neardup.registry import get_method
@@ -94,9 +94,9 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
     plan = get_method("simhash").plan(distance=MOST, **options)
     text = "html" if getattr(plan.text, "markup", False) else collection.text
     columns = Columns(text, "id", text == "html", "error")
-    with Spool() as spool:
+    with Work() as work:
         sources = open_inputs([collection.documents])
-        corpus = read_corpus(plan, sources, columns, spool, Problems(), Progress(), threads)
+        corpus = read_corpus(plan, sources, columns, work, Problems(), Progress(), threads)
     assert corpus.signatures is not None
     owners = np.flatnonzero(corpus.signatures.present)
     left, right, apart = near_pairs(to_columns(corpus.signatures.slots[owners]), MOST)

@@ -1,0 +1,73 @@
+"""How much memory a run may use, and what it says when that is not enough."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neardup.documents import size_in_bytes
+from neardup.errors import ParameterError
+
+LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first document
+DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
+SORTING = 40  # … and while the keys of a table are sorted
+WHOLE = 1 << 30  # where the system does not tell
+
+
+def available_memory() -> int:
+    """The bytes that this process could use now: what is free, or what its control group leaves."""
+    found = []
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")))
+    with suppress(OSError, ValueError):
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        found.append(max(0, limit - int(Path("/sys/fs/cgroup/memory.current").read_text())))
+    if not found:
+        with suppress(AttributeError, OSError, ValueError):
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(found, default=2 * WHOLE)
+
+
+def read_memory(text: str | int | None) -> int:
+    """A budget from what a user wrote; half of what is available where nothing is."""
+    if text is None:
+        return max(LEAST, available_memory() // 2)
+    size = text if isinstance(text, int) else size_in_bytes(text, "memory")
+    if size < LEAST:
+        raise ParameterError("memory", "neardup", f"at least {LEAST >> 20}M", text)
+    return size
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A budget in bytes, divided among what can be made smaller; nothing of it changes the result."""
+
+    budget: int = field(default_factory=lambda: read_memory(None))
+
+    @property
+    def rows(self) -> int:
+        """Rows of a stage that wait in memory."""
+        return min(64 << 20, self.budget // 16)
+
+    @property
+    def counters(self) -> int:
+        """Tables of frequencies while they are counted."""
+        return self.budget // 4
+
+    def sorters(self, documents: int, threads: int) -> int:
+        """How many tables may be sorted at the same time."""
+        room = max(0, self.budget - LEAST - DOCUMENT * documents)
+        return max(1, min(threads, room // (2 * SORTING * max(1, documents))))
+
+    def too_little(self, documents: int) -> str | None:
+        """What to tell the user where documents alone need more; None where they do not."""
+        needed = LEAST + (DOCUMENT + SORTING) * documents
+        if needed <= self.budget:
+            return None
+        return (
+            f"{documents:,} documents need about {needed >> 20:,} MB whatever the method does; "
+            f"the budget is {self.budget >> 20:,} MB (--memory)"
+        )

@@ -1,0 +1,115 @@
+"""A small budget changes where things wait, and nothing else."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from test_battery import facts
+
+import neardup
+from corpora import corpus
+from neardup.engines import joining
+from neardup.engines import memory as memory_module
+from neardup.engines.memory import LEAST, Memory, available_memory, read_memory
+from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
+from neardup.errors import ParameterError
+from neardup.registry import methods
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Budgets of a few kilobytes; counts the files that rows went to."""
+    flushed: list[int] = []
+    real = Rows.flush
+
+    def flush(self: Rows) -> None:
+        flushed.append(len(self))
+        real(self)
+
+    monkeypatch.setattr(Rows, "flush", flush)
+    monkeypatch.setattr(Memory, "rows", property(lambda self: 4000))
+    monkeypatch.setattr(Memory, "counters", property(lambda self: 4000))
+    monkeypatch.setattr(Memory, "sorters", lambda self, documents, threads: 1)
+    return flushed
+
+
+@pytest.mark.parametrize("name", list(methods()))
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+def test_what_waits_on_disk_comes_back(
+    name: str, pairs: str, tiny: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = corpus(families=20)
+    small = facts(neardup.dedup(table, method=name, pairs=pairs))
+    assert len(tiny) >= 1
+    monkeypatch.undo()
+    assert small == facts(neardup.dedup(table, method=name, pairs=pairs))
+
+
+def test_rows_of_several_kinds_in_files_and_in_memory() -> None:
+    rows = Rows("stage", lambda name: None, most=200)
+    for start in range(0, 50, 5):
+        numbers = pa.array(range(start, start + 5), pa.int64())
+        ids = numbers if start < 25 else numbers.cast(pa.string())  # the second file has names
+        rows.add(pa.record_batch({"number": numbers, "id": ids}))
+    assert len(rows) == 50 and len(rows.segments) > 2
+    assert rows.numbers("number").tolist() == list(range(50))
+    assert rows.column("id").to_pylist() == [str(number) for number in range(50)]
+    assert rows.has("id") and not rows.has("nonesuch")
+    rows.close()
+    assert len(rows) == 0
+
+
+def test_matrices_and_lists_as_columns() -> None:
+    import numpy as np
+
+    values = np.arange(12, dtype=np.uint32).reshape(4, 3)
+    assert (matrix(pa.chunked_array([fixed_lists(values[:1]), fixed_lists(values[1:])])) == values).all()
+    assert ragged(np.array([2, 3, 3, 5]), np.arange(9)).to_pylist() == [[2], [], [3, 4]]
+
+
+def test_budgets() -> None:
+    assert read_memory("1G") == 1 << 30 and read_memory(LEAST) == LEAST
+    assert LEAST <= read_memory(None) <= max(LEAST, available_memory())
+    for wrong in ("10M", "much", "-1G"):
+        with pytest.raises(ParameterError, match="memory"):
+            read_memory(wrong)
+    assert Memory(1 << 30).sorters(1000, 8) == 8
+    assert Memory(1 << 30).sorters(8_000_000, 8) == 1
+    assert Memory(1 << 30).too_little(1_000_000) is None
+    assert "--memory" in (Memory(1 << 30).too_little(50_000_000) or "")
+
+
+def test_a_budget_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = []
+
+    class Listener(neardup.engines.progress.Progress):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    monkeypatch.setattr(memory_module, "DOCUMENT", 1 << 30)
+    neardup.dedup(["one text", "another text"], memory="300M", progress=Listener())
+    assert any("documents need about" in message and "--memory" in message for message in said)
+
+
+def test_the_report_has_the_budget_beside_the_peak() -> None:
+    report = neardup.dedup(["one text", "another text"], memory="2G").report
+    assert report["memory_budget_bytes"] == 2 << 30 and report["peak_memory_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in methods() if methods()[name].plan().candidates.level == "features"]
+)
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+def test_joins_in_blocks_find_what_one_join_finds(
+    name: str, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = corpus(families=20)
+    whole = neardup.dedup(table, method=name, pairs=pairs)
+    size = whole._run.corpus.contents.bytes
+    for blocks in (2, 3, 7):
+        monkeypatch.setattr(joining, "JOIN_BYTES", size // blocks)
+        parts = neardup.dedup(table, method=name, pairs=pairs)
+        found, expected = facts(parts), facts(whole)
+        assert found["removed"] == expected["removed"] and found["kept"] == expected["kept"]
+        if pairs == "all":
+            assert found == expected

@@ -1,0 +1,85 @@
+"""What a dry run says is near what a run does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import neardup
+from corpora import corpus
+from neardup.cli import group
+from neardup.engines import forecast as forecast_module
+from neardup.engines.forecast import poisson_range
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A corpus of which a sample sees a part only."""
+    table = corpus(families=600)
+    path = tmp_path / "corpus.parquet"
+    pq.write_table(table.take(pa.array(_shuffled(len(table)))), path, row_group_size=100)
+    return path
+
+
+def _shuffled(count: int) -> list[int]:
+    import random
+
+    return random.Random(1).sample(range(count), count)
+
+
+def foretold(*arguments: object) -> dict[str, object]:
+    done = CliRunner().invoke(group, ["dedup", *map(str, arguments), "--dry-run", "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def near(found: dict[str, float], truth: float, factor: float = 2.0) -> bool:
+    return truth / factor <= found["expected"] <= truth * factor and found["low"] <= truth <= found["high"]
+
+
+def test_a_sample_tells_what_the_whole_will_do(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = large.stat().st_size
+    monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", size // 3)
+    found = foretold(large, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    real = neardup.dedup(large)
+    report = real.write(tmp_path / "real")
+    assert found["documents"]["expected"] == report["documents"] > found["sampled_documents"]
+    assert found["text_bytes"]["expected"] == pytest.approx(report["text_bytes"], rel=0.3)
+    assert near(found["removed"], report["removed"])
+    assert found["candidates"]["low"] / 2 <= report["pairs"]["candidates"] <= 2 * found["candidates"]["high"]
+
+
+def test_small_inputs_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": f"text {k % 5} of five or so"}) + "\n" for k in range(20)))
+    found = foretold(path, "-o", tmp_path / "out")
+    assert found["documents"] == {"expected": 20, "low": 20, "high": 20}
+    assert found["removed"]["expected"] == 15
+
+
+def test_the_table_for_people(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a text of a few words")
+    done = CliRunner().invoke(
+        group, ["dedup", str(tmp_path / "a.txt"), "-o", str(tmp_path / "out"), "--dry-run"]
+    )
+    assert done.exit_code == 0 and "nothing was written" in done.output
+    for name in ("documents", "time", "memory", "disk", "candidates", "removed"):
+        assert name in done.output
+
+
+@pytest.mark.parametrize(
+    "count, low, high", [(0, 0.0, 3.69), (1, 0.025, 5.57), (10, 4.80, 18.39), (100, 81.4, 121.6)]
+)
+def test_ranges_of_counts(count: int, low: float, high: float) -> None:
+    """Garwood's exact limits, as tables have them."""
+    found = poisson_range(count)
+    assert found[0] == pytest.approx(low, abs=0.02 * max(1, count) ** 0.5)
+    assert found[1] == pytest.approx(high, rel=0.01)

@@ -1,0 +1,93 @@
+"""A disk that fills up, or fails, at any write: one clear sentence, and the run can go on afterwards."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from test_resume import STEPS, command, results
+
+from corpora import corpus, set_constants
+from neardup.cli import group
+from neardup.engines.rows import Rows
+from neardup.engines.spool import Spool
+from neardup.errors import NeardupError
+
+
+class Disk:
+    """Fails at one of the writes that go through it, and at every later one."""
+
+    def __init__(self, fails_at: int, code: int = errno.ENOSPC) -> None:
+        self.fails_at, self.code, self.writes = fails_at, code, 0
+
+    def write(self) -> None:
+        self.writes += 1
+        if self.writes >= self.fails_at:
+            raise OSError(self.code, os.strerror(self.code))
+
+
+class File:
+    """A file on such a disk."""
+
+    def __init__(self, file: Any, disk: Disk) -> None:
+        self._file, self._disk = file, disk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, data: Any) -> int:
+        self._disk.write()
+        return int(self._file.write(data))
+
+
+def put_on(disk: Disk, patch: pytest.MonkeyPatch) -> None:
+    """Has everything that the work folder holds written to the disk."""
+    make, open_, sync = Spool.__init__, Rows._open, os.fsync
+
+    def made(self: Spool, *given: Any, **more: Any) -> None:
+        make(self, *given, **more)
+        self._file = File(self._file, disk)
+
+    def synced(handle: int) -> None:
+        disk.write()
+        sync(handle)
+
+    patch.setattr(Spool, "__init__", made)
+    patch.setattr(Rows, "_open", lambda self, path: File(open_(self, path), disk))
+    patch.setattr(os, "fsync", synced)
+
+
+def run(arguments: list[str], disk: Disk | None = None) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        if disk is not None:
+            put_on(disk, patch)
+        return CliRunner().invoke(group, arguments, standalone_mode=False)
+
+
+@pytest.fixture
+def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    set_constants(monkeypatch, **STEPS)
+    pq.write_table(corpus(families=8), tmp_path / "corpus.parquet", row_group_size=50)
+    return [*command(tmp_path / "corpus.parquet"), "--resume"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_every_write_may_fail(code: int, arguments: list[str], tmp_path: Path) -> None:
+    whole = Disk(fails_at=10**9)
+    assert run([*arguments, "-o", str(tmp_path / "whole")], whole).exception is None
+    assert whole.writes > 40
+    expected = results(tmp_path / "whole")
+    # The very last one is the folder itself, which not every file system can sync.
+    for number in sorted({1, 2, 3, 5, *range(8, whole.writes, 1 + whole.writes // 10), whole.writes - 1}):
+        again = [*arguments, "-o", str(tmp_path / f"out{number}")]
+        failed = run(again, Disk(number, code))
+        assert isinstance(failed.exception, NeardupError), failed.exception
+        assert os.strerror(code) in str(failed.exception)
+        assert not results(tmp_path / f"out{number}"), "nothing half-written has a name"
+        assert run(again).exception is None
+        assert results(tmp_path / f"out{number}") == expected
