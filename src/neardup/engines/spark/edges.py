@@ -214,12 +214,11 @@ class _Open:
         newcomers = ranks if before else ranks[1:]
         rows.append(_rows(FIRST, np.full(len(newcomers), first), newcomers))
         if self.size > rule.limit:
-            meeting = ranks if was_large else joined  # those held so far have met nobody but the first
-            pivots = joined[: rule.pivots]
-            for place, pivot in enumerate(pivots):
-                others = meeting if was_large else joined[place + 1 :]
+            new = len(self.held) if was_large else 0  # those before have met the pivots already
+            for place, pivot in enumerate(joined[: rule.pivots]):
+                others = joined[max(new, place + 1) :]
                 rows.append(_rows(REST, np.full(len(others), pivot), others))
-        self.held = joined[: rule.limit]
+        self.held = joined[: max(rule.limit, rule.pivots)]
         return rows
 
 
