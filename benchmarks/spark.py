@@ -50,14 +50,14 @@ def timed(name, work):
 
 def mllib_pairs(frame, tables):
     """Pairs of ids by MLlib: hashed 5-word shingles, MinHashLSH, and its exact join below a distance."""
-    from pyspark.ml.feature import CountVectorizer, MinHashLSH, NGram, RegexTokenizer
+    from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
     from pyspark.sql import functions as f
 
     words = RegexTokenizer(inputCol="text", outputCol="words", pattern=r"[^\p{L}\p{N}]+").transform(frame)
     words = words.where(f.size("words") >= 5)
     shingles = NGram(n=5, inputCol="words", outputCol="shingles").transform(words)
-    vectors = CountVectorizer(inputCol="shingles", outputCol="features", binary=True, vocabSize=1 << 22)
-    vectors = vectors.fit(shingles).transform(shingles).select("id", "features")
+    vectors = HashingTF(inputCol="shingles", outputCol="features", binary=True, numFeatures=1 << 20)
+    vectors = vectors.transform(shingles).select("id", "features")
     model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=tables, seed=1).fit(vectors)
     joined = model.approxSimilarityJoin(vectors, vectors, 1 - THRESHOLD + 1e-9, "distance")
     rows = joined.where("datasetA.id < datasetB.id").select("datasetA.id", "datasetB.id").toArrow()

@@ -15,7 +15,8 @@ from neardup.plan import Plan
 
 Command = Callable[..., Any]
 FOLDERS = {"remove": ("kept", "removed"), "annotate": ("annotated",), "none": ()}
-LOCAL_ONLY = {"output_format": None, "duplicate_ids": "error"}  # options that only the local engine has
+# Options that only the local engine has. (A Spark run always goes on where it was stopped.)
+LOCAL_ONLY = {"output_format": None, "duplicate_ids": "error", "dry_run": False, "memory": None}
 
 
 def engine_options(command: Command) -> Command:
@@ -99,7 +100,8 @@ def _folder(output: str, mode: str, force: bool) -> Path:
     """The output folder, made; refuses results that are there, and a folder that cannot be written."""
     folder = Path(output).absolute()
     there = [name for name in ("pairs", "clusters", *FOLDERS[mode]) if (folder / name).exists()]
-    if there and not force:
+    unfinished = (folder / ".stages").exists()  # a run that was killed while it wrote had leave to
+    if there and not force and not unfinished:
         raise OutputError(f"{folder / there[0]} exists: choose another folder, or overwrite it with --force")
     try:
         folder.mkdir(parents=True, exist_ok=True)
