@@ -1,9 +1,9 @@
 """Which text of a page is its article: every method on labelled pages, its speed, and what it does for news pairs.
 
     python benchmarks/article_extraction.py                          # one table, in Markdown
-    python benchmarks/article_extraction.py --methods blocks,none --reps 5
+    python benchmarks/article_extraction.py --methods article,visible --reps 5
 
-Quality: `article_gold.py` says how it is measured; the halves are fixed by the hash of a page's id. `blocks` was
+Quality: `article_gold.py` says how it is measured; the halves are fixed by the hash of a page's id. `article` was
 developed on the first half, and its weights were learned from both, so its own row is in-sample; a second row has
 each half judged by weights learned from the other half alone. Speed: pages a second of CPU time, the best of some
 runs over all labelled pages, one thread. News: all pairs of the news pages, same cluster = positive; the best F1
@@ -51,7 +51,7 @@ def methods() -> dict[str, Extract]:
 
     found: dict[str, Extract] = {
         how: partial(article.article_text, how=how)  # type: ignore[arg-type]
-        for how in ("blocks", "segments", "resiliparse", "trafilatura", "none")
+        for how in ("article", "segments", "resiliparse", "trafilatura", "visible")
     }
     try:
         from trafilatura import extract
@@ -88,7 +88,7 @@ def time_pages(extract: Extract, pages: Pages, reps: int) -> tuple[list[str], fl
 
 
 def judged_by_the_other_half(pages: Pages) -> list[str]:
-    """What `blocks` extracts with weights that were learned without the half a page is in."""
+    """What `article` extracts with weights that were learned without the half a page is in."""
     labelled = [(in_development_half(page["id"]), label_page(page)) for page in pages]
     learned = {}
     for half in (True, False):
@@ -176,9 +176,9 @@ def main() -> None:
             print(f"{name} is left out: {error}", file=sys.stderr)
             continue
         print(row(name, judge(pages, texts), f"{speed:.0f}", news_columns(extract, news)), flush=True)
-        if name == "blocks":
+        if name == "article":
             texts = judged_by_the_other_half(pages)
-            print(row("blocks, weights from the other half", judge(pages, texts), "–", "– | –"), flush=True)
+            print(row("article, weights from the other half", judge(pages, texts), "–", "– | –"), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,22 @@ from neardup.plan import stage_json
 from neardup.registry import get_method
 from neardup.statistics import Statistics, count_features
 
+WORDS = "import re\nwords = lambda text: re.findall(r'\\w+', text.lower())\n"
+PIECES = "words = lambda text: text.lower().split()\n"  # the cheapest tokens there are
+RUST = "from simhash import simhash\nmake = lambda text: simhash(words(text), 'xxh3')"
+# What makes a fingerprint, with what the package offers: its own tokens, or the words of a regular expression.
 PEERS = {
     "simhash": "from simhash import Simhash\nmake = lambda text: Simhash(text).value",
-    "simhash, words": "import re\nfrom simhash import Simhash\n"
-    "make = lambda text: Simhash(re.findall(r'\\w+', text.lower())).value",
-    "simhash-py": "import re\nfrom simhash import compute, unsigned_hash\n"
-    "make = lambda text: compute([unsigned_hash(w.encode()) for w in re.findall(r'\\w+', text.lower())])",
+    "simhash, words": WORDS + "from simhash import Simhash\nmake = lambda text: Simhash(words(text)).value",
+    "simhash-pybind, words": WORDS + "from simhash import compute, unsigned_hash\n"
+    "make = lambda text: compute([unsigned_hash(w.encode()) for w in words(text)])",
+    "python-simhash (Rust), words": WORDS + RUST,
+    "python-simhash (Rust), split": PIECES + RUST,
+    "gaoya (Rust), words of its own": "from itertools import count\nfrom gaoya.simhash import SimHashStringIndex\n"
+    "index, numbers = SimHashStringIndex(analyzer='word', lowercase=True), count()\n"
+    "make = lambda text: index.insert_document(next(numbers), text)",  # it makes none without holding it
 }
-PACKAGES = {"simhash": "simhash", "simhash, words": "simhash", "simhash-py": "simhash-py"}
+PACKAGES = {name: name.partition(",")[0].partition(" ")[0] for name in PEERS}
 TIMER = """
 import json, sys, time
 {setup}
@@ -54,7 +62,7 @@ def ours(texts: list[str]) -> float:
     best = float("inf")
     for _ in range(7):
         began = time.process_time()
-        for part in cut(batch):
+        for _, part in cut(batch):
             sign(plan, part, statistics)
         best = min(best, time.process_time() - began)
     return best
@@ -98,7 +106,7 @@ def main() -> None:
             print(f"{name}: not to be had here", file=sys.stderr)
         else:
             rate = few_size / spent
-            print(f"{name} {rate / 1e6:.2f} MB/s: ours is {size / mine / rate:.0f} times as fast")
+            print(f"{name}: {rate / 1e6:.2f} MB/s; ours is {size / mine / rate:.0f} times as fast")
 
 
 if __name__ == "__main__":

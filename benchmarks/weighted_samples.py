@@ -95,6 +95,8 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measure_datasketch(given.documents, given.vocabulary, given.measure)))
         return
+    if not given.python.exists():
+        parser.error(f"{given.python} is not there: see benchmarks/environments.py, or give --python")
     print("| phrases | sampler | µs a document | times datasketch, vocabulary | … own phrases only |")
     print("|---|---|---|---|---|")
     for size in (50, 400, 2000):

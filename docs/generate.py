@@ -48,7 +48,14 @@ def cli_page() -> Iterator[str]:
         command = group.get_command(top, name)
         assert command is not None
         yield from (f"## neardup {name}", "")
-        yield from help_block(command, click.Context(command, info_name=name, parent=top, **settings()))
+        context = click.Context(command, info_name=name, parent=top, **settings())
+        yield from help_block(command, context)
+        if isinstance(command, click.Group):
+            for part, inner in sorted(command.commands.items()):
+                yield from (f"### neardup {name} {part}", "")
+                yield from help_block(
+                    inner, click.Context(inner, info_name=part, parent=context, **settings())
+                )
 
 
 def settings() -> dict[str, object]:

@@ -33,6 +33,7 @@ from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
+from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
 
@@ -207,6 +208,7 @@ def dedup(
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
+    html_text: HtmlText = "visible",
     format: str | None = None,
     duplicate_ids: str = "error",
     keep: str | None = None,
@@ -228,7 +230,8 @@ def dedup(
     """Near-duplicates of a corpus: what is kept, what goes, and why.
 
     `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
-    iterable of strings. `options` are those of the method: threshold, ngram, tokens, …
+    iterable of strings. `html_text` is what is compared of HTML: all that is visible, or its "article".
+    `options` are those of the method: threshold, ngram, tokens, …
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     options |= {name: value for name, value in common.items() if value is not None}
@@ -240,8 +243,9 @@ def dedup(
         )
     if duplicate_ids not in DUPLICATE_IDS:
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
-    inputs, given = as_inputs(documents, format, limits, unescape_formulas)
-    columns = Columns(text_column, id_column, html, duplicate_ids)
+    check_html_text(html_text, "dedup")
+    inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
+    columns = Columns(text_column, id_column, html, duplicate_ids, html_text)
     settings = Settings(checked_threads(threads), strict, work_dir, Memory(read_memory(memory)))
     plan, known = with_statistics(plan, statistics, stats_group)
     return Result(run_local(plan, inputs, columns, settings, progress, known), given)
@@ -262,15 +266,20 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
 
 
 def as_inputs(
-    documents: Any, format: str | None, limits: Limits = LIMITS, unescape: bool = False
+    documents: Any,
+    format: str | None,
+    limits: Limits = LIMITS,
+    unescape: bool = False,
+    html_text: HtmlText = "visible",
 ) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if they are to be given back in kind."""
+    how: dict[str, Any] = {"limits": limits, "unescape_formulas": unescape, "html_text": html_text}
     if isinstance(documents, (str, os.PathLike)):
-        return open_inputs([documents], format=format, limits=limits, unescape_formulas=unescape), None
+        return open_inputs([documents], format=format, **how), None
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
-        return open_inputs(list(documents), format=format, limits=limits, unescape_formulas=unescape), None
+        return open_inputs(list(documents), format=format, **how), None
     if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
         documents, "__arrow_c_stream__"
     ):

@@ -47,7 +47,15 @@ PRESETS: dict[str, dict[str, Any]] = {
     "slimpajama": {"method": "minhash", "ngram": 13, "threshold": 0.8},
     "datasketch": {"method": "minhash", "num_perm": 128, "threshold": 0.9},
     "text-dedup": {"method": "minhash", "num_perm": 250, "ngram": 5, "threshold": 0.7},
-}
+    "news-2013": {  # Alonso, Fetterly and Manasse, MSR-TR-2013-60: the best of its tables 6 and 7
+        "method": "rare_phrases", "ngram": 7, "function": "df2", "around": 0, "passage": 0, "rare": 0.5,
+        "threshold": 0.25,
+    },
+    "news-pages": {  # whole pages with their furniture: what docs/methods/rare_phrases.md found best for them
+        "method": "rare_phrases", "ngram": 2, "function": "df4", "around": 30, "passage": 20, "rare": 0.9,
+        "threshold": 0.04,
+    },
+}  # fmt: skip
 
 
 def presets(name: str | None = None) -> Mapping[str, Any]:

@@ -5,8 +5,8 @@ import codecs
 import pytest
 from reading import batches, numbers, put, rows
 
-from neardup.documents import choose_columns, document_ids, open_inputs
-from neardup.text.html import html_column_to_text, visible_text
+from neardup.documents import Batch, Problems, choose_columns, document_ids, document_texts, open_inputs
+from neardup.text.html import visible_text
 
 
 def test_one_document_a_file_known_by_its_path(tmp_path):
@@ -108,10 +108,35 @@ def test_deep_nesting_does_not_crash():
 
 
 def test_a_column_of_pages():
+    import numpy as np
     import pyarrow as pa
 
-    column = pa.array(["<p>a</p>", None], pa.large_string())
-    assert html_column_to_text(column).equals(pa.array(["a", None], pa.large_string()))
+    pages = pa.record_batch({"html": pa.array(["<p>a</p>", None], pa.large_string())})
+    problems = Problems()
+    found = document_texts(Batch("x", np.arange(1, 3), pages), "html", problems, html=True)
+    assert found.equals(pa.array(["a", ""], pa.large_string()))
+    assert problems.counts == {"no text": 1}
+
+
+STORY = "".join(
+    f"<p>The harbour was closed on Tuesday for the {k}th time, the port said.</p>" for k in range(6)
+)
+LINKS = "".join(f"<li><a href=/{k}>Section number {k} of our site</a>" for k in range(60))
+
+
+@pytest.mark.parametrize("how", ["article", "segments", "resiliparse"])
+def test_the_article_of_html_files_and_pages_without_one(tmp_path, how):
+    put(tmp_path / "a.html", f"<nav><ul>{LINKS}</ul></nav><article>{STORY}</article>")
+    put(tmp_path / "b.htm", f"<h1>Log in</h1><ul>{LINKS}</ul>")
+    problems = Problems()
+    (batch,) = open_inputs([tmp_path], html_text=how)[0].read(None, problems)
+    article, other = batch.columns.column("text").to_pylist()
+    assert article.count("harbour") == 6 and "Section number" not in article
+    assert other.count("Section number") == 60
+    if how == "article":
+        (problem,) = problems.first
+        assert (problem.source, problem.record, problem.kind) == ("b.htm", 2, "no article")
+        assert problem.action == "compared by all its visible text"
 
 
 @pytest.mark.parametrize("tags", ["<div>", "<ul><li>", "<b></p>", "<div><!-- x --><script>y</script>"])

@@ -12,6 +12,8 @@ pytest.importorskip("fastwarc", reason="needs the extra 'warc'")
 import neardup
 from neardup.documents import Limits, Problems, open_inputs
 from neardup.errors import RecordError
+from neardup.text.article import article_text
+from neardup.text.html import visible_text
 
 
 def record(
@@ -65,6 +67,30 @@ def test_what_is_no_page_is_passed_over_and_encodings_are_undone(tmp_path: Path)
     rows, problems = read(tmp_path / "a.warc")
     assert numbers(rows) == [0, 1, 4] and problems.total == 0
     assert "größer" in rows[0]["html"] and "größer" in rows[1]["html"] and "привет" in rows[2]["html"]
+
+
+def test_plain_text_keeps_its_signs_and_lines(tmp_path: Path) -> None:
+    text = "if a <b then\nc & d"
+    (tmp_path / "a.warc").write_bytes(record(0, text.encode(), kind="text/plain; charset=utf-8"))
+    (row,), _ = read(tmp_path / "a.warc")
+    assert row["html"] == "<pre>if a &lt;b then\nc &amp; d</pre>" and row["type"].startswith("text/plain")
+    assert visible_text(row["html"]) == text and article_text(row["html"]).split() == text.split()
+
+
+def test_articles_of_an_archive(tmp_path: Path) -> None:
+    links = "".join(f"<li><a href=/{k}>Section {k} of our site, which has many</a>" for k in range(60))
+    story = "".join(
+        f"<p>The harbour was closed again, for the {k}th time, the port said.</p>" for k in range(8)
+    )
+    pages = [
+        f"<ul>{links}</ul><article>{story}</article>",
+        f"<article>{story}</article>",
+        f"<ul>{links}</ul>",
+    ]
+    (tmp_path / "a.warc").write_bytes(b"".join(record(k, page.encode()) for k, page in enumerate(pages)))
+    found = neardup.dedup(tmp_path / "a.warc", threshold=0.95, html_text="article")
+    assert found.report["removed"] == 1 and found.report["problems"]["kinds"] == {"no article": 1}
+    assert neardup.dedup(tmp_path / "a.warc", threshold=0.95).report["removed"] == 0
 
 
 def damaged(kind: str) -> bytes:

@@ -314,7 +314,7 @@ def test_a_long_chain_has_the_similarity_of_every_member_with_the_kept_one():
         "best",
         "newest",
         "newest:",
-        "longest:size",
+        "first:size",
         "priority:source",
         "priority:source=",
         "newest:a=b",
@@ -324,6 +324,25 @@ def test_a_long_chain_has_the_similarity_of_every_member_with_the_kept_one():
 def test_a_policy_that_is_none(keep):
     with pytest.raises(ParameterError, match="'keep' parameter of dedup must be one of longest, shortest"):
         neardup.make_plan(keep=keep)
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [("shortest:url", "c"), ("longest:url", "a"), ("shortest:number", "b"), ("shortest", "d")],
+)
+def test_the_length_of_a_value_decides_and_one_that_is_missing_comes_last(keep, kept):
+    words = " ".join(f"w{k}" for k in range(100))
+    table = pa.table(
+        {
+            "id": ["a", "b", "c", "d"],
+            "text": [words + " and more", words + " x", words + " yy", words],
+            "url": ["http://h/long", "http://h/b", "h:/", None],
+            "number": [100, 7, 12345, None],
+        }
+    )
+    for kind in ("components", "leaders"):
+        result = neardup.dedup(table, keep=keep, clusters=kind, threshold=0.5)
+        assert result.kept["id"].to_pylist() == [kept]
 
 
 @pytest.mark.parametrize("count", [0, -1])

@@ -14,7 +14,7 @@ import neardup
 from neardup.cli import main
 from neardup.columns import Texts
 from neardup.documents import load_statistics, save_statistics
-from neardup.engines import counting
+from neardup.engines import counting, families
 from neardup.engines.counting import count
 from neardup.engines.populations import host_of, parse_population
 from neardup.engines.spool import Spool
@@ -50,6 +50,50 @@ def test_pages_in_one_template_stay_apart(template: int, body: int) -> None:
     assert common["phrases"] >= template - 4
     assert common["most_common"][0]["documents"] == 1500
     assert common["most_common"][0]["phrase"].lower() in corpus[0].lower()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [{"method": "rare_phrases"}, {"preset": "news-pages"}], ids=["default", "preset"]
+)
+def test_ten_thousand_pages_in_one_template_stay_apart(options: dict[str, str]) -> None:
+    corpus = pages(10_000, 600, 300)
+    result = neardup.dedup(corpus, **options)
+    assert result.report["removed"] == 0
+    common = result.report["common_phrases"]
+    assert common["phrases"] >= 590 and common["most_common"][0]["documents"] == 10_000
+    assert common["most_common"][0]["phrase"].lower() in corpus[0].lower()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"function": "df4", "ngram": 2, "rare": 0.9}], ids=["default", "other"]
+)
+def test_pages_of_several_sites_stay_apart_and_stories_are_found(options: dict[str, object]) -> None:
+    """A site's frame is in too few documents to be common by itself, and in one group of a first run."""
+    sites = [pages(60, 300, 200, seed=site) for site in range(8)]
+    story, random = pages(1, 250, 0, seed=99)[0], np.random.default_rng(98)
+    stories = [f"{story}\n{prose(random, 40)}" for _ in sites]
+    corpus = [page for site in sites for page in site] + stories
+    found = neardup.dedup(corpus, method="rare_phrases", **options)
+    groups = found.clusters.column("id").to_pylist()
+    assert sorted(groups) == list(range(480, 488)) and found.report["clusters"] == 1
+    shuffled = np.random.default_rng(1).permutation(len(corpus))
+    table = pa.table({"id": shuffled, "text": [corpus[k] for k in shuffled]})
+    again = neardup.dedup(table, method="rare_phrases", **options)
+    assert sorted(again.clusters.column("id").to_pylist()) == sorted(groups)
+
+
+def test_families_are_told_from_clusters_by_what_their_members_have_for_themselves() -> None:
+    groups = np.array([5, 5, 5, 7, 7, 7, 9, 9, 2])
+    ranks = np.arange(9, dtype=np.uint64)[::-1].copy()
+    sampled = families.sample_groups(groups, ranks)
+    assert sampled.tolist() == [0, 1, 2, 3, 4, 5]  # pairs and single documents are never families
+    shares = np.array([0.0, 0.1, 0.9, 0.3, 0.26, 0.0])
+    found = families.split_families(groups, sampled, shares)
+    assert found[:3].tolist() == [5, 5, 5] and len(set(found[3:6].tolist())) == 3
+    assert found[6:].tolist() == [9, 9, 2] and not set(found[3:6].tolist()) & {2, 5, 9}
+    many = families.sample_groups(np.zeros(1000, np.int64), np.arange(1000, dtype=np.uint64)[::-1].copy())
+    assert many.tolist() == list(range(1000 - families.LOOKED_AT, 1000))
 
 
 def test_a_large_cluster_does_not_make_its_own_text_common() -> None:

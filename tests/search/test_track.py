@@ -14,9 +14,10 @@ import pytest
 
 from neardup.documents import open_inputs
 from neardup.errors import InputError, PlanError
+from neardup.plan import Plan
 from neardup.registry import get_method
 from neardup.search.fingerprints import fingerprint
-from neardup.search.track import DAY, Rhythm, Tracker
+from neardup.search.track import DAY, Rhythm, Tracker, Visit
 
 PLAN = get_method("simhash").plan(weights="tf", distance=3)
 LONG = [f"word{i}" for i in range(300)]
@@ -105,3 +106,67 @@ def test_nothing_that_was_reported_is_lost_by_a_kill(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     states = {row["id"]: row["status"] for row in map(json.loads, done.stdout.splitlines())}
     assert all(states[page] == "unchanged" for page in reported) and len(states) == 6000
+
+
+def test_other_options_are_taken_by_rebasing(tmp_path: Path) -> None:
+    store, wide = tmp_path / "pages.db", get_method("simhash").plan(weights="tf", bits=128)
+
+    def visits(plan: Plan, *texts: str, rebase: bool = False) -> list[Visit]:
+        with Tracker(store, plan, rebase=rebase) as tracker:
+            return list(tracker.visit(fingerprint(plan, open_inputs([list(texts)])), now=0.0))
+
+    visits(PLAN, "one two three", "four five six")
+    visits(PLAN, "one two three four", "four five six")
+    with pytest.raises(PlanError, match="take the new ones with --rebase"):
+        visits(wide, "one", "two")
+    same, other = visits(wide, "one two three four", "seven", rebase=True)
+    assert (same.status, same.distance, same.text_changed, same.versions) == ("unchanged", None, False, 1)
+    assert (other.status, other.distance, other.text_changed, other.priority) == ("changed", None, True, 1.0)
+    again, _ = visits(wide, "one two three four", "seven")
+    assert (again.status, again.distance) == ("unchanged", 0)
+    with sqlite3.connect(store) as database:  # what was known is put aside, not lost
+        assert [len(row[0]) for row in database.execute("SELECT history FROM stale ORDER BY id")] == [16, 8]
+    with Tracker(store, wide) as tracker:
+        assert len(tracker.history("0")) == 1 and tracker.history("0")[0].bit_length() > 64
+
+
+def test_fingerprints_of_a_plan_that_verifies_by_cosine(tmp_path: Path) -> None:
+    plan = get_method("simhash").plan(weights="tf", verify="cosine", distance=5)
+    with Tracker(tmp_path / "pages.db", plan) as tracker:
+        assert (tracker.bits, tracker.slightly) == (64, 5)
+        list(tracker.visit(fingerprint(plan, open_inputs([["a b c"]])), now=0.0))
+        assert len(tracker.history("0")) == 1
+
+
+def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+    Tracker(tmp_path / "pages.db", PLAN).__exit__(None, None, None)
+    with sqlite3.connect(tmp_path / "pages.db") as database:
+        database.execute("UPDATE about SET value = '0' WHERE name = 'format'")
+    with pytest.raises(InputError, match="has format 0"):
+        Tracker(tmp_path / "pages.db", PLAN)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--weights", "tfidf"], "give frozen statistics"),
+        (["--method", "cosine"], "makes no fingerprints"),
+        (["--fields", "author"], "no column 'author'"),
+        (["--stats", "absent.parquet"], "There is no file"),
+        (["--strict"], "without --strict"),
+    ],
+)
+def test_bad_requests_get_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    from neardup.cli import main
+
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"id": 1, "text": "a"}\n{broken\n{"id": 2, "text": ""}\n')
+    with pytest.raises(SystemExit) as ended:
+        main(["track", str(tmp_path / "s.db"), str(pages), *options])
+    printed = capsys.readouterr()
+    assert ended.value.code == 2 and sentence in printed.err and printed.err.count("\n") == 1
+    main(["track", str(tmp_path / "s.db"), str(pages)])
+    said = capsys.readouterr()
+    assert "1 new" in said.out and "1 empty" in said.out and "1 problem" in said.err

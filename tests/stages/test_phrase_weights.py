@@ -7,15 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from neardup.columns import Features, Texts, Tokens
+from neardup.columns import Texts, Tokens
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
-from neardup.plan import stage_json
+from neardup.plan import Weight, stage_json
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words
+from neardup.weights.counts import Counts
+from neardup.weights.frequency import IdfRange, TfIdf
 from neardup.weights.phrases import FUNCTIONS, PhraseWeight
+from neardup.weights.position import Position
+from neardup.weights.selection import OneIn
+from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
 
+REPEATED = [
+    "the cat saw the cat on the mat and the cat saw the dog",
+    "the dog",
+    "",
+    "a cat on the mat saw the dog",
+]
 CORPUS = ["the cat sat on the mat", "the dog sat on the mat", "a bird sang on the roof", "the end", ""]
 
 
@@ -119,13 +130,67 @@ def test_passages_are_rows_of_their_own() -> None:
     assert found.sizes.tolist() == [2, 1, 1, 2]
 
 
+def test_the_inverse_inside_the_function() -> None:
+    before = look(plain(function="df2", inverse=True, inside=True), ["the mat", "the cat"])
+    assert before[0] == {phrase("the mat"): pytest.approx((4 / 2 / 5) ** 2)}
+    assert before[1] == {phrase("the cat"): pytest.approx((4 / 1 / 5) ** 2)}
+    with pytest.raises(ParameterError, match="inside"):
+        plain(inside=True)
+
+
+PHRASES = Shingles(2)
+STAGES = [
+    Counts(), TfIdf(PHRASES, "log", "smooth"), IdfRange(PHRASES, 0.1, 0.9), OneIn(2), Position(PHRASES), Threshold(0.3),
+    Top(3), TopShare(0.5), Middle(0.2, 0.8), Damp(2, 0.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("around", [0, 2])
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: type(stage).__name__)
+def test_other_weight_stages_may_come_before(stage: Weight, around: int) -> None:
+    """The weight is the product, and what the other stage leaves out stays out."""
+    weight = plain(around=around)
+    known, tokens = statistics(weight, REPEATED), tokens_of(REPEATED)
+    other = stage(PHRASES(tokens), tokens, known)
+    both = weight(other, tokens, known)
+    alone = look(weight, REPEATED, known)
+    for d, (start, stop) in enumerate(zip(both.offsets[:-1], both.offsets[1:], strict=True)):
+        mine = slice(*other.offsets[d : d + 2])
+        ones = np.ones(len(other.hashes)) if other.weights is None else other.weights
+        factors = dict(zip(other.hashes[mine].tolist(), ones[mine].tolist(), strict=True))
+        found = dict(zip(both.hashes[start:stop].tolist(), both.weights[start:stop].tolist(), strict=True))
+        assert found == pytest.approx({key: alone[d][key] * factor for key, factor in factors.items()})
+
+
+@pytest.mark.parametrize(
+    "stage", [stage for stage in STAGES if not isinstance(stage, Counts)], ids=lambda s: type(s).__name__
+)
+def test_other_weight_stages_may_come_after(stage: Weight) -> None:
+    weight = plain(around=2)
+    known, tokens = statistics(weight, REPEATED), tokens_of(REPEATED)
+    first = weight(PHRASES(tokens), tokens, known)
+    both = stage(first, tokens, known)
+    assert both.distinct and both.weights is not None and len(both.hashes) <= len(first.hashes)
+    kept = np.isin(first.hashes, both.hashes)
+    if not isinstance(stage, (TfIdf, Position, Damp)):
+        assert set(both.weights.tolist()) <= set(first.weights[kept].tolist())
+    else:
+        assert not np.array_equal(both.weights, first.weights)
+
+
+def test_counting_after_weighing_is_refused() -> None:
+    tokens = tokens_of(REPEATED)
+    with pytest.raises(PlanError, match="before other weights"):
+        Counts()(plain()(PHRASES(tokens), tokens, statistics(plain(), REPEATED)), tokens)
+
+
 def test_clear_answers_to_what_does_not_fit() -> None:
     tokens = tokens_of(CORPUS)
     with pytest.raises(StatisticsError, match="--stats"):
         plain()(Shingles(2)(tokens), tokens, None)
     with pytest.raises(StatisticsError, match="do not cover"):
         plain()(Shingles(2)(tokens), tokens, Statistics(1, "", {}))
-    with pytest.raises(PlanError, match="must follow the phrases"):
-        plain()(Features(np.array([0, 1]), np.zeros(1, np.uint64)), tokens, statistics(plain()))
+    with pytest.raises(PlanError, match="other features"):
+        plain()(Shingles(3)(tokens), tokens, statistics(plain()))
     with pytest.raises(ParameterError, match="function"):
         plain(function="tf")

@@ -9,8 +9,7 @@ import pytest
 
 import naive
 import neardup
-from neardup.columns import Features, Texts, field_of
-from neardup.engines.signing import sign
+from neardup.columns import Features, Signatures, Texts, field_of
 from neardup.errors import InputError, MissingExtra, ParameterError, PlanError
 from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
@@ -29,6 +28,12 @@ from neardup.weights.position import SCALES, Position, TagBoost
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
 
 WORD = Shingles(1)
+
+
+def sign(plan: Plan, texts: Texts) -> Signatures:
+    """The fingerprints of texts, by a plan that counts nothing."""
+    assert plan.view.signature is not None
+    return plan.view.signature(plan.view.look(plan.text(texts, details=plan.view.details)))
 
 
 def bag_of(*weights: float) -> Features:
@@ -320,7 +325,16 @@ def test_stemming_says_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"distance": 64}, {"distance": 3, "threshold": 0.9}, {"bits": 4}, {"weights": "tags", "fields": "a"}],
+    [
+        {"distance": 64},
+        {"distance": 3, "threshold": 0.9},
+        {"bits": 4},
+        {"verify": "cosine", "distance": 64},
+        {"fields": "a:number"},
+        {"fields": "a:number:3:3"},
+        {"fields": "a:log:0:3"},
+        {"fields": "a:number:x:3"},
+    ],
 )
 def test_options_that_contradict_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ParameterError):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from article_pages import BLOG, EXAMPLES, HARBOUR, MODERN, Example
 
 from neardup.errors import MissingExtra, ParameterError
 from neardup.text import article
-from neardup.text.article import article_text, article_texts
+from neardup.text.article import HtmlText, article_text, article_texts, extract_text
 from neardup.text.html import visible_text
 
-METHODS = ["blocks", "segments", "resiliparse", "none"]
+METHODS = ["article", "segments", "resiliparse", "visible"]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -43,12 +43,8 @@ def test_a_text_that_a_page_has_twice_comes_once() -> None:
     )
 
 
-def test_auto_is_the_method_that_was_measured_best() -> None:
-    assert article_text(MODERN) == article_text(MODERN, "auto") == article_text(MODERN, "blocks")
-
-
-def test_none_is_what_a_reader_sees() -> None:
-    assert article_text(BLOG, "none") == visible_text(BLOG)
+def test_visible_is_what_a_reader_sees() -> None:
+    assert extract_text(BLOG, "visible") == (visible_text(BLOG), True)
 
 
 @pytest.mark.parametrize("how", METHODS)
@@ -63,6 +59,26 @@ def test_a_page_without_an_article_gives_its_visible_text(page: str, how: Any) -
         visible_text(page).split()
     ):  # the best of it, where something is better than the rest
         assert set(found) < set(visible_text(page).split())
+
+
+LOGIN = "<h1>Log in</h1>" + "".join(f"<li><a href=/{k}>Section number {k} of our site</a>" for k in range(80))
+
+
+@pytest.mark.parametrize("how", get_args(HtmlText))
+def test_a_few_words_of_a_long_page_are_no_article(how: Any) -> None:
+    try:
+        text, found = extract_text(LOGIN, how)
+    except MissingExtra:
+        pytest.skip("an extra, or what it needs, is not installed")
+    assert "Log in" in text and "Section number 79 of our site" in text
+    if how in ("article", "trafilatura"):  # the others take the list for an article
+        assert not found
+
+
+def test_it_is_told_whether_an_article_was_found() -> None:
+    assert extract_text(MODERN).found
+    assert not extract_text(LOGIN).found
+    assert extract_text("").found and extract_text("<p></p>").found  # nothing is lost of nothing
 
 
 def test_wholly_linked_pages_keep_all_their_words() -> None:
@@ -81,9 +97,9 @@ def test_many_pages_give_what_each_gives_alone(threads: int) -> None:
 
 
 def test_unknown_methods_and_thread_numbers_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"'how'.*blocks, segments.*'magic'"):
+    with pytest.raises(ParameterError, match=r"'html_text'.*article, segments.*'magic'"):
         article_text("<p>x", "magic")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'how'"):
+    with pytest.raises(ParameterError, match="'html_text'"):
         article_texts([], "magic")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="'threads'"):
         article_texts([], threads=0)

@@ -46,11 +46,13 @@ class Hamming:
 
     within  in how many bits a pair may differ; None: as many as reach the plan's threshold
     kind    how pairs are found, which changes nothing else: tables, shards, or auto, whichever costs less
+    exact   so many of the last bits must be equal, whatever the others are: those that a field has reserved
     """
 
     bits: int = 64
     within: int | None = None
     kind: Literal["auto", "tables", "shards"] = "auto"
+    exact: int = 0
     level: ClassVar[Literal["signatures"]] = "signatures"
 
     @property
@@ -68,12 +70,23 @@ class Hamming:
         """All pairs, or enough of them to connect what all of them would connect, with the evidence."""
         owners = np.flatnonzero(signatures.present)
         columns = to_columns(signatures.slots[owners])
-        left, right, apart = near_pairs(
-            columns, self.distance(threshold), kind=self.kind, threads=threads, spanning=spanning
-        )
+        left, right, apart = self._near(columns, self.distance(threshold), threads, spanning)
         equal = (self.bits - apart).astype(np.float64)
         half = (self.bits + equal) / 2
         return Pairs(owners[left], owners[right], equal, half, half)
+
+    def _near(self, columns: Hashes, distance: int, threads: int, spanning: bool) -> Found:
+        """The pairs of all fingerprints, or of those whose last bits are equal, group by group."""
+        found = []
+        for some in _equal_last(columns, self.bits, self.exact):
+            part = np.ascontiguousarray(columns[:, some]) if self.exact else columns
+            left, right, apart = near_pairs(
+                part, distance, kind=self.kind, threads=threads, spanning=spanning
+            )
+            found.append((some[left], some[right], apart))
+        left, right, apart = _stacked(found)
+        order = np.lexsort((right, left))
+        return left[order], right[order], apart[order]
 
     def probability(self, similarity: float) -> float:
         """Of equal bits nothing is missed; of a cosine, the chance that few enough signs differ."""
@@ -88,6 +101,18 @@ class Hamming:
     def reach(self, recall: float) -> float:
         """The evidence ends at the threshold, whatever that is."""
         return 1.0
+
+
+def _equal_last(columns: Hashes, bits: int, last: int) -> Iterator[Numbers]:
+    """The places of fingerprints that have their last bits in common, in groups of two or more; all without any."""
+    if last == 0:
+        yield np.arange(columns.shape[1])
+        return
+    mask = [((1 << bits) - (1 << (bits - last))) >> (64 * word) & (2**64 - 1) for word in range(len(columns))]
+    groups = _equal_groups(columns & np.array(mask, np.uint64)[:, None])
+    for begin, count in zip(groups.begins.tolist(), groups.counts.tolist(), strict=True):
+        if count > 1:
+            yield np.sort(groups.order[begin : begin + count])
 
 
 def near_pairs(

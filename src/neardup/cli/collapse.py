@@ -7,17 +7,14 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import input_options, method_options
+from neardup.cli.pages import column_options
+from neardup.search.documents import MASTERS
 
 
 @click.command()
 @click.argument("results", metavar="RESULTS")
 @click.option("--reader-groups", default="", metavar="A,B", help="The groups that the reader belongs to.")
-@click.option(
-    "--readers-column", metavar="NAME", help="The column of groups that may see a document; empty: all may."
-)
-@click.option("--quality-column", metavar="NAME", help="The column by which the best of a group is chosen.")
-@click.option("--time-column", metavar="NAME", help="The column of dates, to list folded documents by.")
 @click.option(
     "--order",
     type=click.Choice(["rank", "time", "length"]),
@@ -25,6 +22,14 @@ from neardup.cli.options import input_options, method_options, take_plan
     show_default=True,
     help="How folded documents are listed.",
 )
+@click.option(
+    "--master",
+    type=click.Choice(MASTERS),
+    default="quality",
+    show_default=True,
+    help="Which document stands for the others; of equals the one ranked first.",
+)
+@column_options
 @input_options
 @method_options
 def command(results: str, reader_groups: str, **values: Any) -> None:
@@ -37,18 +42,20 @@ def command(results: str, reader_groups: str, **values: Any) -> None:
     Example:
       neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
     """
-    from neardup.api import with_statistics
+    from neardup.cli.pages import fingerprint_plan
     from neardup.cli.ranked import ranked_documents
+    from neardup.search.documents import reserved_bits
     from neardup.search.results import collapse
 
-    values["method"] = values["method"] or "simhash"
-    if values["method"] == "simhash" and values["weights"] is None:
-        values["weights"] = "tf" if values["stats"] is None else "tfidf"
-    plan, statistics = with_statistics(take_plan(values), values["stats"])
+    plan, statistics = fingerprint_plan(values)
     member = [name.strip() for name in reader_groups.split(",") if name.strip()]
     documents = ranked_documents(results, plan, member, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
-    for group in collapse(documents, member, distance=within, order=values["order"]):
+    groups = collapse(
+        documents, member, distance=within, order=values["order"], master=values["master"],
+        same=reserved_bits(plan),
+    )  # fmt: skip
+    for group in groups:
         folded = [document.id for document in group.folded]
         if values["as_json"]:
             click.echo(json.dumps({"id": group.shown.id, "folded": folded}, ensure_ascii=False))

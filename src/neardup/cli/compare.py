@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.named_documents import Where, are_same, read_texts, spoken
-from neardup.cli.options import method_options, take_plan
+from neardup.cli.options import html_text_option, method_options, take_plan
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ SLOTS = "equal groups of 1"  # each slot is an estimate of its own
 @click.option(
     "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
 )
+@html_text_option
 @method_options
 @click.option("--full", is_flag=True, help="Show every passage, and all of it.")
 @click.option(
@@ -70,7 +72,7 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
     """
     model = _model(values["model"])
     plan = take_plan(values)
-    where = Where(*(values.pop(name) for name in ("corpus", "text_column", "id_column", "format", "html")))
+    where = Where(**{field.name: values.pop(field.name) for field in fields(Where)})
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

@@ -33,7 +33,8 @@ from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary
     default="longest",
     show_default=True,
     metavar="POLICY",
-    help="Which document of a cluster stays: longest, shortest, first, last, newest:COLUMN, oldest:COLUMN, "
+    help="Which document of a cluster stays: longest, shortest, longest:COLUMN, "
+    "shortest:COLUMN (such as url), first, last, newest:COLUMN, oldest:COLUMN, "
     "highest:COLUMN, lowest:COLUMN, priority:COLUMN=A,B,…, or none.",
 )
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import input_options, reading_options
+from neardup.cli.options import input_options, reading_options, taken_columns
 from neardup.errors import InputError, OutputError
 from neardup.registry import methods as known_methods
 
@@ -148,12 +148,9 @@ def _page(name: str | None, force: bool) -> Path | None:
 def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -> Documents:
     """The documents that the options name."""
     from neardup.documents import open_inputs
-    from neardup.engines.reading import Columns
     from neardup.evaluate.corpus import read_documents
 
-    columns = Columns(
-        values["text_column"], values["id_column"], values["html"], values["duplicate_ids"] or "error"
-    )
+    columns = taken_columns(values | {"duplicate_ids": values["duplicate_ids"] or "error"})
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         progress.note(note)

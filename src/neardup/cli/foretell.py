@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from neardup.api import with_statistics
-from neardup.cli.options import reading_options
+from neardup.cli.options import reading_options, taken_columns
 from neardup.documents import open_inputs
 from neardup.engines.forecast import Forecast, Range, forecast
 from neardup.engines.local import Settings
 from neardup.engines.memory import Memory, read_memory
-from neardup.engines.reading import Columns
 from neardup.engines.writing import Mode
 from neardup.plan import Plan
 from neardup.workers import checked_threads
@@ -24,7 +23,7 @@ def foretell(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mo
     """Prints the forecast."""
     memory = Memory(read_memory(values["memory"]))
     settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
     found = forecast(plan, sources, columns, settings, mode, statistics)

@@ -15,6 +15,8 @@ from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.documents import Problems, Source
+    from neardup.engines.reading import Columns
+    from neardup.text.article import HtmlText
 
 __all__ = ["Where", "are_same", "read_texts", "spoken"]
 
@@ -31,6 +33,14 @@ class Where:
     id_column: str | None = None
     format: str | None = None
     html: bool | None = None  # None: a column called html is
+    html_text: HtmlText = "visible"  # what is taken of HTML
+
+    @property
+    def columns(self) -> Columns:
+        """Which columns of the corpus mean what."""
+        from neardup.engines.reading import Columns
+
+        return Columns(self.text_column, self.id_column, self.html, html_text=self.html_text)
 
 
 def are_same(names: Names, where: Where) -> bool:
@@ -67,29 +77,36 @@ def _read(name: str, where: Where) -> str:
     from neardup.documents.discover import format_of
 
     if name == "-":
-        return _standard_input()
+        return _standard_input(where)
     if Path(name).is_dir():
         raise InputError(f"{name} is a folder: name two files, or two ids of its documents with --in {name}")
     problems = Problems()
-    source = open_inputs([name], format=where.format or (None if format_of(name) else "text"))[0]
+    format = where.format or (None if format_of(name) else "text")
+    source = open_inputs([name], format=format, html_text=where.html_text)[0]
     found = list(islice(_documents(source, where, problems), 2))
     if len(found) > 1:
         raise InputError(f"{name} holds many documents: compare two by their ids with --in {name}")
     for problem in problems.first:
-        click.echo(f"neardup: {problem}", err=True)
+        _note(problem)
     return found[0][1] if found else ""
 
 
-def _standard_input() -> str:
+def _standard_input(where: Where) -> str:
     """All that comes in, as text; a page is recognised by its beginning."""
     from neardup.documents.encodings import decoded
 
     text, _ = decoded(sys.stdin.buffer.read())
     if text.lstrip()[:20].lower().startswith(HTML_BEGINNINGS):
-        from neardup.text.html import visible_text
+        from neardup.documents import page_text
 
-        return visible_text(text)
+        return page_text(
+            text, where.html_text, lambda why, action: _note(f"standard input: {why} ({action})")
+        )
     return text
+
+
+def _note(message: object) -> None:
+    click.echo(f"neardup: {message}", err=True)
 
 
 def _find(names: Names, where: Where) -> dict[str, str]:
@@ -97,7 +114,7 @@ def _find(names: Names, where: Where) -> dict[str, str]:
     from neardup.documents import Problems, open_inputs
 
     found: dict[str, str] = {}
-    sources = open_inputs(where.corpus, format=where.format)
+    sources = open_inputs(where.corpus, format=where.format, html_text=where.html_text)
     for identity, text in chain.from_iterable(_documents(s, where, Problems(), names) for s in sources):
         found.setdefault(identity, text)
         if len(found) == len(set(names)):
@@ -117,11 +134,11 @@ def _documents(
     text, identity = choose_columns(
         source.names(), text=where.text_column, id=where.id_column, source=source.name
     )
-    html = where.html if where.html is not None else text.lower() == "html"
+    html = where.columns.is_html(text)
     for batch in source.read([name for name in (text, identity) if name], problems):
         ids = list(map(str, document_ids(batch, identity).to_pylist()))
         rows = [row for row, one in enumerate(ids) if wanted is None or one in wanted]
         if rows:
             few = Batch(batch.source, batch.numbers[rows], batch.columns.take(rows), None, batch.format)
-            texts = document_texts(few, text, problems, html=html)
+            texts = document_texts(few, text, problems, html=html, html_text=where.html_text)
             yield from zip((ids[row] for row in rows), texts.to_pylist(), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -12,6 +12,10 @@ from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.registry import ALIASES, Parameter, get_method, methods
 from neardup.registry import presets as known_presets
+from neardup.text.article import HtmlText
+
+if TYPE_CHECKING:
+    from neardup.engines.reading import Columns
 
 Command = Callable[..., Any]
 
@@ -20,7 +24,7 @@ def input_options(command: Command) -> Command:
     """Adds what every command that reads a corpus takes."""
     detected = "[default: text, content, contents, body or html]"
     numbered = "[default: id, doc_id, url or path; else file and number]"
-    options = [
+    options: list[Callable[[Command], Command]] = [
         click.option("--text-column", metavar="NAME", help=f"The column to compare.  {detected}"),
         click.option("--id-column", metavar="NAME", help=f"The column of ids.  {numbered}"),
         click.option(
@@ -28,6 +32,7 @@ def input_options(command: Command) -> Command:
             default=None,
             help="The text column is HTML: compare what a reader sees.  [default: if it is called html]",
         ),
+        html_text_option,
         click.option("--format", metavar="FORMAT", help="The format of INPUT, where its name does not tell."),
         click.option(
             "--duplicate-ids",
@@ -84,6 +89,27 @@ def input_options(command: Command) -> Command:
     return command
 
 
+def html_text_option(command: Command) -> Command:
+    """Adds what is compared of HTML."""
+    return click.option(
+        "--html-text",
+        type=click.Choice(get_args(HtmlText)),
+        default="visible",
+        show_default=True,
+        help="What to compare of HTML, in a column or in files: all that is visible; its article, without menus, "
+        "teasers and comments; or what another extractor takes for that. Pages without one are counted, and "
+        "compared by all that is visible.",
+    )(command)
+
+
+def taken_columns(values: dict[str, Any]) -> Columns:
+    """Which columns of the input mean what."""
+    from neardup.engines.reading import Columns
+
+    names = ("text_column", "id_column", "html", "duplicate_ids", "html_text")
+    return Columns(*(values[name] for name in names))
+
+
 def resume_options(command: Command) -> Command:
     """Adds what commands take that can go on where they were stopped."""
     options = [
@@ -118,6 +144,7 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
         "format": values["format"],
         "limits": _limits(values),
         "unescape_formulas": values["unescape_formulas"],
+        "html_text": values["html_text"],
     }
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
 import pyarrow as pa
 
+from neardup.cli.pages import open_pages, taken_extra
 from neardup.clusters.keep import moment
-from neardup.documents import Problems, open_inputs
-from neardup.engines.reading import Columns
+from neardup.documents import Problems, choose_columns, open_inputs
 from neardup.errors import InputError
 from neardup.plan import Plan
+from neardup.search.documents import Document, may_see
 from neardup.search.fingerprints import fingerprint
-from neardup.search.results import Document, Readers, may_see
+from neardup.search.held_rows import read_quality, read_readers
 from neardup.statistics import Statistics
 
 
@@ -20,21 +22,30 @@ def ranked_documents(
     path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
 ) -> list[Document]:
     """The documents of a file that someone of these groups may see, in order."""
-    table = _table(path, values)
-    names = {key: values[f"{key}_column"] for key in ("readers", "quality", "time")}
-    for name in filter(None, names.values()):
+    pages, extra = open_pages([path], values), taken_extra(values)
+    table = _table(path, pages.sources, pages.problems)
+    for name in filter(None, (extra.readers, extra.quality, extra.time, extra.url)):
         if name not in table.column_names:
             raise InputError(
                 f"{path} has no column {name!r}; its columns are {', '.join(table.column_names)}"
             )
-    readers = [_readers(value) for value in _column(table, names["readers"])]
+    if pages.problems.total:  # without a number: who may see what could not be read is not known
+        click.echo(f"{path} has records that cannot be read; --strict stops at the first.", err=True)
+    readers = [read_readers(value) for value in _column(table, extra.readers)]
     visible = [number for number, some in enumerate(readers) if may_see(groups, some)]
     if not visible:
         return []
     table = table.take(pa.array(visible))
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
-    made = fingerprint(plan, open_inputs([table]), columns, statistics=statistics)
-    quality, time = _column(table, names["quality"]), _column(table, names["time"])
+    _, identity = choose_columns(
+        table.column_names, text=pages.columns.text, id=pages.columns.id, source=path
+    )
+    if identity is None:  # numbers would say how many rows are hidden, or not say which document is meant
+        raise InputError(f"{path} has no column of ids: name it with --id-column.")
+    made = fingerprint(
+        plan, open_inputs([table]), pages.columns, statistics=statistics, threads=pages.threads,
+        folder=values["work_dir"],
+    )  # fmt: skip
+    quality, time, url = (_column(table, name) for name in (extra.quality, extra.time, extra.url))
     return [
         Document(
             made.ids[n],
@@ -42,28 +53,21 @@ def ranked_documents(
             readers[number],
             moment(time[n]) or 0.0,
             int(made.lengths[n]),
-            None if quality[n] is None else float(quality[n]),
+            read_quality(quality[n], made.ids[n]),
+            None if url[n] is None else str(url[n]),
         )
         for n, number in enumerate(visible)
     ]
 
 
-def _table(path: str, values: dict[str, Any]) -> pa.Table:
-    sources = open_inputs([path], format=values["format"])
-    batches = [batch.columns for source in sources for batch in source.read(None, Problems())]
+def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
+    batches = [batch.columns for source in sources for batch in source.read(None, problems)]
     if not batches:
         raise InputError(f"There are no documents in {path}.")
-    return pa.Table.from_batches(batches)
+    return pa.concat_tables(
+        [pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive"
+    )
 
 
 def _column(table: pa.Table, name: str | None) -> list[Any]:
     return [None] * len(table) if name is None else table.column(name).to_pylist()
-
-
-def _readers(value: Any) -> Readers:
-    """Groups from a list, or from a text with commas; nothing given means everybody."""
-    if value is None:
-        return None
-    parts = value.split(",") if isinstance(value, str) else value
-    found = frozenset(str(part).strip() for part in parts if str(part).strip())
-    return found or None

@@ -11,7 +11,7 @@ from typing import Any
 
 import neardup
 from neardup.api import with_statistics
-from neardup.cli.options import reading_options
+from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
@@ -39,7 +39,7 @@ def run_command(
     """
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
     if check is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options
+from neardup.cli.options import input_options, reading_options, taken_columns
 
 
 @click.command()
@@ -42,21 +42,20 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """
     from neardup.cli.show import TerminalProgress
     from neardup.documents import OutputFolder, Problems, open_inputs
-    from neardup.engines.reading import Columns
     from neardup.errors import OutputError
     from neardup.evaluate.judging import Sampling, sample_pairs
     from neardup.workers import checked_threads
 
     low, high = values["idf"]
     sampling = Sampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = taken_columns(values)
     target = Path(output)
     if target.suffix != ".csv":
         raise OutputError(f"{output} must end in .csv: pairs for judging are written as a table")
     with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
         path = folder.file(target.name)
         found = sample_pairs(
-            open_inputs(list(inputs), format=values["format"]), columns, sampling, progress,
+            open_inputs(list(inputs), **reading_options(values)), columns, sampling, progress,
             checked_threads(values["threads"]), values["work_dir"], Problems(strict=values["strict"]),
         )  # fmt: skip
         import pyarrow.csv

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
 from neardup.documents.statistics_file import check_target, write_statistics
 from neardup.engines.counting import count_into
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_contents
+from neardup.engines.reading import read_contents
 from neardup.engines.work import Work
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
@@ -39,9 +40,9 @@ def build_statistics(
     if values["stats"] is not None:
         raise ParameterError("stats", "neardup stats build", "left out: it is what is made", values["stats"])
     plan = plan.with_(population=parse_population(values["stats_group"] or "contents"))
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    columns = taken_columns(values)
     threads = checked_threads(values["threads"])
-    sources = open_inputs(list(inputs), format=values["format"])
+    sources = open_inputs(list(inputs), **reading_options(values))
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Work(folder=values["work_dir"]))

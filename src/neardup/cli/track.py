@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.options import input_options, method_options
 
 
 @click.command()
@@ -19,9 +19,17 @@ from neardup.cli.options import input_options, method_options, take_plan
     "--now", type=float, metavar="SECONDS", help="The time of the visit, since 1970.  [default: now]"
 )
 @click.option("--all", "show_all", is_flag=True, help="List unchanged pages too.")
+@click.option(
+    "--rebase",
+    is_flag=True,
+    help="Take other options or statistics than before: what was made with the old ones is stale, and a page whose "
+    "text is still the same gets its fingerprint anew.",
+)
 @input_options
 @method_options
-def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bool, **values: Any) -> None:
+def command(
+    store: str, inputs: tuple[str, ...], now: float | None, show_all: bool, rebase: bool, **values: Any
+) -> None:
     """Compare pages with their last visit: unchanged, slightly changed or changed.
 
     STORE is a file that keeps a fingerprint of each version of each page (made on the first visit). INPUT are the
@@ -33,26 +41,21 @@ def command(store: str, inputs: tuple[str, ...], now: float | None, show_all: bo
     Example:
       neardup track pages.db crawl-0301.jsonl --id-column url
     """
-    from neardup.api import with_statistics
+    from neardup.cli.pages import fingerprint_plan, open_pages, tell_problems
     from neardup.cli.show import TerminalProgress
-    from neardup.documents import open_inputs
-    from neardup.engines.reading import Columns
     from neardup.search.fingerprints import fingerprint
     from neardup.search.track import Tracker
-    from neardup.workers import checked_threads
 
-    values["method"] = values["method"] or "simhash"
-    if values["method"] == "simhash" and values["weights"] is None:
-        # Frequencies of this crawl would change with the next one: tf-idf needs frozen ones.
-        values["weights"] = "tf" if values["stats"] is None else "tfidf"
-    plan, statistics = with_statistics(take_plan(values), values["stats"])
-    columns = Columns(values["text_column"], values["id_column"], values["html"], values["duplicate_ids"])
+    plan, statistics = fingerprint_plan(values)
+    opened = open_pages(inputs, values)
     with TerminalProgress() as progress:
-        sources = open_inputs(list(inputs), format=values["format"])
-        threads = checked_threads(values["threads"])
-        pages = fingerprint(plan, sources, columns, statistics=statistics, threads=threads, progress=progress)
+        pages = fingerprint(
+            plan, opened.sources, opened.columns, statistics=statistics, threads=opened.threads,
+            progress=progress, problems=opened.problems, folder=values["work_dir"],
+        )  # fmt: skip
+    tell_problems(opened.problems)
     counts: Counter[str] = Counter()
-    with Tracker(store, plan, statistics=plan.statistics) as tracker:
+    with Tracker(store, plan, statistics=plan.statistics, rebase=rebase) as tracker:
         for visit in tracker.visit(pages, time.time() if now is None else now):
             counts[visit.status] += 1
             if values["as_json"]:

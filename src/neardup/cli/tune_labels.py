@@ -53,8 +53,9 @@ def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
     """The inputs and what was said about them, as they may be typed again."""
-    names = ("text_column", "id_column", "format")
-    told = [word for name in names if values[name] for word in (f"--{name.replace('_', '-')}", values[name])]
+    shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
+    names = ("text_column", "id_column", "format", "html_text")
+    told = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
     html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]
     return shlex.join([*inputs, *told, *html])
 

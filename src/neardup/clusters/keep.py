@@ -16,6 +16,8 @@ from neardup.plan import Keep
 
 BARE = ("longest", "shortest", "first", "last", "none")
 WITH_COLUMN = ("newest", "oldest", "highest", "lowest", "priority")
+MISSING = np.iinfo(np.int64).max
+EITHER = ("longest", "shortest")  # of the text, or of what stands in a column, such as a url
 
 
 def parse_keep(text: str, count: int = 1) -> Keep:
@@ -25,10 +27,11 @@ def parse_keep(text: str, count: int = 1) -> Keep:
     wants_column = policy in WITH_COLUMN
     if (
         policy not in BARE + WITH_COLUMN
-        or wants_column != bool(column)
+        or (wants_column != bool(column) and policy not in EITHER)
         or (policy == "priority") != bool(order)
     ):
-        known = ", ".join([*BARE, *(f"{name}:COLUMN" for name in WITH_COLUMN[:-1]), "priority:COLUMN=A,B,…"])
+        of_column = [f"{name}:COLUMN" for name in (*EITHER, *WITH_COLUMN[:-1])]
+        known = ", ".join([*BARE, *of_column, "priority:COLUMN=A,B,…"])
         raise ParameterError("keep", "dedup", f"one of {known}", text)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ParameterError("keep_count", "dedup", "a whole number of at least 1", count)
@@ -52,10 +55,9 @@ def worth(keep: Keep, documents: Candidates) -> tuple[Numbers, int]:
     unreadable = 0
     if keep.policy in ("first", "last"):
         key = documents.numbers if keep.policy == "first" else -documents.numbers
-    elif keep.policy in ("longest", "none"):
-        key = -documents.lengths
-    elif keep.policy == "shortest":
-        key = documents.lengths
+    elif keep.policy in (*EITHER, "none"):
+        key = documents.lengths if keep.column is None else _lengths(documents.values or [])
+        key = key if keep.policy == "shortest" else np.where(key == MISSING, key, -key)
     else:
         key, unreadable = _by_column(keep, documents.values or [])
     places = np.empty(len(documents.numbers), np.int64)
@@ -77,6 +79,11 @@ def _by_column(keep: Keep, values: list[Any]) -> tuple[Numbers, int]:
     keys = [len(place) if number is None else sign * place[number] for number in numbers]
     missing = sum(number is None for number in numbers) - sum(value is None for value in values)
     return np.array(keys, np.int64), missing
+
+
+def _lengths(values: list[Any]) -> Numbers:
+    """How many characters each value has; one that is missing comes last either way."""
+    return np.array([MISSING if value is None else len(_word(value)) for value in values], np.int64)
 
 
 def _word(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,19 +29,30 @@ class ClusterSizes:
         sizes, counts = np.unique(self.sizes[distance], return_counts=True)
         return sizes, counts.astype(np.int64)
 
+    @property
+    def growth(self) -> list[float]:
+        """By which share the average over all documents grows from each distance to the next."""
+        means = self.sizes.mean(axis=1) if self.sizes.shape[1] else np.ones(len(self.sizes))
+        return [float(after / before - 1) for before, after in pairwise(means)]
+
     def suggest(self, growth: float = 0.1) -> int:
         """The least distance from which clusters grow by less than a share up to the largest one (6.4.8)."""
+        if self.sizes.shape[1] == 0:
+            return 0
         means = self.sizes.mean(axis=1)
         enough = means[-1] / np.maximum(means, 1e-12) - 1 < growth
         return int(np.argmax(enough))
 
 
-def cluster_sizes(n: int, left: Numbers, right: Numbers, apart: Numbers, most: int = 3) -> ClusterSizes:
-    """Sizes for each distance up to `most`, from all pairs within it."""
-    sizes = np.ones((most + 1, n), np.int64)
+def cluster_sizes(
+    n: int, left: Numbers, right: Numbers, apart: Numbers, most: int = 3, counts: Numbers | None = None
+) -> ClusterSizes:
+    """Sizes for each distance up to `most`, from all pairs within it; each of n may stand for several documents."""
+    counts = np.ones(n, np.int64) if counts is None else counts
+    sizes = np.repeat(counts[None, :], most + 1, axis=0)
     for distance in range(most + 1):
-        near = apart <= distance
-        sizes[distance] += np.bincount(left[near], minlength=n) + np.bincount(right[near], minlength=n)
+        a, b = (side[apart <= distance] for side in (left, right))
+        sizes[distance] += (np.bincount(a, counts[b], n) + np.bincount(b, counts[a], n)).astype(np.int64)
     return ClusterSizes(sizes)
 
 

@@ -8,7 +8,14 @@
 Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables in memory.
 """
 
-from neardup.documents.choose import choose_columns, document_ids, document_texts, joined_ids, plain_column
+from neardup.documents.choose import (
+    choose_columns,
+    document_ids,
+    document_texts,
+    joined_ids,
+    page_text,
+    plain_column,
+)
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
 from neardup.documents.output import OutputFolder, is_file_name
@@ -51,6 +58,7 @@ __all__ = [
     "open_writer",
     "output_format",
     "output_layout",
+    "page_text",
     "plain_column",
     "save_statistics",
     "size_in_bytes",

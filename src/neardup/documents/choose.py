@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from neardup.text.article import HtmlText
+
 __all__ = [
     "ID_NAMES",
     "TEXT_NAMES",
@@ -22,6 +25,7 @@ __all__ = [
     "document_ids",
     "document_texts",
     "joined_ids",
+    "page_text",
     "plain_column",
 ]
 
@@ -77,8 +81,13 @@ def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
     return plain(batch.columns.column(column), lambda row, reason, action: None)
 
 
-def document_texts(batch: Batch, column: str, problems: Problems, *, html: bool = False) -> pa.Array[Any]:
-    """The texts of a batch as strings without nulls: a document without text is counted and kept as empty."""
+def document_texts(
+    batch: Batch, column: str, problems: Problems, *, html: bool = False, html_text: HtmlText = "visible"
+) -> pa.Array[Any]:
+    """The texts of a batch as strings without nulls: a document without text is counted and kept as empty.
+
+    Of HTML they are what a reader sees, or the article; a page without one is counted, and kept as a reader sees it.
+    """
     array = plain(batch.columns.column(column), row_report(problems.add, batch.source, batch.numbers))
     if array.null_count:
         import pyarrow.compute as pc
@@ -88,10 +97,26 @@ def document_texts(batch: Batch, column: str, problems: Problems, *, html: bool 
         array = _strings(array).fill_null("")
     array = _strings(array)
     if html:
-        from neardup.text.html import html_column_to_text
-
-        array = html_column_to_text(array)
+        report = row_report(problems.add, batch.source, batch.numbers)
+        pages = enumerate(array.to_pylist())
+        array = pa.array(
+            [page_text(page, html_text, partial(report, row)) for row, page in pages], array.type
+        )
     return array
+
+
+def page_text(page: str | bytes, html_text: HtmlText, report: Callable[[str, str], None]) -> str:
+    """The text of one HTML page; that it has no article is reported."""
+    if html_text == "visible":
+        from neardup.text.html import visible_text
+
+        return visible_text(page)
+    from neardup.text.article import extract_text
+
+    text, found = extract_text(page, html_text)
+    if not found:
+        report("no article", "compared by all its visible text")
+    return text
 
 
 def _strings(array: pa.Array[Any]) -> pa.Array[Any]:

@@ -6,13 +6,16 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from neardup.documents.discover import FORMATS, Found, expanded, is_stream, sniffed
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.source import Source
 from neardup.documents.unusable import UnusableSource
 from neardup.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from neardup.text.article import HtmlText
 
 __all__ = ["Inputs", "open_inputs"]
 
@@ -31,6 +34,7 @@ def open_inputs(
     format: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
+    html_text: HtmlText = "visible",
 ) -> Inputs:
     """One source for each file or table; text files and mail are gathered into one source of each kind.
 
@@ -39,6 +43,7 @@ def open_inputs(
     A file of no bytes is left out. `format` decides for files whose suffix says nothing, and chooses among
     the files of a folder. What cannot be read although a folder or glob names it is a source without rows, which
     reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
+    `html_text` says what is taken of HTML files (see text/article.py).
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
@@ -54,7 +59,8 @@ def open_inputs(
 
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
-    return Inputs(_not_empty(_opened(found, limits, unescape_formulas), inputs, notes), notes)
+    opened = _opened(found, limits, unescape_formulas, html_text)
+    return Inputs(_not_empty(opened, inputs, notes), notes)
 
 
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
@@ -100,7 +106,9 @@ def _refuse_twice(found: Iterable[Found | Source]) -> None:
             seen.add(path)
 
 
-def _opened(found: Sequence[Found | Source], limits: Limits, unescape: bool) -> list[Source]:
+def _opened(
+    found: Sequence[Found | Source], limits: Limits, unescape: bool, html_text: HtmlText
+) -> list[Source]:
     """Sources in the order given; the first text file, or mail, stands for all of its kind."""
     sources: list[Source] = []
     done: set[str] = set()
@@ -114,11 +122,11 @@ def _opened(found: Sequence[Found | Source], limits: Limits, unescape: bool) -> 
         elif one.format not in done:
             done.add(one.format)
             same = [each for each in found if isinstance(each, Found) and each.format == one.format]
-            sources.append(_gathered(one.format, same, limits))
+            sources.append(_gathered(one.format, same, limits, html_text))
     return sources
 
 
-def _gathered(format: str, files: Sequence[Found], limits: Limits) -> Source:
+def _gathered(format: str, files: Sequence[Found], limits: Limits, html_text: HtmlText) -> Source:
     name = files[0].name if len(files) == 1 else f"{format} files"
     pairs = tuple((file.path, file.name) for file in files)
     if format == "mail":
@@ -127,7 +135,7 @@ def _gathered(format: str, files: Sequence[Found], limits: Limits) -> Source:
         return MailSource(name, pairs, limits=limits)
     from neardup.documents.textfiles import TextSource
 
-    return TextSource(name, pairs, limits=limits)
+    return TextSource(name, pairs, limits=limits, html_text=html_text)
 
 
 def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:

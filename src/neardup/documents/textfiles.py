@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Bytes, line_blocks, slices
+from neardup.documents.choose import page_text
 from neardup.documents.encodings import decoded
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.output import reason
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns, sliced
 from neardup.documents.values import clean, plain, row_report
+
+if TYPE_CHECKING:
+    from neardup.text.article import HtmlText
 
 __all__ = ["LineSource", "TextSource", "file_bytes"]
 
@@ -50,6 +54,7 @@ class TextSource:
     format: str = "text"
     compression: str | None = None
     limits: Limits = LIMITS
+    html_text: HtmlText = "visible"  # what is taken of HTML
 
     @cached_property
     def size(self) -> int | None:
@@ -94,9 +99,8 @@ class TextSource:
         if wrong is not None:
             problems.add(known_as, wrong, record=number, action="replaced")
         if path.lower().endswith(HTML_SUFFIXES):
-            from neardup.text.html import visible_text
-
-            return clean(visible_text(text))
+            report = partial(problems.add, known_as, record=number)
+            text = page_text(text, self.html_text, lambda why, action: report(why, action=action))
         return clean(text)
 
     def _batch(self, found: list[tuple[int, str, str]], columns: Sequence[str] | None) -> Batch:

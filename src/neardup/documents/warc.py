@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
@@ -178,9 +179,14 @@ def _page(record: Any, longest: int) -> dict[str, str] | None:
         "id": clean((record.record_id or "").strip("<> ")),
         "url": clean((record.headers.get("WARC-Target-URI") or "").strip("<> ")),
         "date": "" if date is None else date.isoformat(),
-        "html": _decoded(data, charset),
+        "html": _as_page(_decoded(data, charset), kind or ""),
         "type": clean(kind or ""),
     }
+
+
+def _as_page(text: str, kind: str) -> str:
+    """The text as HTML: plain text, which may hold '<' and line ends that mean something, is marked as such."""
+    return f"<pre>{escape(text, quote=False)}</pre>" if kind.startswith("text/plain") else text
 
 
 def _decoded(data: bytes, charset: str | None) -> str:

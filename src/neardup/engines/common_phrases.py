@@ -22,7 +22,7 @@ def common_phrases(plan: Plan, corpus: Corpus) -> dict[str, Any] | None:
     if weight is None or corpus.statistics is None:
         return None
     table = corpus.statistics.table(stage_json(weight.phrases))
-    limit = weight.limit(table, corpus.statistics.documents)
+    limit = weight.limit(corpus.statistics)
     above = np.flatnonzero(table.counts > limit)
     top = above[np.lexsort((table.keys[above], -table.counts[above]))[: 10 * SHOWN]]
     texts = _texts(plan, corpus, weight, table.keys[top])

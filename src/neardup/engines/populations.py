@@ -4,7 +4,8 @@ A large cluster of near-duplicates would make its own text look common, and be l
 cluster of a first run, or once per host, only what different stories have in common is common.
 
     contents        every content (the default)
-    clusters        every cluster of near-duplicates of a first run
+    clusters        every cluster of near-duplicates of a first run; but each of the pages that only share a frame
+                    (see families.py), for methods that weigh phrases
     column:NAME     every value of a column; documents without one count each
     host:NAME       every host of the addresses in a column
 """

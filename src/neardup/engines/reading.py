@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.columns import Hashes, Numbers, Signatures, Texts
@@ -23,7 +24,9 @@ from neardup.documents import (
     stamp,
     watched,
 )
+from neardup.documents.printed import printed_column
 from neardup.engines.counting import count
+from neardup.engines.families import without_families
 from neardup.engines.joining import Contents
 from neardup.engines.populations import cluster_groups, column_groups, first_plan, population_column
 from neardup.engines.progress import Progress
@@ -41,11 +44,14 @@ from neardup.engines.signing import (
 from neardup.engines.spool import Spool
 from neardup.engines.told import Told
 from neardup.engines.work import Work
-from neardup.errors import InputError, PlanError
+from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
-from neardup.text.fields import join_fields
+from neardup.text.fields import ITEM, SEPARATOR, print_value
 from neardup.workers import ordered_map
+
+if TYPE_CHECKING:
+    from neardup.text.article import HtmlText
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,11 @@ class Columns:
     id: str | None = None
     html: bool | None = None  # None: a column called html is
     duplicate_ids: str = "error"
+    html_text: HtmlText = "visible"  # what is taken of HTML
+
+    def is_html(self, text: str) -> bool:
+        """Whether the text column of this name holds HTML."""
+        return self.html if self.html is not None else text.lower() == "html"
 
 
 def _none() -> Numbers:
@@ -152,14 +163,13 @@ class Reader:
     def _source(self, number: int, source: Source) -> Iterator[Chunk]:
         names = source.names()
         text, identity = choose_columns(names, text=self.columns.text, id=self.columns.id, source=source.name)
-        html = self.columns.html if self.columns.html is not None else text.lower() == "html"
         wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
         start = self.skip if self._unharmed(source) else 0
         for batch in watched(source, list(dict.fromkeys(wanted)), self.problems, start):
             if start:  # the source has left out whole parts of itself, all of whose rows were documents
                 self._passed(int(batch.numbers[0]) - 1)
                 start = 0
-            yield from self._take(number, batch, text, identity, html)
+            yield from self._take(number, batch, text, identity)
 
     def _unharmed(self, source: Source) -> bool:
         """Whether nothing was wrong with what an earlier run has read of it: then it need not be read again."""
@@ -202,11 +212,9 @@ class Reader:
             return pa.array(batch.numbers - 1)
         return document_ids(batch, identity, self.problems)
 
-    def _take(
-        self, number: int, batch: Batch, text: str, identity: str | None, html: bool
-    ) -> Iterator[Chunk]:
-        markup = getattr(self.plan.text, "markup", False)  # a stage that reads HTML itself
-        array = document_texts(batch, text, self.problems, html=html and not markup)
+    def _take(self, number: int, batch: Batch, text: str, identity: str | None) -> Iterator[Chunk]:
+        html = self.columns.is_html(text) and not _reads_markup(self.plan)
+        array = document_texts(batch, text, self.problems, html=html, html_text=self.columns.html_text)
         array = with_fields(array, [plain_column(batch, name) for name in self._fields])
         self.text_columns.add(text if _same(array, batch, text) else None)
         known = {
@@ -282,6 +290,9 @@ def _read(
     sign_now: bool,
 ) -> Corpus:
     """The corpus before the plan has seen it, though with what it saw among its rows if asked."""
+    if _reads_markup(plan) and columns.html_text != "visible":
+        allowed = "'visible': with tags it reads whole pages"
+        raise ParameterError("html_text", plan.method, allowed, columns.html_text)
     reader, rows = Reader(plan, columns, work, problems), work.rows("read")
     if work.saved:
         reader.resume(rows)
@@ -361,13 +372,19 @@ def _seen(corpus: Corpus, stored: Stored, statistics: Statistics | None = None) 
     )
 
 
+def _reads_markup(plan: Plan) -> bool:
+    """Whether the plan's text stage reads HTML itself."""
+    return getattr(plan.text, "markup", False)
+
+
 def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
     """Texts with their fields behind them; the texts themselves where there are none."""
     if not fields:
         return texts
-    columns = [field.to_pylist() for field in fields]
-    joined = [join_fields(text, rest) for text, *rest in zip(texts.to_pylist(), *columns, strict=True)]
-    return pa.array(joined, pa.large_string())
+    printed = (printed_column(array, print_value, ITEM) for array in fields)
+    parts = [texts.cast(pa.large_string()), *printed]
+    clean = [pc.replace_substring(part, SEPARATOR, " ") for part in parts]
+    return pc.binary_join_element_wise(*clean, pa.scalar(SEPARATOR, pa.large_string()))
 
 
 def _check_statistics(plan: Plan, statistics: Statistics | None) -> None:
@@ -396,7 +413,11 @@ def _groups(
         known = _count(first, apart, owners, None, progress, threads) if first.counts else None
         stored = Stored(sign_contents(first, apart, owners, known, progress, threads), places)
         seen = replace(_seen(corpus, stored, known), work=apart)
-        return cluster_groups(first, seen, owners, progress, threads)
+        groups = cluster_groups(first, seen, owners, progress, threads)
+    if known is None:
+        return groups
+    with progress.stage("look for families"):
+        return without_families(first, corpus.spool, owners, corpus.ranks, groups, known)
 
 
 def _count(

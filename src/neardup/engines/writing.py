@@ -232,6 +232,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
             "pairs_already_in_one_cluster": run.matches.joined,
         },
         **({} if common is None else {"common_phrases": common}),
+        "html_text": run.corpus.columns.html_text,
         "text_bytes": run.corpus.spool.size,
         "problems": {
             "total": problems.total,

@@ -75,9 +75,10 @@ def read_documents(
             text, identity = choose_columns(
                 source.names(), text=columns.text, id=columns.id, source=source.name
             )
-            html = columns.html if columns.html is not None else text.lower() == "html"
+            html = columns.is_html(text)
             for batch in source.read([name for name in (text, identity) if name], problems):
-                texts.append(document_texts(batch, text, problems, html=html).cast(pa.large_string()))
+                found = document_texts(batch, text, problems, html=html, html_text=columns.html_text)
+                texts.append(found.cast(pa.large_string()))
                 numbered = identity is None and alone
                 ids.append(pa.array(batch.numbers - 1) if numbered else document_ids(batch, identity))
                 progress.advance(len(batch))

@@ -21,6 +21,7 @@ from neardup.evaluate.results import Evaluation
 from neardup.evaluate.run import Protocol, evaluate
 from neardup.evaluate.specs import make_specs
 from neardup.plan import Plan
+from neardup.text.article import HtmlText, check_html_text
 from neardup.workers import checked_threads
 
 
@@ -37,6 +38,7 @@ def evaluation(
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
+    html_text: HtmlText = "visible",
     format: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -47,13 +49,15 @@ def evaluation(
     cluster, or one cluster for each document in order; None leaves a document out. `methods` are names with
     options ("minhash:ngram=3,threshold=0.6"), or plans.
     """
-    inputs, _ = as_inputs(documents, format)
+    check_html_text(html_text, "evaluation")
+    inputs, _ = as_inputs(documents, format, html_text=html_text)
     told = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
     several = [methods] if isinstance(methods, (str, Plan)) else list(methods)
     plans = [
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
     ]
-    read = read_documents(inputs, Columns(text_column, id_column, html), progress or Progress())
+    columns = Columns(text_column, id_column, html, html_text=html_text)
+    read = read_documents(inputs, columns, progress or Progress())
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:

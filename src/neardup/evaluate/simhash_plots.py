@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from neardup.clusters.views import ClusterSizes, Evenness
 from neardup.columns import Texts
-from neardup.errors import MissingExtra
+from neardup.errors import MissingExtra, OutputError
 from neardup.plan import Plan
+from neardup.search.overview import Overview, stages_of
 from neardup.statistics import Statistics
 from neardup.weights.position import as_bag, over_occurrences
 
@@ -34,6 +35,24 @@ def plot_weights(path: Path, plan: Plan, text: str, statistics: Statistics | Non
     figure, axes = _axes("position in the document", "weight")
     axes.vlines(places, 0, weights, linewidth=0.8)
     return _saved(figure, path)
+
+
+def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png") -> list[Path]:
+    """All figures of a collection: clusters by size, evenness, and a document's weights after each stage."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be used for plots: {error.strerror}") from None
+    files = [
+        plot_cluster_sizes(folder / f"cluster_sizes{suffix}", found.sizes),
+        plot_evenness(folder / f"fingerprints{suffix}", found.even),
+        plot_evenness(folder / f"features{suffix}", found.features),
+    ]
+    if found.text is not None:
+        for number, (name, part) in enumerate(stages_of(plan), 1):
+            path = folder / f"weights_{number}_{name}{suffix}"
+            files.append(plot_weights(path, part, found.text, found.statistics))
+    return files
 
 
 def plot_evenness(path: Path, bins: Evenness) -> Path:

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.columns import FIELD, Features, Hashes, Tokens
+from neardup.columns import FIELD, Features, Hashes, Numbers, Tokens
 from neardup.plan import Feature
+from neardup.text.stemmed import stem_of
 from neardup.text.stopwords import stop_words
 from neardup.text.words import hash_words
 
@@ -24,10 +25,12 @@ class Fielded:
     """The features of another stage, made field by field: 'paris' in the title is not 'paris' in the text.
 
     The lowest four bits of a hash are the number of its field (0: the text), so that weights can tell them apart
-    after features were sorted and counted.
+    after features were sorted and counted. `single` are fields each of whose tokens is a feature whatever `of` makes
+    of its neighbours: values and numbers are in no order.
     """
 
     of: Feature
+    single: tuple[int, ...] = ()
 
     @property
     def details(self) -> bool:
@@ -38,18 +41,27 @@ class Fielded:
         if tokens.fields is None:
             found = self.of(tokens)
             return replace(found, hashes=found.hashes & ~FIELD)
-        fields = tokens.fields.astype(np.int64)
-        n = len(tokens.hashes)
-        owner = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
-        new = np.append(True, (np.diff(owner) > 0) | (np.diff(fields) != 0))[:n]
-        begins = np.flatnonzero(new)
-        parts = replace(tokens, offsets=np.append(begins, n), fields=None)
+        parts, kinds, owner = field_parts(tokens, self.single)
         found = self.of(parts)
-        kind = np.repeat(fields[begins], found.sizes).astype(np.uint64)
+        kind = np.repeat(kinds, found.sizes).astype(np.uint64)
         stirred = found.hashes ^ kind * np.uint64(0x9E3779B97F4A7C15)
         stirred = np.where(kind > 0, stirred * np.uint64(0xD6E8FEB86659FD93), found.hashes)
-        ends = found.offsets[np.searchsorted(owner[begins], np.arange(len(tokens) + 1))]
+        ends = found.offsets[np.searchsorted(owner, np.arange(len(tokens) + 1))]
         return Features(ends, stirred & ~FIELD | kind)
+
+
+def field_parts(tokens: Tokens, single: tuple[int, ...] = ()) -> tuple[Tokens, Numbers, Numbers]:
+    """The same tokens with each field of each document as a document of its own; its field, and whose it is.
+
+    Of single fields each token is a document.
+    """
+    n = len(tokens.hashes)
+    owner = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
+    fields = np.zeros(n, np.int64) if tokens.fields is None else tokens.fields.astype(np.int64)
+    new = np.append(True, (np.diff(owner) > 0) | (np.diff(fields) != 0))[:n] | np.isin(fields, single)
+    begins = np.flatnonzero(new)
+    parts = replace(tokens, offsets=np.append(begins, n), fields=None)
+    return parts, fields[begins], owner[begins]
 
 
 @dataclass(frozen=True)
@@ -58,15 +70,17 @@ class Cleaned:
 
     stopwords  a language code, several joined by '+', a tuple of words, or nothing
     numbers    drop what begins with a digit, and names of months, days and zones
+    stem       the language by whose rules the words were cut to their stems, if they were
     """
 
     of: Feature
     stopwords: str | tuple[str, ...] = ()
     numbers: bool = False
+    stem: str = ""
 
     def __post_init__(self) -> None:
         """An unknown language is refused before any text is read."""
-        _dropped(self.stopwords, self.numbers)
+        _dropped(self.stopwords, self.numbers, self.stem)
 
     @property
     def details(self) -> bool:
@@ -74,10 +88,14 @@ class Cleaned:
         return self.numbers or self.of.details
 
     def __call__(self, tokens: Tokens) -> Features:
-        wanted = ~np.isin(tokens.hashes, _dropped(self.stopwords, self.numbers))
+        return self.of(keep_tokens(tokens, self.wanted(tokens)))
+
+    def wanted(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Which tokens stay."""
+        wanted = ~np.isin(tokens.hashes, _dropped(self.stopwords, self.numbers, self.stem))
         if self.numbers:
             wanted &= tokens.marks & DIGIT == 0
-        return self.of(keep_tokens(tokens, wanted))
+        return wanted
 
 
 def keep_tokens(tokens: Tokens, wanted: NDArray[np.bool_]) -> Tokens:
@@ -94,6 +112,7 @@ def keep_tokens(tokens: Tokens, wanted: NDArray[np.bool_]) -> Tokens:
 
 
 @cache
-def _dropped(stopwords: str | tuple[str, ...], numbers: bool) -> Hashes:
+def _dropped(stopwords: str | tuple[str, ...], numbers: bool, stem: str) -> Hashes:
     words = stop_words(stopwords) if isinstance(stopwords, str) and stopwords else tuple(stopwords or ())
-    return hash_words([*words, *(DATES if numbers else ())])[0]
+    listed = [*words, *(DATES if numbers else ())]
+    return hash_words([stem_of(stem)(word) for word in listed] if stem else listed)[0]

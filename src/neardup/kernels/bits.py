@@ -20,9 +20,13 @@ def random_word(h, block, seed):
 
 @inline
 def add_half(word, weight, sums):
-    """Adds the weight to the sums of those of 32 bits that are set; compiles to vector instructions."""
+    """Adds the weight to the sums of those of 32 bits that are set; compiles to vector instructions.
+
+    A bit is shifted to the sign and spread over the word from there: a product would be made in 64 bits.
+    """
     for bit in range(32):
-        sums[bit] += weight * I32((word >> U32(bit)) & U32(1))
+        spread = I32(I32(word << I32(31 - bit)) >> I32(31))
+        sums[bit] += I32(spread & weight)
 
 
 @jit
@@ -61,8 +65,8 @@ def sign_bits(hashes, weights, offsets, seed, out):
                 part[:] = 0
                 for i in range(start, min(start + run, offsets[d + 1])):
                     word, weight = random_word(hashes[i], block, seed), I32(weights[i])
-                    add_half(U32(word & U64(0xFFFFFFFF)), weight, low)
-                    add_half(U32(word >> U64(32)), weight, high)
+                    add_half(I32(word & U64(0xFFFFFFFF)), weight, low)
+                    add_half(I32(word >> U64(32)), weight, high)
                 for bit in range(64):
                     sums[bit] += part[bit]
             for half in range(2):

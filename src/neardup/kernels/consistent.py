@@ -139,6 +139,32 @@ def no_zero(fields):
     return U64(low & ~fields & U64(0x8000800080008000)) == U64(0)
 
 
+@inline
+def seeded(phrase, seed):
+    """The state that all randomness of a phrase comes from."""
+    return U64((phrase ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
+
+
+@jit
+def time_allowed(weights, count):
+    """A time by which all slots have something nearly always, and how many can have; where some have nothing
+    by then, all is done again with twice the time."""
+    total = weights.sum()
+    return (np.log(count) + 4.5) * count / total, count if total > 0 else 0
+
+
+@jit
+def take_slot(times, k, time, bound, latest, last, empty):
+    """Slot k has something earlier. The time after which nothing comes first in any slot, the slot that it is of,
+    and how many slots have nothing."""
+    empty -= times[k] == bound
+    times[k] = time
+    if empty == 0 and (k == last or latest == bound):
+        last = np.argmax(times)
+        latest = times[last]
+    return latest, last, empty
+
+
 @jit
 def race(hashes, weights, offsets, seed, slots):
     """Fills slots[d, k] with a hash of the phrase whose exponential clock rings first in slot k.
@@ -146,21 +172,18 @@ def race(hashes, weights, offsets, seed, slots):
     For weights that depend on the phrase alone. A phrase of weight w rings at the times of a Poisson process of
     rate w, each time in a slot drawn at random, so that its clocks in the slots are independent (as in Ertl's
     ProbMinHash, 2020). A phrase is done when its time is past the latest of the slots: most are at once, and the
-    cost is that of the features plus k ln k instead of features times k. `bound` is a time by which all slots
-    have rung nearly always; where they have not, the race is run again with twice the time.
+    cost is that of the features plus k ln k instead of features times k.
     """
     count = slots.shape[1]
     times = np.empty(count, np.float64)
     for d in range(len(offsets) - 1):
         slots[d, :] = 0
-        total = weights[offsets[d] : offsets[d + 1]].sum()
-        bound = (np.log(count) + 4.5) * count / total
-        empty = count if total > 0 else 0
+        bound, empty = time_allowed(weights[offsets[d] : offsets[d + 1]], count)
         while empty > 0:
             times[:] = bound
             latest, last, empty = bound, 0, count
             for i in range(offsets[d], offsets[d + 1]):
-                state = U64((hashes[i] ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
+                state = seeded(hashes[i], seed)
                 time = 0.0
                 while True:
                     state = U64(state + U64(GOLDEN))
@@ -170,12 +193,8 @@ def race(hashes, weights, offsets, seed, slots):
                         break
                     k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
                     if time < times[k]:
-                        empty -= times[k] == bound
-                        times[k] = time
                         slots[d, k] = stir(U32(hashes[i]) ^ stir(U32(hashes[i] >> U64(32))))
-                        if empty == 0 and (k == last or latest == bound):
-                            last = np.argmax(times)
-                            latest = times[last]
+                        latest, last, empty = take_slot(times, k, time, bound, latest, last, empty)
             bound *= 2.0
 
 
@@ -196,14 +215,12 @@ def darts(hashes, weights, offsets, seed, slots):
     times = np.empty(count, np.float64)
     for d in range(len(offsets) - 1):
         slots[d, :] = 0
-        total = weights[offsets[d] : offsets[d + 1]].sum()
-        bound = (np.log(count) + 4.5) * count / total
-        empty = count if total > 0 else 0
+        bound, empty = time_allowed(weights[offsets[d] : offsets[d + 1]], count)
         while empty > 0:
             times[:] = bound
             latest, last, empty = bound, 0, count
             for i in range(offsets[d], offsets[d + 1]):
-                key = U64((hashes[i] ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
+                key = seeded(hashes[i], seed)
                 top = np.int64(math.frexp(weights[i])[1]) - 1
                 rate = 2.0**top
                 share = weights[i] / rate - 1.0  # of the topmost octave
@@ -228,12 +245,8 @@ def darts(hashes, weights, offsets, seed, slots):
                             k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
                             hit = e < top or np.float64(x >> U64(32)) * 2.0**-32 < share
                             if hit and time < times[k]:
-                                empty -= times[k] == bound
-                                times[k] = time
                                 slots[d, k] = stir(U32(x) ^ stir(U32(x >> U64(32))))
-                                if empty == 0 and (k == last or latest == bound):
-                                    last = np.argmax(times)
-                                    latest = times[last]
+                                latest, last, empty = take_slot(times, k, time, bound, latest, last, empty)
                             state = U64(state + U64(GOLDEN))
                             time += wait(spread(state)) / rate
                     rate *= 0.5

@@ -9,7 +9,8 @@ from neardup.plan import Plan, View, Weight
 from neardup.registry import Count, Part, Share, method
 from neardup.text.words import TokenKind, Words
 from neardup.verify.cosine import Cosine
-from neardup.weights.frequency import IdfRange, TfIdf
+from neardup.weights.frequency import IdfRange
+from neardup.weights.parse import parse_weights
 
 
 @method
@@ -20,6 +21,7 @@ def cosine(
     tokens: TokenKind = "words",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
+    weights: str = "tfidf",
 ) -> Plan:
     """Documents whose words, weighted by tf-idf, point in nearly the same direction; every pair is compared.
 
@@ -32,6 +34,7 @@ def cosine(
         tokens: What a token is: a word, whatever stands between white space, or a character.
         idf_low: The least normalised idf of a feature that counts: 0 is a feature of every document.
         idf_high: The greatest normalised idf of a feature that counts: 1 is a feature of a single document.
+        weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
     """
     if idf_low > idf_high:
         raise ParameterError("idf_low", "cosine", f"at most idf_high, {idf_high:g}", idf_low)
@@ -41,7 +44,7 @@ def cosine(
     return Plan(
         method="cosine",
         text=Words(tokens),
-        view=View(feature, (*(() if whole else limits), TfIdf(feature))),
+        view=View(feature, (*(() if whole else limits), *parse_weights(weights, feature))),
         candidates=Inverted("cosine"),
         check=Cosine(),
         threshold=threshold,

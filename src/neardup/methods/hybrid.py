@@ -11,7 +11,7 @@ from neardup.signatures.minhash import MinHash
 from neardup.signatures.sign_bits import SignBits
 from neardup.text.words import TokenKind, Words
 from neardup.verify.bits import BitAgreement
-from neardup.weights.counts import Counts
+from neardup.weights.parse import parse_weights
 
 
 @method
@@ -24,6 +24,7 @@ def hybrid(
     groups: Count = 6,
     agree: Count = 2,
     bits: Count = 384,
+    weights: str = "tf",
     seed: Natural = 1,
 ) -> Plan:
     """Documents that share super-shingles and whose words point in nearly the same direction.
@@ -41,19 +42,20 @@ def hybrid(
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.
         bits: The number of sign bits.
+        weights: Names of weights of the words, in the order in which they apply, such as 'tfidf, low(0.01)'.
         seed: The seed of permutations and projections.
     """
     if agree > groups:
         raise ParameterError("agree", "hybrid", f"at most the number of groups, {groups}", agree)
     if num_perm < groups:
         raise ParameterError("num_perm", "hybrid", f"at least the number of groups, {groups}", num_perm)
-    width = num_perm // groups
+    width, words = num_perm // groups, Shingles(1)
     return Plan(
         method="hybrid",
         text=Words(tokens),
         view=View(Shingles(ngram), signature=MinHash(groups * width, seed)),
         candidates=Groups(groups, width, agree, seed),
         check=BitAgreement(bits),
-        check_view=View(Shingles(1), (Counts(),), SignBits(bits, seed)),
+        check_view=View(words, parse_weights(weights, words), SignBits(bits, seed)),
         threshold=threshold,
     )

@@ -27,7 +27,8 @@ def rare_phrases(
     around: Natural = 20,
     passage: Natural = 50,
     inverse: bool = False,
-    rare: Part = 0.75,
+    inside: bool = False,
+    rare: Part = 0.5,
     common_above: Count | None = None,
     recall: Chance = 0.95,
     num_perm: Count | None = None,
@@ -41,8 +42,8 @@ def rare_phrases(
     A phrase counts by how common the words around it are (running text is full of 'the' and 'of', menus and lists
     are not), and not at all if many different documents have it. Documents match when the weighted Jaccard
     similarity of their phrases reaches the threshold. Frequencies come from the documents themselves, each
-    cluster of near-duplicates counting once (--stats-group), or from a background collection (--stats). The
-    paper's own weighting: ngram=7, around=0, passage=0, rare=0.5.
+    cluster of near-duplicates counting once (--stats-group), or from a background collection (--stats). Presets:
+    news-pages, for pages with much furniture, and news-2013, the paper's own weighting.
 
     Args:
         threshold: The least weighted Jaccard similarity of a near-duplicate.
@@ -53,10 +54,11 @@ def rare_phrases(
         around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.
         passage: Words are counted once in each passage of so many words; 0 counts them once in each document.
         inverse: Divide the weight by the document frequency of the phrase.
+        inside: With inverse: divide the frequency of the words by that of the phrase before the function is applied.
         rare: The share of the phrases of two documents or more that count as rare, the least frequent ones; 1
             leaves it to common_above.
-        common_above: Phrases in more documents than this are common whatever their share is; 8 √documents, but 42
-            at the least, unless given.
+        common_above: Phrases in more documents than this are common whatever their share is. Unless given: 5 where
+            a cluster counts once, else 8 √documents, but 42 at the least.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
         num_perm: The number of samples, split into bands and rows for the best use of them.
         bands: The number of bands, by hand.
@@ -67,7 +69,7 @@ def rare_phrases(
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
     phrases = Shingles(ngram)
     words: Feature = PassageWords(passage) if passage else Shingles(1)
-    weight = PhraseWeight(phrases, words, function, around, inverse, rare, common_above)
+    weight = PhraseWeight(phrases, words, function, around, inverse, inside, rare, common_above)
     checks: dict[str, Check] = {"exact": WeightedJaccard(), "estimate": Agreement()}
     return Plan(
         method="rare_phrases",

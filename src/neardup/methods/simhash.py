@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from neardup.candidates.hamming import Hamming
 from neardup.errors import ParameterError
@@ -11,15 +11,17 @@ from neardup.features.shingles import Shingles
 from neardup.plan import Feature, Plan, Signature, Text, View
 from neardup.registry import Between, Count, Natural, Share, method
 from neardup.signatures.sign_bits import ReservedBits, SignBits
-from neardup.text.fields import FieldedWords
+from neardup.text.fields import FieldedWords, parse_fields
 from neardup.text.stemmed import Stemmed
 from neardup.text.tagged import TaggedWords
 from neardup.text.words import TokenKind, Words
 from neardup.verify.bits import BitAgreement
+from neardup.verify.cosine import Cosine
 from neardup.weights.parse import parse_weights
 from neardup.weights.position import TagBoost
 
 Bits = Annotated[int, Between(8, 4096)]
+USUAL_COSINE = 0.9  # the least cosine, where that decides and none is asked for
 
 
 @method
@@ -28,6 +30,7 @@ def simhash(
     distance: Natural | None = None,
     threshold: Share | None = None,
     bits: Bits = 64,
+    verify: Literal["bits", "cosine"] = "bits",
     ngram: Count = 1,
     tokens: TokenKind = "words",
     weights: str = "tfidf",
@@ -46,44 +49,45 @@ def simhash(
 
     Args:
         distance: In how many bits fingerprints may differ; 3 of 64 bits, and in proportion, unless a threshold says so.
-        threshold: The same as a share of equal bits: 1 − distance / bits.
+        threshold: The same as a share of equal bits: 1 − distance / bits. Where the cosine decides, the least cosine.
         bits: The length of a fingerprint.
+        verify: What decides on a pair within the distance: its equal bits, or the exact cosine of the weighted words.
         ngram: How many consecutive tokens make one feature.
         tokens: What a token is: a word, whatever stands between white space, or a character.
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
-        fields: Columns whose words are features of their own, separated by commas.
-        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'.
+        fields: Columns whose words are features of their own, separated by commas; COLUMN:value takes each value as
+            one feature, COLUMN:number:LOW:HIGH (or log:LOW:HIGH) a number that says most at both ends of its range.
+        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'; documents match only
+            where they are equal in all of these.
         stopwords: The language whose stop words are left out, such as en; several joined by '+'.
         strip_numbers: Leave out numbers and words of dates.
         stem: The language by whose rules words are cut to their stems (english, german, …).
         seed: The seed of the projections.
     """
-    columns = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
+    columns, kinds = parse_fields(fields or "")
     feature: Feature = Shingles(ngram)
     if stopwords or strip_numbers:
-        feature = Cleaned(feature, stopwords or (), strip_numbers)
+        feature = Cleaned(feature, stopwords or (), strip_numbers, stem or "")
     if columns:
-        feature = Fielded(feature)
-    stages = parse_weights(weights, feature, fields=columns, bits=bits, seed=seed)
+        single = tuple(place for place, kind in enumerate(kinds, 1) if kind != "words")
+        feature = Fielded(feature, single if ngram > 1 else ())
+    stages = parse_weights(weights, feature, fields=columns, kinds=kinds, bits=bits, seed=seed)
+    words: Words | Stemmed = Stemmed(stem, Words(tokens)) if stem else Words(tokens)
+    beside: FieldedWords | Stemmed | None = FieldedWords(columns, tokens, kinds) if columns else None
+    if stem and isinstance(beside, FieldedWords):
+        beside = Stemmed(stem, beside)
     tagged = any(isinstance(stage, TagBoost) for stage in stages)
-    if tagged and (columns or stem or ngram > 1 or stopwords or strip_numbers):
-        raise ParameterError(
-            "weights",
-            "simhash",
-            "without tags(…) where there are fields, stems, n-grams or words left out",
-            weights,
-        )
-    text: Text = (
-        FieldedWords(columns, tokens) if columns else TaggedWords(tokens) if tagged else Words(tokens)
-    )
-    return Plan(
-        method="simhash",
-        text=Stemmed(stem, text) if stem else text,  # type: ignore[arg-type]
-        view=View(feature, stages, _signature(bits, reserve, columns, seed)),
-        candidates=Hamming(bits),
-        check=BitAgreement(bits),
-        threshold=bits_threshold(distance, threshold, bits),
-    )
+    text: Text = TaggedWords(words, beside) if tagged else beside or words
+    signature = _signature(bits, reserve, columns, seed)
+    exact = signature.reserved if isinstance(signature, ReservedBits) else 0
+    view = View(feature, stages, signature)
+    if verify == "cosine":
+        within = 3 * bits // 64 if distance is None else distance
+        least = USUAL_COSINE if threshold is None else threshold
+        bits_threshold(within, None, bits)
+        return Plan("simhash", text, view, Hamming(bits, within, exact=exact), Cosine(), least)
+    limit = bits_threshold(distance, threshold, bits)
+    return Plan("simhash", text, view, Hamming(bits, exact=exact), BitAgreement(bits), limit)
 
 
 def _signature(bits: int, reserve: str | None, columns: tuple[str, ...], seed: int) -> Signature:

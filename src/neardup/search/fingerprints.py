@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,8 @@ def fingerprint(
     statistics: Statistics | None = None,
     threads: int = 1,
     progress: Progress | None = None,
+    problems: Problems | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Fingerprints:
     """The fingerprint of every document; weights by document frequency take frozen statistics."""
     if not plan.joins or plan.candidates.level != "signatures":
@@ -52,16 +55,15 @@ def fingerprint(
     if plan.counts and statistics is None:
         raise PlanError(
             "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
-            "(--stats), "
-            "or choose weights without tfidf, such as 'tf'."
+            "(--stats), or choose weights without tfidf, such as 'tf'."
         )
-    with Work() as work:
+    with Work(folder=folder) as work:
         corpus = read_corpus(
             plan,
             sources,
             columns or Columns(),
             work,
-            Problems(),
+            problems or Problems(),
             progress or Progress(),
             threads,
             statistics,

@@ -15,18 +15,21 @@ from typing import Any, Literal
 
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan
+from neardup.search.database import open_database, read_about, transaction, write_about
 from neardup.search.fingerprints import Fingerprints, bits_apart
 
-FORMAT = "1"
+FORMAT = "2"
 BATCH = 1000  # pages that are committed together
 DAY = 86400.0
 Status = Literal["new", "unchanged", "slightly changed", "changed", "empty"]
 
 TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pages (
     id TEXT PRIMARY KEY, digest BLOB NOT NULL, history BLOB NOT NULL, streak INTEGER NOT NULL,
-    interval REAL NOT NULL, seen REAL NOT NULL
+    interval REAL NOT NULL, seen REAL NOT NULL, made INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stale (
+    id TEXT NOT NULL, made INTEGER NOT NULL, history BLOB NOT NULL, PRIMARY KEY (id, made)
 ) WITHOUT ROWID;
 """
 
@@ -67,7 +70,11 @@ class Visit:
 
 
 class Tracker:
-    """The store: open it with the plan that its fingerprints are made with; another plan is refused."""
+    """The store: open it with the plan that its fingerprints are made with; another plan is refused.
+
+    With `rebase` it is taken: histories up to now are stale and put aside. A page whose text is still the same at its
+    next visit gets its fingerprint anew and is unchanged; of another text it cannot be said how much has changed.
+    """
 
     def __init__(
         self,
@@ -76,31 +83,37 @@ class Tracker:
         *,
         statistics: str | None = None,
         rhythm: Rhythm | None = None,
+        rebase: bool = False,
     ) -> None:
         self.rhythm = rhythm or Rhythm()
-        self.bits = int(getattr(plan.check, "bits", 0))
+        self.bits = int(plan.candidates.bits)  # type: ignore[attr-defined]
         self.slightly = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
         try:
-            self._store = sqlite3.connect(os.fspath(path), isolation_level=None, timeout=60)
-            self._store.execute("PRAGMA journal_mode = WAL")
-            self._store.execute("PRAGMA synchronous = FULL")
-            self._store.executescript(TABLES)
-            self._agree(path, {"format": FORMAT, "view": _view_of(plan), "statistics": statistics or ""})
+            self._store = open_database(path, TABLES)
+            self._agree(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
         except sqlite3.Error as error:
             raise InputError(f"{os.fspath(path)} cannot be used as a store of pages: {error}") from None
 
-    def _agree(self, path: str | os.PathLike[str], mine: dict[str, str]) -> None:
-        self._store.execute("BEGIN IMMEDIATE")
-        for name, value in mine.items():
-            self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
-        self._store.execute("COMMIT")
-        known = dict(self._store.execute("SELECT name, value FROM about").fetchall())
+    def _agree(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
+        with transaction(self._store):
+            for name, value in {"format": FORMAT, **mine, "made": "1"}.items():
+                self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
+        known = read_about(self._store)
+        if known["format"] != FORMAT:
+            raise InputError(
+                f"{os.fspath(path)} has format {known['format']}; this version of neardup reads format {FORMAT}."
+            )
         wrong = [name for name, value in mine.items() if known.get(name) != value]
-        if wrong:
+        if wrong and not rebase:
             raise PlanError(
                 f"The fingerprints in {os.fspath(path)} were made with another {' and '.join(wrong)}: they cannot be "
-                "compared with new ones; use the options of the first visit, or begin another store."
+                "compared with new ones; use the options of the first visit, take the new ones with --rebase, or begin "
+                "another store."
             )
+        self._made = int(known["made"]) + bool(wrong)
+        if wrong:
+            with transaction(self._store):
+                write_about(self._store, {**mine, "made": self._made})
 
     def __enter__(self) -> Tracker:
         return self
@@ -113,15 +126,10 @@ class Tracker:
     def visit(self, pages: Fingerprints, now: float) -> Iterator[Visit]:
         """What became of each page; each batch is on disk before its visits are handed out."""
         for start in range(0, len(pages), BATCH):
-            self._store.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._store):
                 done = [
                     self._one(pages, number, now) for number in range(start, min(start + BATCH, len(pages)))
                 ]
-                self._store.execute("COMMIT")
-            except BaseException:
-                self._store.execute("ROLLBACK")
-                raise
             yield from done
 
     def history(self, page: str) -> list[int]:
@@ -140,16 +148,22 @@ class Tracker:
     def _one(self, pages: Fingerprints, number: int, now: float) -> Visit:
         page, digest = str(pages.ids[number]), pages.digests[number].tobytes()
         row = self._store.execute(
-            "SELECT digest, history, streak, interval FROM pages WHERE id = ?", (page,)
+            "SELECT digest, history, streak, interval, made FROM pages WHERE id = ?", (page,)
         ).fetchone()
         first = row is None
-        before, history, streak, interval = row or (digest, b"", 0, self.rhythm.first)
+        before, history, streak, interval, made = row or (digest, b"", 0, self.rhythm.first, self._made)
+        stale = made < self._made and bool(history)
+        if stale:
+            self._store.execute("INSERT INTO stale VALUES (?, ?, ?)", (page, made, history))
+            history = b""
         present = bool(pages.present[number])
         mine = pages.of(number) if present else b""
         text_changed = None if first else digest != before
         last = history[-self._size :]
         distance = bits_apart(mine, last) if present and last else None
         status = self._status(present, first or not last, distance)
+        if stale and status == "new":
+            status = "changed" if text_changed else "unchanged"
         if not first:
             same = status in ("unchanged", "empty")
             streak = max(streak, 0) + 1 if same else min(streak, 0) - 1
@@ -158,8 +172,8 @@ class Tracker:
         if present and (not last or text_changed):
             history += mine
         self._store.execute(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)",
-            (page, digest, history, streak, interval, now),
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (page, digest, history, streak, interval, now, self._made),
         )
         return Visit(page, status, distance, text_changed, len(history) // self._size, interval,
                      self._priority(status, distance))  # fmt: skip
@@ -177,6 +191,8 @@ class Tracker:
         """How much an index would gain: unrelated texts differ in half of the bits."""
         if status in ("new", "empty"):
             return 1.0 if status == "new" else 0.0
+        if status == "changed" and distance is None:
+            return 1.0  # nobody knows how much
         return min(1.0, 2 * (distance or 0) / max(self.bits, 1))
 
 

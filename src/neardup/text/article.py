@@ -1,10 +1,10 @@
 """HTML to the text of its article: what is left when menus, teasers, comments and advertisements are gone.
 
-    blocks       a linear model over the blocks of a page: the default, and needs no package
+    article      a linear model over the blocks of a page: the one to take, and needs no package
     segments     maximum subsequence segmentation: no model at all
     resiliparse  its main content
     trafilatura  its extraction
-    none         all that is visible
+    visible      all that a reader sees, furniture included
 
 docs/article-text.md says how good and how fast each is.
 """
@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html import unescape
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,9 @@ from neardup.text.markup import Page, scan_page
 from neardup.text.segments import choose_segment
 from neardup.text.vocabulary import INSIDE_NAMES, KINDS, masks, tag_bits
 
-__all__ = ["ArticleMethod", "article_text", "article_texts"]
+__all__ = ["Extracted", "HtmlText", "article_text", "article_texts", "check_html_text", "extract_text"]
 
-ArticleMethod = Literal["auto", "blocks", "segments", "resiliparse", "trafilatura", "none"]
+HtmlText = Literal["visible", "article", "segments", "resiliparse", "trafilatura"]
 
 LOCAL = "length|long|links|nearly all links|ends a sentence|long, ends a sentence|punctuation|capitals|digits"
 CONTEXT = "repeated|text in container|share of container|links in container|share around container"
@@ -47,40 +47,55 @@ FEATURES = (
     *(f"after: {name}" for name in NEIGHBOURS.split("|")),
 )
 WRAPPER = 0.5  # an element with a larger share of the page's text is no part of a page, whatever it is called
-ENOUGH = 200  # characters: where less is found, the best blocks are taken though they score low
-MARGIN = 1.0  # how far below the best block they may be
+ENOUGH = 200  # characters: where less is found, the best blocks are taken though they score low …
+MARGIN = 1.0  # … as far as this below the best one
+PART = 0.1  # less than ENOUGH, and less than this share of the page, is no article
 
 
-def article_text(html: str | bytes, how: ArticleMethod = "auto") -> str:
+class Extracted(NamedTuple):
+    """The text of a page."""
+
+    text: str
+    found: bool  # False: nothing looked like an article, and the text is all that is visible
+
+
+def article_text(html: str | bytes, how: HtmlText = "article") -> str:
     """The article's text, one line a paragraph. Where nothing looks like an article, the visible text."""
-    return _extractor(how)(html)
+    return extract_text(html, how).text
 
 
-def article_texts(pages: Iterable[str | bytes], how: ArticleMethod = "auto", threads: int = 1) -> list[str]:
-    """The article's text of each page. More than half of the work of `blocks` and `segments` is outside the
+def article_texts(pages: Iterable[str | bytes], how: HtmlText = "article", threads: int = 1) -> list[str]:
+    """The article's text of each page. More than half of the work of `article` and `segments` is outside the
     interpreter's lock, so that threads help."""
     if threads < 1:
         raise ParameterError("threads", "article_texts", "at least 1", threads)
-    extract = _extractor(how)
+    check_html_text(how, "article_texts")
     if threads == 1:
-        return [extract(page) for page in pages]
+        return [article_text(page, how) for page in pages]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(extract, pages))
+        return list(pool.map(lambda page: article_text(page, how), pages))
 
 
-def _extractor(how: str) -> Callable[[str | bytes], str]:
-    """The function that does it."""
-    extractors: dict[str, Callable[[str | bytes], str]] = {
-        "auto": by_blocks,
-        "blocks": by_blocks,
-        "segments": by_segments,
-        "resiliparse": by_resiliparse,
-        "trafilatura": by_trafilatura,
-        "none": visible_text,
-    }
-    if how not in extractors:
-        raise ParameterError("how", "article_text", f"one of {', '.join(get_args(ArticleMethod))}", how)
-    return extractors[how]
+def extract_text(html: str | bytes, how: HtmlText = "article") -> Extracted:
+    """The text of a page, and whether it is its article.
+
+    A few words of a long page are no article: pages that share a request to log in would look alike by them.
+    """
+    check_html_text(how, "extract_text")
+    if how == "visible":
+        return Extracted(visible_text(html), True)
+    text = EXTRACTORS[how](html)
+    if len(text) < ENOUGH:
+        everything = all_blocks(html)
+        if len(text) < PART * len(everything):
+            return Extracted(everything, False)
+    return Extracted(text, True)
+
+
+def check_html_text(how: str, owner: str = "neardup") -> None:
+    """Refuse a name that stands for no way to read HTML."""
+    if how not in get_args(HtmlText):
+        raise ParameterError("html_text", owner, f"one of {', '.join(get_args(HtmlText))}", how)
 
 
 def by_blocks(html: str | bytes) -> str:
@@ -99,14 +114,20 @@ def by_segments(html: str | bytes) -> str:
 
 def by_resiliparse(html: str | bytes) -> str:
     """Resiliparse's main content."""
-    return visible_text(html, main_content=True) or visible_text(html)
+    return visible_text(html, main_content=True)
 
 
 def by_trafilatura(html: str | bytes) -> str:
     """Trafilatura's text without comments."""
-    data = page_bytes(html)
-    text: str | None = _trafilatura()(data.decode(), include_comments=False)
-    return text or join_blocks(page := scan_page(data), np.arange(len(page.blocks)))
+    return _trafilatura()(page_bytes(html).decode(), include_comments=False) or ""
+
+
+EXTRACTORS: dict[str, Callable[[str | bytes], str]] = {
+    "article": by_blocks,
+    "segments": by_segments,
+    "resiliparse": by_resiliparse,
+    "trafilatura": by_trafilatura,
+}
 
 
 @cache
@@ -157,10 +178,19 @@ def choose_blocks(scores: NDArray[np.float64], facts: NDArray[np.float64]) -> Nu
 def join_blocks(page: Page, chosen: Numbers) -> str:
     """The text of the chosen blocks: character references decoded, a line for each block.
 
-    All text if none is chosen, and where there are too many blocks to tell them apart: none is lost.
+    None of it where there are too many blocks to tell them apart.
     """
+    if page.is_full:
+        return ""
     columns, text = kernels.markup, page.text.tobytes()
-    if len(chosen) and not page.is_full:
-        spans = page.blocks[chosen][:, [columns.START, columns.END]].tolist()
-        text = b"\n".join([text[start:end] for start, end in spans])
+    spans = page.blocks[chosen][:, [columns.START, columns.END]].tolist()
+    return _decoded(b"\n".join([text[start:end] for start, end in spans]))
+
+
+def all_blocks(html: str | bytes) -> str:
+    """The text of all blocks of a page."""
+    return _decoded(scan_page(page_bytes(html)).text.tobytes())
+
+
+def _decoded(text: bytes) -> str:
     return unescape(text.decode("utf-8", "replace")).strip()

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neardup.errors import MissingExtra
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["html_column_to_text", "visible_text"]
+__all__ = ["visible_text"]
 
 _UNFIT = re.compile("[\0\ud800-\udfff]")  # what cannot pass through a parser that takes UTF-8 in C strings
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")  # [^<>]: linear even where no tag is closed
@@ -47,15 +44,6 @@ def visible_text(html: str | bytes, main_content: bool = False) -> str:
     }
     text: str = extract(parse(page), **options)
     return _UNFIT.sub("\ufffd", text).strip()
-
-
-def html_column_to_text(column: pa.Array[Any]) -> pa.Array[Any]:
-    """The visible text of every page of a string column; nulls stay null."""
-    import pyarrow as pa
-
-    pages = column.to_pylist()
-    texts = [None if page is None else visible_text(page) for page in pages]
-    return pa.array(texts, pa.large_string() if pa.types.is_large_string(column.type) else pa.string())
 
 
 @cache

@@ -32,7 +32,7 @@ class Stemmed:
         return getattr(self.of, "fields", ())
 
     def __call__(self, texts: Texts, details: bool = True) -> Tokens:
-        stem = _stem_of(self.language)
+        stem = stem_of(self.language)
         whole = [texts.document(number).decode("utf-8", "replace") for number in range(len(texts))]
         return self.of(
             Texts.from_strings([WORD.sub(lambda m: stem(m.group().lower()), t) for t in whole]), details
@@ -52,5 +52,6 @@ def _stemmer(language: str) -> Any:
 
 
 @cache
-def _stem_of(language: str) -> Any:
+def stem_of(language: str) -> Any:
+    """What gives a word's stem; it remembers those of the last 65,536 words."""
     return lru_cache(maxsize=1 << 16)(_stemmer(language).stemWord)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.plan import Feature, Weight
+from neardup.text.field_kinds import LEVELS, parse_kind
 from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
 from neardup.weights.fields import FieldShare, FlipWeight
@@ -60,10 +62,32 @@ KNOWN: Mapping[str, tuple[tuple[Callable[[str], Any], ...], Maker]] = {
 
 
 def parse_weights(
-    text: str, of: Feature, *, fields: Sequence[str] = (), bits: int = 64, seed: int = 1
+    text: str,
+    of: Feature,
+    *,
+    fields: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    bits: int = 64,
+    seed: int = 1,
 ) -> tuple[Weight, ...]:
     """The stages that a list of names stands for; `fields` are those that field(…) and flip(…) may name."""
-    return tuple(_stage(part, of, fields, bits, seed) for part in split_outside(text) if part)
+    found = [_stage(part, of, fields, bits, seed) for part in split_outside(text) if part]
+    numbers = [place + 1 for place, kind in enumerate(kinds) if parse_kind(kind).name == "number"]
+    return tuple(stage for one in found for stage in _shared_out(one, numbers))
+
+
+def _shared_out(stage: Weight, numbers: Sequence[int]) -> Iterator[Weight]:
+    """A share of the largest weight belongs to a number as a whole, which is up to LEVELS features."""
+    if not isinstance(stage, FieldShare):
+        yield stage
+        return
+    level = replace(stage, share=stage.share / LEVELS**0.5)
+    if stage.field in numbers:
+        yield level
+        return
+    yield stage
+    if stage.field == 0:
+        yield from (replace(level, field=number) for number in numbers)
 
 
 def split_outside(text: str) -> list[str]:

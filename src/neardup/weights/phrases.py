@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Tokens
+from neardup.columns import Features, Tokens, make_distinct
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import Feature, stage_json
-from neardup.statistics import Frequencies, Statistics
+from neardup.statistics import Statistics
 from neardup.weights.checks import keep_only
+from neardup.weights.position import as_bag, over_occurrences
 
 Floats = NDArray[np.float64]
 Function = Literal[
@@ -39,6 +40,7 @@ FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
 }
 LEAST_COMMON = 42  # section 3: what more documents have is common …
 COMMON_ROOTS = 8.0  # … and in a collection of N documents of its own, what more than 8 √N have
+COMMON_CLUSTERS = 5  # where a cluster counts once: what so many different stories have says nothing of any
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,10 @@ class PhraseWeight:
     function      f of table 4, of the frequency of the first word, or of the words around
     around        how many words before the phrase's beginning and from it on are looked at; 0: the first word alone
     inverse       divide by the frequency of the phrase
+    inside        divide before the function is applied, as the paper's text has it, not after, as its example does
     rare          the share of the phrases of two documents or more that are rare: the least frequent ones
-    common_above  phrases in more documents than this are common in any case; None: 42, or 8 √N if that is more
+    common_above  phrases in more documents than this are common in any case; None: 5 where clusters
+                  count once, else 42, or 8 √N if that is more
     alone         a document of whose weight less than this share is rare is nothing but common text: it keeps all
     """
 
@@ -60,7 +64,8 @@ class PhraseWeight:
     function: Function = "df2"
     around: int = 20
     inverse: bool = False
-    rare: float = 0.75
+    inside: bool = False
+    rare: float = 0.5
     common_above: int | None = None
     alone: float = 0.01
     details: ClassVar[bool] = False
@@ -68,6 +73,10 @@ class PhraseWeight:
     def __post_init__(self) -> None:
         if self.function not in get_args(Function):
             raise ParameterError("function", "PhraseWeight", "one of " + ", ".join(FUNCTIONS), self.function)
+        if self.inside and not self.inverse:
+            raise ParameterError(
+                "inside", "PhraseWeight", "false without inverse: it says how that is done", True
+            )
 
     @property
     def counts(self) -> tuple[Feature, ...]:
@@ -82,7 +91,7 @@ class PhraseWeight:
     @property
     def before_rarity(self) -> PhraseWeight:
         """The weight for a first run, which finds out what belongs together before rarity is counted."""
-        return replace(self, rare=1.0, inverse=False)
+        return replace(self, rare=1.0, inverse=False, inside=False, common_above=None)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
         if statistics is None:
@@ -90,35 +99,50 @@ class PhraseWeight:
                 "This plan weighs phrases by their document frequency: count them over a corpus first, or give "
                 "statistics (--stats)."
             )
+        if features.distinct or features.weights is not None or not self._is_whole(features, tokens):
+            return self._only_rare(self._reweigh(features, tokens, statistics), statistics)
         weights = self._word_weights(features, tokens, statistics)
         hashes, heaviest = np.empty(len(weights), np.uint64), np.empty(len(weights), np.float32)
         ends = kernels.phrases.heaviest(features.hashes, weights, features.offsets, hashes, heaviest)
         bag = Features(ends, hashes[: ends[-1]], heaviest[: ends[-1]], distinct=True)
         return self._only_rare(bag, statistics)
 
+    def _reweigh(self, features: Features, tokens: Tokens, statistics: Statistics) -> Features:
+        """What another stage left of the phrases, its weights times those of this one."""
+        bag = make_distinct(features) if features.weights is None else as_bag(features)
+        weights = self._word_weights(self.phrases(tokens), tokens, statistics).astype(np.float64)
+        found = over_occurrences(self.phrases, bag, tokens, weights)
+        if np.isneginf(found).any():
+            raise PlanError(
+                "PhraseWeight weighs phrases, and these are other features: give it the stage they are of."
+            )
+        before = np.float32(1) if bag.weights is None else bag.weights
+        return replace(bag, weights=(found * before).astype(np.float32))
+
+    def _is_whole(self, features: Features, tokens: Tokens) -> bool:
+        """Whether these are all phrases of the tokens, as many as there are places for one."""
+        sizes = np.diff(tokens.offsets)
+        return np.array_equal(
+            features.sizes, np.maximum(sizes - self.phrases.width + 1, np.minimum(sizes, 1))
+        )
+
     def _word_weights(
         self, features: Features, tokens: Tokens, statistics: Statistics
     ) -> NDArray[np.float32]:
         """f of the frequency of the words of each phrase."""
-        sizes = np.diff(tokens.offsets)
-        expected = np.maximum(sizes - self.phrases.width + 1, np.minimum(sizes, 1))
-        if not np.array_equal(features.sizes, expected):
-            raise PlanError(
-                "PhraseWeight must follow the phrases themselves: these are not one for each word."
-            )
         found = np.maximum(statistics.table(stage_json(self.words)).of(self.words(tokens).hashes), 1)
         df = found.astype(np.float64)
         if self.around:
             sums = np.zeros(len(found), np.int64)
             kernels.phrases.sum_around(found, tokens.offsets, self.around, sums)
             df = sums / (2.0 * self.around)
-        ends = np.cumsum(expected)
-        places = np.repeat(tokens.offsets[:-1] - (ends - expected), expected) + np.arange(
-            len(features.hashes)
+        places = np.repeat(tokens.offsets[:-1] - features.offsets[:-1], features.sizes)
+        df = df[places + np.arange(len(features.hashes))]
+        if self.inside:
+            df = df / np.maximum(statistics.table(stage_json(self.phrases)).of(features.hashes), 1)
+        result: NDArray[np.float32] = FUNCTIONS[self.function](df, max(statistics.documents, 1)).astype(
+            np.float32
         )
-        result: NDArray[np.float32] = FUNCTIONS[self.function](
-            df[places], max(statistics.documents, 1)
-        ).astype(np.float32)
         return result
 
     def _only_rare(self, bag: Features, statistics: Statistics) -> Features:
@@ -127,17 +151,22 @@ class PhraseWeight:
         df = table.of(bag.hashes)
         assert bag.weights is not None
         weights = bag.weights
-        if self.inverse:
+        if self.inverse and not self.inside:
             weights = (weights / np.maximum(df, 1)).astype(np.float32)
             bag = replace(bag, weights=weights)
-        rare = df <= self.limit(table, statistics.documents)
+        rare = df <= self.limit(statistics)
         whole, part = np.zeros(len(bag)), np.zeros(len(bag))
         kernels.weighted.sum_weights(bag.offsets, weights, False, whole)
         kernels.weighted.sum_weights(bag.offsets, np.where(rare, weights, np.float32(0)), False, part)
         return keep_only(bag, rare | np.repeat(part < self.alone * whole, bag.sizes))
 
-    def limit(self, table: Frequencies, documents: int) -> int:
+    def limit(self, statistics: Statistics) -> int:
         """The largest document frequency of a rare phrase."""
-        own = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(documents)))
-        most = own if self.common_above is None else self.common_above
-        return most if self.rare >= 1.0 else min(most, table.quantile(self.rare))
+        most = self.common_above
+        if most is None and statistics.population == "clusters":
+            most = COMMON_CLUSTERS
+        elif most is None:
+            most = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(statistics.documents)))
+        if self.rare >= 1.0:
+            return most
+        return min(most, statistics.table(stage_json(self.phrases)).quantile(self.rare))

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Tokens
+from neardup.columns import Features, Numbers, Tokens, field_of
 from neardup.errors import PlanError
+from neardup.features.fielded import Cleaned, Fielded, field_parts, keep_tokens
+from neardup.features.shingles import Shingles
 from neardup.plan import Feature
 from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
@@ -35,6 +37,29 @@ def as_bag(features: Features) -> Features:
     return features
 
 
+def occurrence_values(of: Feature, tokens: Tokens, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each occurrence of a feature the largest value among its tokens."""
+    match of:
+        case Fielded(of=inner, single=single):
+            return occurrence_values(inner, field_parts(tokens, single)[0], values)
+        case Cleaned(of=inner):
+            wanted = of.wanted(tokens)
+            return occurrence_values(inner, keep_tokens(tokens, wanted), values[wanted])
+        case Shingles(width=width):
+            seen = of(tokens).sizes
+            first = np.repeat(tokens.offsets[:-1] - (np.cumsum(seen) - seen), seen) + np.arange(
+                int(seen.sum())
+            )
+            last = np.repeat(tokens.offsets[1:], seen) - 1
+            found = values[first]
+            for step in range(1, width):
+                found = np.maximum(found, values[np.minimum(first + step, last)])
+            return found
+    raise PlanError(
+        f"The tags around features of {type(of).__name__} are not known: leave the tag boost out."
+    )
+
+
 def over_occurrences(
     of: Feature, bag: Features, tokens: Tokens, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
@@ -44,9 +69,7 @@ def over_occurrences(
         begins = np.repeat(seen.offsets[:-1], seen.sizes)
         values = (begins - np.arange(len(seen.hashes)) - 1).astype(np.float64)
     out = np.full(len(bag.hashes), -np.inf)
-    kernels.places.largest_of_occurrences(
-        bag.hashes, bag.offsets, seen.hashes, seen.offsets, values[: len(seen.hashes)], out
-    )
+    kernels.places.largest_of_occurrences(bag.hashes, bag.offsets, seen.hashes, seen.offsets, values, out)
     return out
 
 
@@ -76,10 +99,12 @@ class Position:
         bag = as_bag(features)
         assert bag.weights is not None
         x = -over_occurrences(self.of, bag, tokens)
-        lengths = np.repeat(self.of(tokens).sizes, bag.sizes).astype(np.float64)
+        lengths = np.repeat(self._lengths(tokens), bag.sizes).astype(np.float64)
         scale = evaluate(self.formula, {"L": lengths, "w": bag.weights.astype(np.float64), "x": x})
         scale = np.broadcast_to(scale, len(x)).copy()
         scale[np.abs(scale) < 1e-12] = 0  # a cosine that should be 0
+        if isinstance(self.of, Fielded):
+            scale[field_of(bag) > 0] = 1  # a field has no place in the text
         bad = np.flatnonzero(~(np.isfinite(scale) & (scale >= 0)))
         if len(bad):
             raise PlanError(
@@ -87,6 +112,14 @@ class Position:
                 f"{lengths[bad[0]]:g}: weights must be finite and not negative; shift the formula."
             )
         return replace(bag, weights=(bag.weights * scale).astype(np.float32))
+
+    def _lengths(self, tokens: Tokens) -> Numbers:
+        """How many features each text has, those of its fields not counted."""
+        seen = self.of(tokens)
+        if not isinstance(self.of, Fielded):
+            return seen.sizes
+        before = np.append(0, np.cumsum(field_of(seen) == 0))[seen.offsets]
+        return np.diff(before)
 
 
 @dataclass(frozen=True)
@@ -109,5 +142,6 @@ class TagBoost:
             return bag  # no markup was read
         assert bag.weights is not None
         mask = np.uint16(sum(1 << TAGS.index(tag) for tag in self.tags))
-        inside = over_occurrences(self.of, bag, tokens, (tokens.tags & mask != 0).astype(np.float64))
+        tagged = occurrence_values(self.of, tokens, (tokens.tags & mask != 0).astype(np.float64))
+        inside = over_occurrences(self.of, bag, tokens, tagged)
         return replace(bag, weights=np.where(inside > 0, bag.weights * np.float32(self.factor), bag.weights))

@@ -92,7 +92,7 @@ class Ground:
 
 def news(data: DataFolder) -> Ground:
     """Half of the clusters to learn from, the other half to be tested on, five times (section 4.1.1)."""
-    documents = data.documents(GOLD, "html", "auto")
+    documents = data.documents(GOLD, "html", "article")
     truth = data.clusters(GOLD, documents)
     cuts = [(np.flatnonzero(a), np.flatnonzero(b)) for a, b in halves(truth, RUNS, seed=1)]
     return Ground(documents, truth, cuts, data.threads)

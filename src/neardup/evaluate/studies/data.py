@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from neardup.documents import open_inputs
 from neardup.engines.progress import Progress
@@ -15,12 +13,13 @@ from neardup.engines.reading import Columns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal
-from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.label_files import read_labels, read_scores
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import candidate_scores
+from neardup.evaluate.measure import Similarities, candidate_scores
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench, Protocol
 from neardup.evaluate.specs import Spec
+from neardup.text.article import HtmlText
 from neardup.workers import default_threads
 
 VARIABLE = "NEARDUP_DATA"
@@ -62,16 +61,13 @@ class DataFolder:
             )
         return self.path / name
 
-    def documents(self, name: str, column: str = "text", how: str = "visible") -> Documents:
+    def documents(self, name: str, column: str = "text", how: HtmlText = "visible") -> Documents:
         """The documents of a collection; HTML as its visible text, or as the text of the article."""
         key = f"{name} {column} {how}"
         if key not in self._known:
             source = open_inputs([self.require(name) / "documents.jsonl.gz"])
-            columns = Columns(text=column, id="id", html=column == "html" and how == "visible")
-            found = read_documents(source, columns, self.progress)
-            self._known[key] = (
-                found if how == "visible" else replace(found, texts=_articles(found.texts, how))
-            )
+            columns = Columns(text=column, id="id", html=column == "html", html_text=how)
+            self._known[key] = read_documents(source, columns, self.progress)
         documents: Documents = self._known[key]
         return documents
 
@@ -81,19 +77,34 @@ class DataFolder:
         borderline = folder / "borderline_cluster_pairs.csv" if undecided else None
         return read_labels(folder / "clusters.csv", documents.ids, undecided=borderline)
 
-    def bench(self, name: str, column: str = "text", how: str = "visible", **protocol: Any) -> Bench:
-        """A collection ready to evaluate methods on."""
+    def bench(
+        self,
+        name: str,
+        column: str = "text",
+        how: HtmlText = "visible",
+        undecided: bool = False,
+        **protocol: Any,
+    ) -> Bench:
+        """A collection ready to evaluate methods on; borderline pairs are negatives, or left out if undecided."""
         documents = self.documents(name, column, how)
+        return self._bench(documents, self.clusters(name, documents, undecided), **protocol)
+
+    def judged(self, name: str, **protocol: Any) -> Bench:
+        """A collection of judged pairs ready to evaluate methods on."""
+        documents = self.documents(name)
+        return self._bench(
+            documents, read_labels(self.require(name) / "pairs.csv", documents.ids), **protocol
+        )
+
+    def scored(self, name: str, column: str) -> MethodResult:
+        """How good the scores are that come with judged pairs, in a column of theirs."""
+        bench = self.judged(name)
+        found = read_scores(self.require(name) / "pairs.csv", bench.documents.ids, column)
+        return bench.score(column, None, Similarities(*found))
+
+    def _bench(self, documents: Documents, truth: Truth, **protocol: Any) -> Bench:
         settings = {"threads": self.threads, "splits": 0, "bootstrap": 0, **protocol}
-        return Bench(documents, self.clusters(name, documents), Protocol(Goal(), **settings), self.progress)
-
-
-def _articles(texts: pa.ChunkedArray, how: Any) -> pa.ChunkedArray:
-    """The article text of every page, by an extractor's name."""
-    from neardup.text.article import article_text
-
-    pages = (page.as_py() or "" for chunk in texts.chunks for page in chunk)
-    return pa.chunked_array([pa.array([article_text(page, how) for page in pages], pa.large_string())])
+        return Bench(documents, truth, Protocol(Goal(), **settings), self.progress)
 
 
 def found(bench: Bench, method: str, **options: Any) -> MethodResult:

@@ -33,8 +33,8 @@ OWN_TEXT = (
 
 def texts(data: DataFolder) -> Iterator[tuple[str, Bench]]:
     """The gold set read in two ways: the whole page, and the article alone."""
-    for how in ("visible", "auto"):
-        yield {"visible": "whole page", "auto": "article text"}[how], data.bench(GOLD, "html", how)
+    for how in ("visible", "article"):
+        yield {"visible": "whole page", "article": "article text"}[how], data.bench(GOLD, "html", how)
 
 
 def spots(low: float = 0.0, high: float = 1.0, **options: Any) -> View:

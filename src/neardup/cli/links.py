@@ -1,0 +1,72 @@
+"""neardup links: the links of crawled pages as columns, to be compared as fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli.options import input_options
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
+@click.option(
+    "--url-column", default="url", show_default=True, metavar="NAME", help="The column of addresses."
+)
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@input_options
+def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
+    """Add two columns to the HTML pages of INPUT: links, where each page links to; anchors, what links to it say.
+
+    Anchor texts come from the other pages of INPUT. They describe a page in other people's words; as a field they
+    become features of the page: --fields links:value,anchors. Who may read a page so gets features from pages that
+    others wrote: leave pages out of INPUT that not everybody may see.
+
+    \b
+    Example:
+      neardup links crawl.jsonl -o linked.parquet
+      neardup dedup linked.parquet -o clean --method simhash --fields links:value,anchors --weights 'tfidf, fields(0.5)'
+    """
+    import pyarrow as pa
+
+    from neardup.cli.pages import open_pages, tell_problems
+    from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
+    from neardup.documents.output import OutputFolder
+    from neardup.errors import InputError, OutputError
+    from neardup.search.links import link_columns
+
+    if Path(output).suffix != ".parquet":
+        raise OutputError(f"{output} must end in .parquet: pages with links are written in that format")
+    pages = open_pages(inputs, values)
+    urls: list[Any] = []
+    texts: list[Any] = []
+    tables = []
+    schema = unified_schema(pages.sources)
+    for source in pages.sources:
+        names = source.names()
+        column, _ = choose_columns(names, text=pages.columns.text, id=pages.columns.id, source=source.name)
+        if url_column not in names:
+            raise InputError(
+                f"{source.name} has no column {url_column!r}; its columns are {', '.join(names)}"
+            )
+        for batch in source.read(None, pages.problems):
+            texts += document_texts(batch, column, pages.problems).to_pylist()
+            urls += [None if url is None else str(url) for url in plain_column(batch, url_column).to_pylist()]
+            tables.append(fitted(batch.columns, None, schema))
+    table = pa.Table.from_batches(tables, schema)
+    kind = pa.list_(pa.string())
+    for name, lists in zip(("links", "anchors"), link_columns(urls, texts), strict=True):
+        place = table.schema.get_field_index(name)
+        table = table.remove_column(place) if place >= 0 else table
+        table = table.append_column(name, pa.array(lists, kind))
+    with OutputFolder(Path(output).parent, force=force) as folder:
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, folder.file(Path(output).name))
+        folder.commit()
+    tell_problems(pages.problems)
+    linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())
+    click.echo(f"{len(table):,} pages, {linked:,} of them linked to by others, written to {output}")

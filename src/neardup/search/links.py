@@ -1,0 +1,77 @@
+"""Where the pages of a crawl link to, and what links to them say: columns that serve as fields (thesis, 3.1, 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from neardup.text.tag_scan import pieces
+
+__all__ = ["LinkColumns", "address", "link_columns", "outgoing"]
+
+LONGEST = 200  # characters of an anchor text; what is longer is no description
+MOST = 1000  # links of one page, and texts of links to one page
+
+LinkColumns = tuple[list[list[str]], list[list[str]]]
+
+
+def address(url: str, base: str = "") -> str | None:
+    """The absolute address of a page, in one form: lower-case host, no fragment; None for what is no web address."""
+    try:
+        parts = urlsplit(urljoin(base, url.strip()))
+        port = f":{parts.port}" if parts.port and parts.port not in (80, 443) else ""
+        host = parts.hostname or ""
+    except ValueError:
+        return None
+    if parts.scheme.lower() not in ("http", "https") or not host:
+        return None
+    return urlunsplit((parts.scheme.lower(), host + port, parts.path or "/", parts.query, ""))
+
+
+def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
+    """The links of an HTML page in order: absolute address, and the text inside; <base> moves relative ones."""
+    found: list[tuple[str, str]] = []
+    base, target, text = url, None, ""
+    for piece in pieces(page):
+        if piece.name == "a":
+            found += _link(target, text)
+            href = None if piece.closing else piece.attribute("href")
+            target, text = None if href is None else address(href, base), ""
+            if len(found) >= MOST:
+                return found[:MOST]
+        elif piece.name == "base" and (href := piece.attribute("href")) is not None:
+            base = joined(base, href)
+        elif target is not None and len(text) <= LONGEST:
+            alternative = piece.attribute("alt") if piece.name == "img" else None
+            text += piece.rest if not piece.name else f" {alternative or ''} "
+    return (found + _link(target, text))[:MOST]
+
+
+def _link(target: str | None, text: str) -> list[tuple[str, str]]:
+    words = " ".join(text.split())
+    return [] if target is None else [(target, words if len(words) <= LONGEST else "")]
+
+
+def joined(base: str, url: str) -> str:
+    """The address that a relative one means; the base itself where that makes no sense."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return base
+
+
+def link_columns(urls: Sequence[str | None], pages: Sequence[str | None]) -> LinkColumns:
+    """For each page the addresses that it links to, and the texts of links to it on other pages; each once.
+
+    A page that was fetched under several addresses, or several times, has the same texts each time.
+    """
+    own = [None if url is None else address(url) for url in urls]
+    anchors: dict[str, dict[str, None]] = {place: {} for place in own if place is not None}
+    links = []
+    for url, page in zip(own, pages, strict=True):
+        found = outgoing(page or "", url or "")
+        links.append(list(dict.fromkeys(target for target, _ in found if target != url)))
+        for target, text in found:
+            if target in anchors and target != url and text and len(anchors[target]) < MOST:
+                anchors[target].setdefault(text)
+    return links, [list(anchors[place]) if place is not None else [] for place in own]
