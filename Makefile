@@ -32,10 +32,10 @@ demo: $(BIN)/.core  ## find the near-duplicates among the bundled examples
 	@echo && echo 'The record of the run is demo-output/report.json; docs/tutorial.md goes on from here.'
 
 test: $(BIN)/.test  ## the suite, without what is marked slow
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m 'not slow'
 
 test-all: $(BIN)/.test  ## the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 fuzz: $(BIN)/.test  ## hostile inputs for every reader: make fuzz ARGS='jsonl --inputs 1000000'
 	$(BIN)/python tools/fuzz.py $(ARGS)

@@ -420,6 +420,18 @@ def sign_bits(hashes: Sequence[int], weights: Sequence[int], bits: int, seed: in
     return found
 
 
+def table_signs(
+    hashes: Sequence[int], weights: Sequence[int], bits: int, seed: int, table: Sequence[int]
+) -> list[int]:
+    """The signs of projections whose coefficients are entries of a table, by the bytes of random words."""
+    found = []
+    for place in range(bits):
+        words = [h ^ h >> 29 for h in (mixed(h, place // 8, seed, 32) for h in hashes)]
+        total = sum(w * table[word >> 8 * (place % 8) & 255] for word, w in zip(words, weights, strict=True))
+        found.append(int(total > 0))
+    return found
+
+
 def hamming(left: Sequence[int], right: Sequence[int]) -> int:
     """The number of bits in which two rows of words differ."""
     return sum((a ^ b).bit_count() for a, b in zip(left, right, strict=True))
@@ -527,20 +539,20 @@ class Gram(NamedTuple):
     first: int
     capitals: int
     digits: int
-    fields: int
+    places: int
 
 
-def tabulate(hashes: Sequence[int], marks: Sequence[int], fields: Sequence[int]) -> list[Gram]:
-    """The distinct k-grams of a document by hash; marks and fields are those of the tokens that they begin with."""
+def tabulate(hashes: Sequence[int], marks: Sequence[int], places: Sequence[int]) -> list[Gram]:
+    """The distinct k-grams of a document by hash; marks and places are those of the tokens that they begin with."""
     found = []
     for h in sorted(set(hashes)):
-        places = [i for i, x in enumerate(hashes) if x == h]
+        where = [i for i, x in enumerate(hashes) if x == h]
         inside = 0
-        for i in places:
-            inside |= 1 << (fields[i] if fields else 0)
-        capitals = sum(marks[i] & 1 for i in places)
-        digits = sum(marks[i] >> 1 & 1 for i in places)
-        found.append(Gram(h, len(places), places[0], capitals, digits, inside))
+        for i in where:
+            inside |= places[i] if places else 1
+        capitals = sum(marks[i] & 1 for i in where)
+        digits = sum(marks[i] >> 1 & 1 for i in where)
+        found.append(Gram(h, len(where), where[0], capitals, digits, inside))
     return found
 
 

@@ -1,6 +1,8 @@
 """Writes docs/results.md: every study that the data on this machine allows, with date, machine and commands.
 
-python tools/make_results.py [--data FOLDER]
+    python tools/make_results.py [--data FOLDER] [--only NAME,NAME…]
+
+With --only, what the page has of the other studies stays.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,56 +18,72 @@ from pathlib import Path
 import neardup
 from neardup.cli.study import as_markdown
 from neardup.evaluate.studies.data import DataFolder, default_folder
-from neardup.evaluate.studies.registry import Study, studies
+from neardup.evaluate.studies.registry import Study, get_study, studies
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 HEAD = """# The papers' tables, made again
 
 Every study of `neardup study list` that our data allows, ours beside the paper's. The data is not part of the
 project; [evaluation](evaluation.md) says how to run the same on your own. Made by `python tools/make_results.py`
-on {date} with neardup {version}, Python {python}, on {cores} cores of a {machine} machine.
+with neardup {version}, Python {python}, on {cores} cores of a {machine} machine.
 
-| study | source | seconds | command |
-|---|---|---|---|
+| study | source | date | seconds | command |
+|---|---|---|---|---|
 """
 
 
 def section(study: Study, data: DataFolder) -> tuple[str, str]:
     """A row of the index, and the tables of a study."""
+    absent = [name for name in study.needs if data.missing(name)]
+    if absent:
+        return f"| {study.name} | {study.source} | | – | needs {', '.join(absent)} |", ""
     start = time.perf_counter()
     tables = study.run(data)
-    seconds = time.perf_counter() - start
-    link, command = study.name.replace("_", "-"), f"`neardup study run {study.name}`"
-    row = f"| [{study.name}](#{link}) | {study.source} | {seconds:.0f} | {command} |"
-    body = "\n\n".join([f"## {study.name.replace('_', ' ')}", study.summary, *map(as_markdown, tables)])
-    return row, body
+    seconds, today = time.perf_counter() - start, datetime.now(UTC).date()
+    link, command = title(study).replace(" ", "-"), f"`neardup study run {study.name}`"
+    row = f"| [{study.name}](#{link}) | {study.source} | {today} | {seconds:.0f} | {command} |"
+    return row, "\n\n".join([f"## {title(study)}", study.summary, *map(as_markdown, tables)])
+
+
+def title(study: Study) -> str:
+    """The heading of a study's section."""
+    return study.name.replace("_", " ")
+
+
+def known(study: Study) -> tuple[str, str]:
+    """What the page has of a study already."""
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    row = re.search(rf"^\| \[?{study.name}\b.*$", page, re.MULTILINE)
+    body = re.search(rf"^## {title(study)}\n.*?(?=\n\n## |\Z)", page, re.MULTILINE | re.DOTALL)
+    missing = f"| {study.name} | {study.source} | | – | `neardup study run {study.name}` |"
+    return row[0] if row else missing, body[0].rstrip() if body else ""
 
 
 def main() -> None:
     """Run what can be run; name what cannot."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=default_folder())
-    data = DataFolder(parser.parse_args().data)
-    rows, bodies = [], []
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    data, wanted = DataFolder(given.data), [name for name in given.only.split(",") if name]
+    for name in wanted:
+        get_study(name)
+    sections = []
     for study in studies().values():
-        absent = [name for name in study.needs if data.missing(name)]
-        if absent:
-            rows.append(f"| {study.name} | {study.source} | – | needs {', '.join(absent)} |")
-            continue
-        row, body = section(study, data)
-        print(row, flush=True)
-        rows.append(row)
-        bodies.append(body)
+        again = not wanted or study.name in wanted
+        sections.append(section(study, data) if again else known(study))
+        if again:
+            print(sections[-1][0], flush=True)
     facts = {
-        "date": datetime.now(UTC).date(),
         "version": neardup.__version__,
         "python": platform.python_version(),
         "cores": len(os.sched_getaffinity(0)),
         "machine": platform.machine(),
     }
-    PAGE.write_text(
-        HEAD.format(**facts) + "\n".join(rows) + "\n\n" + "\n\n".join(bodies) + "\n", encoding="utf-8"
-    )
+    rows, bodies = ("\n".join(row for row, _ in sections), "\n\n".join(body for _, body in sections if body))
+    PAGE.write_text(HEAD.format(**facts) + rows + "\n\n" + bodies + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ _PUBLIC = {
     "dedup": "neardup.api",
     "errors": "neardup.errors",
     "evaluation": "neardup.evaluate.public",
+    "gram_feature": "neardup.weights.gram_features",
     "make_plan": "neardup.api",
     "list_methods": "neardup.registry",
     "pairs": "neardup.api",
+    "train_model": "neardup.learn.public",
 }
 __all__ = [
     "Plan",
@@ -31,9 +33,11 @@ __all__ = [
     "dedup",
     "errors",
     "evaluation",
+    "gram_feature",
     "list_methods",
     "make_plan",
     "pairs",
+    "train_model",
 ]
 
 

@@ -46,10 +46,27 @@ def test_a_model_is_learned_and_used() -> None:
 def test_a_comparison_shows_what_made_the_score() -> None:
     learn()
     pair = (str(EXAMPLES / "harbour.txt"), str(EXAMPLES / "harbour-syndicated.txt"))
-    shown = run("compare", *pair, "--method", "andd", "--model", "model.json", "--width", "100").stdout
+    shown = run(
+        "compare", *pair, "--model", "model.json", "--width", "100"
+    ).stdout  # a model names its method
     assert "adds most to the score" in shown and "are near-duplicates." in shown
     found = json.loads(run("compare", *pair, "--method", "andd", "--model", "model.json", "--json").stdout)
     assert 0 < found["probability"] <= 1 and found["contributions"][0]["share"] > 0
+
+
+def test_fields_and_queries_go_into_the_model() -> None:
+    Path("queries.csv").write_text("query,count\nharbour,40\nmayor,7\n")
+    learn("--fields", "title", "--queries", "queries.csv", "--start", "even", "--aim", "signatures")
+    model = json.loads(Path("model.json").read_text())
+    assert model["fields"] == ["title"] and model["training"]["start"] == "even"
+    assert {"in_title", "query_frequency"} <= set(model["features"])
+    run("dedup", ARTICLES, "--method", "andd", "--model", "model.json", "-o", "clean")
+    scores = run("evaluate", ARTICLES, "--labels", STORIES, "--method", "andd:model=model.json", "--method", "minhash",
+                 "--bootstrap", "0", "--splits", "0", "--json")  # fmt: skip
+    assert json.loads(scores.stdout)["methods"][0]["best"]["f1"] > 0.9
+    ids = [json.loads(line)["id"] for line in Path(ARTICLES).read_text().splitlines()[:2]]
+    shown = run("compare", *map(str, ids), "--in", ARTICLES, "--model", "model.json").stdout
+    assert "similarity" in shown
 
 
 def test_the_summary_can_be_read_by_machines() -> None:

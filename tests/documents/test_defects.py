@@ -50,7 +50,7 @@ def test_what_is_good_is_used_and_what_is_bad_is_said(tmp_path, name, good, labe
         # beside a file that can be read it is a problem, and the run goes on
         put(tmp_path / f"more.{name[3:]}", good.replace(b"d3", b"e3"))
         path, expected = [path, tmp_path / f"more.{name[3:]}"], sorted(TEXTS)
-    result = neardup.dedup(path, pairs="all", threshold=0.99, **options)
+    result = neardup.dedup(path, pairs="all", threshold=0.99, duplicate_ids="rename", **options)
     for mode, file in (("annotate", "annotated.parquet"), ("remove", "kept.parquet")):
         report = result.write(tmp_path / mode, mode=mode, format="parquet")
         texts = pq.read_table(tmp_path / mode / file)["text"].to_pylist()
@@ -65,7 +65,7 @@ def test_what_is_good_is_used_and_what_is_bad_is_said(tmp_path, name, good, labe
         assert SECRET not in line
     if defect.kinds:
         with pytest.raises(RecordError, match="without --strict") as caught:
-            neardup.dedup(path, strict=True, **options)
+            neardup.dedup(path, strict=True, duplicate_ids="rename", **options)
         assert SECRET not in str(caught.value)
 
 
@@ -86,7 +86,9 @@ def test_damaged_compression(tmp_path, kind, codec, share):
         tmp_path / f"other.{kind}",
         defects.csv() if kind == "csv" else defects.jsonl(map("x{}".format, range(10))),
     )
-    result = neardup.dedup([tmp_path / f"in.{kind}.{codec}", tmp_path / f"other.{kind}"])
+    result = neardup.dedup(
+        [tmp_path / f"in.{kind}.{codec}", tmp_path / f"other.{kind}"], duplicate_ids="rename"
+    )
     assert 5000 * (share - 0.25) < result.report["documents"] - 10 < 5000
     kinds = result.report["problems"]["kinds"]
     assert kinds[f"damaged {'gzip' if codec == 'gz' else 'zstd'} data"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 from test_battery import facts
@@ -113,3 +115,19 @@ def test_joins_in_blocks_find_what_one_join_finds(
         assert found["removed"] == expected["removed"] and found["kept"] == expected["kept"]
         if pairs == "all":
             assert found == expected
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_many_files_are_not_open_at_once(tmp_path: Path) -> None:
+    """A run of hours has thousands of checkpoints, and a process may open a thousand files."""
+    for place in (lambda name: None, lambda name: tmp_path / name):
+        rows, before = Rows("stage", place, most=1), open_files()
+        for number in range(200):
+            rows.add(pa.record_batch({"number": pa.array([number])}))
+        assert len(rows.segments) == 200
+        assert open_files() <= before + 1
+        assert rows.numbers("number").tolist() == list(range(200))
+        rows.close()

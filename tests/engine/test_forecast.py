@@ -83,3 +83,25 @@ def test_ranges_of_counts(count: int, low: float, high: float) -> None:
     found = poisson_range(count)
     assert found[0] == pytest.approx(low, abs=0.02 * max(1, count) ** 0.5)
     assert found[1] == pytest.approx(high, rel=0.01)
+
+
+def test_a_sample_is_read_as_the_whole_would_be(tmp_path: Path) -> None:
+    """HTML as what a reader sees, and fields beside it: pages that differ in tags alone are copies."""
+    rows = [
+        {"html": f"<p class=c{k}>the same story on every page</p>", "title": f"t{k % 2}"} for k in range(8)
+    ]
+    path = tmp_path / "pages.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert foretold(path, "-o", tmp_path / "out")["removed"]["expected"] == 7
+    fields = ["--method", "simhash", "--fields", "title"]
+    assert foretold(path, "-o", tmp_path / "out", *fields)["removed"]["expected"] == 6
+
+
+def test_nothing_to_foretell(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("{broken\n")
+    done = CliRunner().invoke(
+        group,
+        ["dedup", str(tmp_path / "empty.jsonl"), "-o", str(tmp_path / "out"), "--dry-run"],
+        standalone_mode=False,
+    )
+    assert "no documents" in str(done.exception)

@@ -40,6 +40,12 @@ class File:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
     def write(self, data: Any) -> int:
         self._disk.write()
         return int(self._file.write(data))
@@ -72,7 +78,7 @@ def run(arguments: list[str], disk: Disk | None = None) -> Result:
 @pytest.fixture
 def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     set_constants(monkeypatch, **STEPS)
-    pq.write_table(corpus(families=8), tmp_path / "corpus.parquet", row_group_size=50)
+    pq.write_table(corpus(families=24), tmp_path / "corpus.parquet", row_group_size=50)
     return [*command(tmp_path / "corpus.parquet"), "--resume"]
 
 

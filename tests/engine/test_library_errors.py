@@ -82,7 +82,7 @@ def test_two_names_for_one_option_are_refused():
 def test_a_preset_is_its_options(name):
     options = dict(presets(name))
     assert neardup.make_plan(preset=name) == neardup.make_plan(options.pop("method"), **options)
-    assert neardup.make_plan("minhash", preset=name) == neardup.make_plan(preset=name)
+    assert neardup.make_plan(presets(name)["method"], preset=name) == neardup.make_plan(preset=name)
 
 
 def test_what_is_given_by_hand_wins_over_a_preset():

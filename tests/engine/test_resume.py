@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -79,7 +81,7 @@ def killed_at(commits: int, arguments: list[str]) -> bool:
 @pytest.mark.parametrize("name", list(methods()))
 @pytest.mark.parametrize("shape", ["clusters", "all"])
 def test_stopped_after_any_checkpoint(name: str, shape: str, tmp_path: Path) -> None:
-    pq.write_table(corpus(families=8), tmp_path / "corpus.parquet", row_group_size=50)
+    pq.write_table(corpus(families=5), tmp_path / "corpus.parquet", row_group_size=30)
     arguments = command(tmp_path / "corpus.parquet", "--method", name, "--pairs", shape)
     whole = CliRunner().invoke(group, [*arguments, "-o", str(tmp_path / "whole")])
     assert whole.exit_code == 0, whole.output
@@ -157,6 +159,14 @@ def test_force_begins_anew(stopped: Path) -> None:
     assert done.exit_code == 0 and not (stopped / "out" / NAME).exists()
 
 
+def test_half_written_results_of_a_killed_run_go(stopped: Path) -> None:
+    (stopped / "out/.kept.parquet.0badc0de.partial").write_text("half")
+    (stopped / "out/.mine.partial").write_text("not ours")
+    done = CliRunner().invoke(group, [*command("corpus.parquet", "-o", "out"), "--resume"])
+    assert done.exit_code == 0
+    assert [path.name for path in (stopped / "out").glob(".*")] == [".mine.partial"]
+
+
 def test_two_runs_at_once(stopped: Path) -> None:
     work_module.lock(stopped / "out" / NAME)
     arguments = [*command("corpus.parquet", "-o", "out"), "--resume"]
@@ -183,23 +193,46 @@ def test_a_finished_run_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "out/report.json").read_text() == before
 
 
+@pytest.mark.parametrize("what", ["input", "column", "mode", "lost file"])
+def test_another_run_is_not_taken_for_the_finished_one(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(corpus(families=5), "corpus.parquet")
+    arguments = command("corpus.parquet", "-o", "out")
+    assert CliRunner().invoke(group, arguments).exit_code == 0
+    more = {"column": ["--no-html"], "mode": ["--mode", "annotate"]}.get(what, [])
+    if what == "input":
+        pq.write_table(corpus(families=6), "corpus.parquet")
+    if what == "lost file":
+        Path("out/removed.parquet").unlink()
+    again = CliRunner().invoke(group, [*arguments, "--resume", *more], standalone_mode=False)
+    assert "exists already" in str(again.exception)
+
+
 def kill_and_resume(kills: int, folder: Path, seed: int) -> None:
     """Kill a process at random moments until it has ended, and compare with one that was let alone."""
     pq.write_table(corpus(families=150), folder / "corpus.parquet", row_group_size=100)
     run = [sys.executable, "-c", MAIN, *command(folder / "corpus.parquet", "--resume")]
+    begun = time.monotonic()
     subprocess.run([*run, "-o", folder / "whole"], check=True, capture_output=True)
+    whole = time.monotonic() - begun
     source, killed = random.Random(seed), 0
-    while killed < kills:
+    for _ in range(20 * kills):
         process = subprocess.Popen(
             [*run, "-o", folder / "out"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         try:
-            process.wait(timeout=source.uniform(0.6, 2.2))
+            process.wait(timeout=source.uniform(0.3, 1.0) * whole)
+            shutil.rmtree(folder / "out")  # it was faster: the next one begins anew
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             killed += 1
         _, said = process.communicate()
         assert process.returncode in (0, -signal.SIGKILL), said
+        if killed == kills:
+            break
+    assert killed == kills
     subprocess.run([*run, "-o", folder / "out"], check=True, capture_output=True)
     assert results(folder / "out") == results(folder / "whole")
     assert not list((folder / "out").glob(".*"))

@@ -13,7 +13,8 @@ from neardup.cli import group
 from neardup.cli.study import as_markdown
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.studies.data import FORMS, DataFolder, default_folder
-from neardup.evaluate.studies.registry import Table, get_study, studies
+from neardup.evaluate.studies.registry import Table, find_studies, get_study, studies
+from neardup.evaluate.study_plots import plot_table
 
 PRESENT = not DataFolder().missing("spotsigs_gold")
 
@@ -48,6 +49,28 @@ def test_the_command_lists_and_runs() -> None:
     for printed, formula, simulated, *_ in by_similarity.values():
         assert formula == pytest.approx(printed, abs=0.0006)
         assert simulated == pytest.approx(formula, abs=0.015)
+
+
+def test_studies_are_found_by_pattern() -> None:
+    names = [study.name for study in find_studies(["andd_figure_*", "slides_bands", "andd_*"])]
+    assert names[:5] == ["andd_figure_1", "andd_figure_2", "andd_figure_4", "andd_figure_5", "slides_bands"]
+    assert {"andd_protocol", "andd_table_2", "andd_table_5", "andd_senders"} < set(names)
+    assert len(find_studies(["all", "slides_bands"])) == len(studies())
+    with pytest.raises(ParameterError, match="slides_bands"):
+        find_studies(["nothing_*"])
+
+
+def test_a_figure_is_drawn_from_its_table(tmp_path: Path) -> None:
+    rows = [[64, 0.9, 0.8], [4096, 0.95, None], ["vectors", 0.97, 0.9]]
+    drawn = plot_table(
+        tmp_path / "figure.svg", Table("Figure 1", ["bits", "ours", "theirs"], rows, plot=True)
+    )
+    text = drawn.read_text()
+    assert "<svg" in text and text.count("<path") > 10
+    assert (
+        text
+        == plot_table(tmp_path / "again.svg", Table("Figure 1", ["bits", "ours", "theirs"], rows)).read_text()
+    )
 
 
 def test_a_table_in_markdown() -> None:

@@ -10,6 +10,7 @@ from inputs import pack, unpack
 
 import naive
 from neardup.kernels import bits, places, set_hash, sets, weighted
+from neardup.signatures.sign_bits import Projection, coefficients
 
 hashes = st.integers(0, 2**64 - 1)
 documents = st.lists(st.dictionaries(hashes, st.integers(0, 50), max_size=12), max_size=4)
@@ -32,6 +33,17 @@ def test_sign_bits_are_those_of_the_twin(rows: list[dict[int, int]], size: int, 
     out = np.empty((len(rows), size // 32), np.uint32)
     bits.sign_bits(keys, weights, offsets, seed, out)
     expected = [naive.sign_bits(list(row), list(row.values()), size, seed) for row in rows]
+    assert [unpacked_bits(row) for row in out.tolist()] == expected
+
+
+@given(documents, st.sampled_from([64, 128]), seeds, st.sampled_from(["gaussian", "uniform"]))
+def test_signs_of_other_projections_are_those_of_the_twin(
+    rows: list[dict[int, int]], size: int, seed: int, kind: Projection
+) -> None:
+    keys, weights, offsets = packed(rows)
+    out, table = np.empty((len(rows), size // 32), np.uint32), coefficients(kind)
+    bits.table_signs(keys, weights, offsets, seed, table, out)
+    expected = [naive.table_signs(list(row), list(row.values()), size, seed, table.tolist()) for row in rows]
     assert [unpacked_bits(row) for row in out.tolist()] == expected
 
 

@@ -14,6 +14,8 @@ from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import make_curve, score_pairs
 from neardup.learn.calibrate import fit_probability
+from neardup.learn.held_out import choose_pull, clearly_best, judge
+from neardup.learn.lesson import usual_pull
 from neardup.learn.sample import folds
 from neardup.learn.train import STAY, Lesson, learn
 from neardup.weights.model import Model
@@ -143,8 +145,62 @@ def test_documents_without_words_do_no_harm() -> None:
 
 
 def test_learning_may_stay_where_it_starts() -> None:
-    model = taught(pulls=(STAY,))
+    model = taught(pulls=(STAY,), begin="front")
     assert model.weights == dict(Model().weights)
+    assert any("nothing was changed" in note for note in model.training["notes"])
+
+
+def buried(clusters: int, each: int, seed: int = 1) -> tuple[list[str], list[int]]:
+    """Stories behind hundreds of words that have nothing to do with them."""
+    texts, labels = collection(clusters, each, seed)
+    rng = random.Random(seed)
+    return [" ".join([*rng.choices(WORDS, k=300), *text.split()[30:]]) for text in texts], labels
+
+
+def test_the_start_that_fits_the_labels_clearly_better_is_taken() -> None:
+    texts, labels = buried(16, 4)
+    model = learn(documents(texts), truth(labels))
+    figures = model.training["f1_by_start"]
+    assert set(figures) == {"front", "even", "rare", "binary"}
+    assert model.training["start"] != "front" and figures[model.training["start"]] > figures["front"]
+    assert learn(documents(texts), truth(labels), Lesson(begin="front")).training["start"] == "front"
+
+
+def test_the_usual_start_is_kept_unless_another_is_clearly_better() -> None:
+    scores = np.array([[0.9, 0.91, 0.95], [0.9, 0.89, 0.94], [0.8, 0.83, 0.86], [0.9, 0.88, 0.95]])
+    assert clearly_best(scores[:, :2], 0) == 0
+    assert clearly_best(scores, 0) == 2
+    assert clearly_best(scores[:3], 0) == 0  # too few folds
+
+
+def test_signatures_see_less_than_vectors() -> None:
+    rng = np.random.default_rng(5)
+    positive = np.arange(4000) < 1000
+    value = np.clip(np.where(positive, 0.5, 0.2) + 0.05 * rng.standard_normal(4000), 0, 1)
+    ones = np.ones(4000)
+    exact = judge(Lesson(), value, positive, ones)
+    seen = [judge(Lesson(aim="signatures", bits=bits), value, positive, ones) for bits in (64, 384, 4096)]
+    assert seen[0] < seen[1] < seen[2] < exact + 1e-9
+    assert seen[1] == judge(Lesson(aim="signatures"), value, positive, ones)
+
+
+def test_the_best_pull_for_signatures_needs_no_clear_lead() -> None:
+    scores = np.array([[0.8, 0.81, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], [0.8, 0.8, 0.8]])
+    assert choose_pull(Lesson(aim="signatures"), scores, 0) == 1
+    assert choose_pull(Lesson(), scores, 0) == 0
+
+
+def test_few_documents_are_held_more_strongly() -> None:
+    assert [usual_pull(n) for n in (10, 60, 120, 200, 5000)] == [6.0, 1.0, 0.5, 0.3, 0.3]
+    assert Lesson(pulls=(0.1, 0.2)).usual(10) == 0.2
+
+
+def test_a_decided_start_changes_no_order_of_features() -> None:
+    lesson = Lesson()
+    for name in lesson.starts:
+        decided = lesson.beginning(name)
+        assert decided.names == lesson.names
+        assert np.array_equal(decided.start, lesson.starts[name])
 
 
 def test_no_cluster_is_cut_by_a_fold() -> None:

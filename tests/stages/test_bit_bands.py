@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neardup.candidates.bit_bands import BitBands, choose_bit_bands, least_cosine, sampled_bits
+import neardup
+from neardup.candidates.bit_bands import (
+    BitBands,
+    choose_bit_bands,
+    distance_for,
+    least_cosine,
+    sampled_bits,
+)
 from neardup.candidates.inverted import Inverted
 from neardup.columns import Features, Signatures
 from neardup.errors import PlanError
 from neardup.signatures.quantised import QuantisedMinHash
+from neardup.signatures.sign_bits import Projection, SignBits, bit_agreement
+from neardup.verify.bits import BitAgreement
 from neardup.verify.cosine import ExtendedJaccard
 
 
@@ -89,3 +98,43 @@ def test_what_has_no_level_is_absent() -> None:
         np.array([0, 1, 2]), np.array([1, 2], np.uint64), np.array([0.01, -3], np.float32), distinct=True
     )
     assert QuantisedMinHash(4)(features).present.tolist() == [False, False]
+
+
+def test_a_distance_is_as_wide_as_the_recall_that_is_asked_for() -> None:
+    rng = np.random.default_rng(2)
+    for agree in (0.6, 0.8, 0.95):
+        within = distance_for(agree, 0.9, 384)
+        apart = 384 - rng.binomial(384, agree, 20_000)
+        assert (apart <= within).mean() >= 0.89
+        assert (apart <= within - 1).mean() < 0.91
+    assert distance_for(1.0, 0.99, 64) == 0
+
+
+@pytest.mark.parametrize("projection", ["signs", "gaussian", "uniform"])
+@pytest.mark.parametrize("cosine", [0.2, 0.6, 0.9])
+def test_every_projection_agrees_as_often_as_the_angle_says(projection: Projection, cosine: float) -> None:
+    shared, words = round(2000 * cosine), np.random.default_rng(1).integers(0, 2**64, 4000, dtype=np.uint64)
+    sides = [np.sort(words[:2000]), np.sort(np.append(words[:shared], words[2000 : 4000 - shared]))]
+    pair = Features(
+        np.array([0, 2000, 4000]), np.concatenate(sides), np.ones(4000, np.float32), distinct=True
+    )
+    slots = SignBits(4096, 3, projection)(pair)
+    share = BitAgreement(4096).measure(slots, np.array([0]), np.array([1])).similarity[0]
+    expected = bit_agreement(shared / 2000)
+    assert share == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 4096) ** 0.5)
+
+
+def test_hamming_tables_find_what_bands_find() -> None:
+    rng = np.random.default_rng(4)
+    words = np.array([f"w{k}" for k in range(3000)])
+    texts = []
+    for _ in range(60):
+        story = rng.choice(words, 80)
+        changed = np.where(rng.random(80) < 0.03, rng.choice(words, 80), story)
+        texts += [" ".join(story), " ".join(changed)]
+    exact = neardup.pairs(texts, method="andd", signature="none", threshold=0.9)
+    tables = neardup.pairs(texts, method="andd", search="tables", recall=0.999, threshold=0.9)
+    assert exact.num_rows > 40
+    assert set(zip(*exact.select(["left", "right"]).to_pydict().values(), strict=True)) == set(
+        zip(*tables.select(["left", "right"]).to_pydict().values(), strict=True)
+    )

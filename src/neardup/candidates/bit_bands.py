@@ -99,6 +99,12 @@ def choose_bit_bands(threshold: float, recall: float, bits: int, kind: Kind, see
     return BitBands(bits, MOST_BANDS, min(WIDTHS[-1], bits), kind, seed)
 
 
+def distance_for(agree: float, recall: float, bits: int) -> int:
+    """The least distance within which a pair whose bits are equal with this probability lies with this chance."""
+    chances = np.cumsum(_binomial(bits, agree)[::-1])  # of so many different bits, or fewer
+    return min(bits, int(np.searchsorted(chances, recall - 1e-12)))
+
+
 def _found(agree: float, bits: int, bands: int, width: int) -> float:
     """The chance that a band finds a pair whose bits are equal with this probability."""
     equal = np.arange(bits + 1)

@@ -68,11 +68,18 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
       neardup compare a.txt b.txt
       neardup compare draft.md published.html --ngram 3 --full
       neardup compare 1042 2311 --in news.jsonl
-      neardup compare a.txt b.txt --method andd --model model.json
+      neardup compare a.txt b.txt --model model.json
     """
     model = _model(values["model"])
+    if model is not None and values["method"] is None and values["preset"] is None:
+        values["method"] = "andd"  # the method that has models
     plan = take_plan(values)
-    where = Where(**{field.name: values.pop(field.name) for field in fields(Where)})
+    given = (field.name for field in fields(Where) if field.name in values)
+    looks: dict[str, Any] = {
+        "fields": getattr(plan.text, "fields", ()),
+        "markup": getattr(plan.text, "markup", False),
+    }
+    where = Where(**{name: values.pop(name) for name in given}, **looks)
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

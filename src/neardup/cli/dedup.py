@@ -98,7 +98,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.api import complete_plan
     from neardup.cli.run import finished, run_command
     from neardup.cli.show import Stopwatch, summary
-    from neardup.engines.writing import check_output, write_run
+    from neardup.engines.writing import check_output, document_files, write_run
 
     watch = Stopwatch()
     engine, master, conf = take_engine(values)
@@ -123,7 +123,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
         foretell(plan, inputs, values, mode)
         return
-    if values["resume"] and (report := finished(plan, values["work_dir"] or output, output)):
+
+    def written(sources: Any) -> list[str]:
+        return document_files(sources, mode, format)
+
+    if values["resume"] and (report := finished(plan, inputs, values, Path(output), written)):
         click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
         return
 

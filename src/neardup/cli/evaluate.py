@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import input_options, reading_options, taken_columns
-from neardup.errors import InputError, OutputError
+from neardup.cli.options import input_options, new_file, reading_options, taken_columns
+from neardup.errors import InputError
 from neardup.registry import methods as known_methods
 
 if TYPE_CHECKING:
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from neardup.evaluate.labels import Truth
     from neardup.evaluate.results import Evaluation
     from neardup.evaluate.worst import WorstPair
+    from neardup.plan import Text
 
 PAGE_ERRORS = 25  # of each kind on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-def label_options(bootstrap: int) -> Callable[[Any], Any]:
-    """Adds what every command that reads labels takes, with so many samples unless others are asked for."""
+def judgement_options(command: Any) -> Any:
+    """Adds how labels are read, and what a threshold is to be best for."""
     options = [
         click.option(
             "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
@@ -40,6 +41,16 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
             help="What the best threshold is best for: f1, mcc, precision=P (most recall with that precision) "
             "or recall=R (most precision with that recall).",
         ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def label_options(bootstrap: int) -> Callable[[Any], Any]:
+    """Adds what every command that judges by labels takes, with so many samples unless others are asked for."""
+    options = [
+        judgement_options,
         click.option(
             "--splits", type=click.IntRange(0), default=5, show_default=True, metavar="N",
             help="How often the clusters are halved: the threshold is fixed on one half and applied to the other.",
@@ -132,21 +143,14 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
 
 
 def _page(name: str | None, force: bool) -> Path | None:
-    """Where the page of errors goes; refused before hours of work rather than after."""
-    if name is None:
-        return None
-    path = Path(name)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise OutputError(f"{name} must end in .html: the errors are written as a page")
-    if path.exists() and not force:
-        raise OutputError(f"{name} exists already: --force overwrites it")
-    if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist")
-    return path
+    """Where the page of errors goes."""
+    return None if name is None else new_file(name, force, (".html", ".htm"))
 
 
-def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -> Documents:
-    """The documents that the options name."""
+def read_input(
+    inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
+) -> Documents:
+    """The documents that the options name, with all that these text stages look at."""
     from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
@@ -154,7 +158,7 @@ def read_input(inputs: tuple[str, ...], values: dict[str, Any], progress: Any) -
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         progress.note(note)
-    return read_documents(sources, columns, progress, values["strict"])
+    return read_documents(sources, columns, progress, values["strict"], stages)
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
@@ -198,7 +202,7 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")
     with TerminalProgress() as progress:
-        documents = read_input(inputs, values, progress)
+        documents = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
         truth = read_truth(values, documents.ids)
         scores = {}
         for text in values["scores"]:

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from neardup.cli.evaluate import read_input, read_truth
-from neardup.cli.options import input_options
-from neardup.errors import InputError, OutputError, ParameterError
+from neardup.cli.evaluate import judgement_options, read_input, read_truth
+from neardup.cli.options import input_options, new_file
+from neardup.errors import InputError
 from neardup.text.words import TokenKind
+from neardup.weights.learned import STARTS
 
 if TYPE_CHECKING:
-    from neardup.learn.train import Lesson
     from neardup.weights.model import Model
+
+TOLD = (
+    "ngram", "tokens", "similarity", "fields", "tags", "queries", "features", "start", "negative", "aim", "goal",
+    "seed", "threads",
+)  # fmt: skip
 
 
 @click.command()
@@ -58,25 +63,33 @@ if TYPE_CHECKING:
     help="What becomes of weights below zero; auto: what is better on held-out labels.",
 )
 @click.option(
-    "--goal",
-    default="f1",
-    show_default=True,
-    metavar="GOAL",
-    help="What the threshold is best for: f1, mcc, precision=P or recall=R.",
+    "--fields",
+    metavar="COLUMN,...",
+    help="Columns whose words count, too: title or subject, url, any. What stands in a title or url is known by it.",
 )
 @click.option(
-    "--positive-from",
-    type=float,
-    default=1.0,
-    show_default=True,
-    metavar="GRADE",
-    help="The least grade of a near-duplicate, where judged pairs have grades.",
+    "--tags", is_flag=True, help="The texts are HTML: learn what links, headings and emphasis are worth."
 )
 @click.option(
-    "--undecided",
+    "--queries",
     metavar="FILE",
-    help="A table of cluster_a and cluster_b: pairs of documents of these clusters are left out.",
+    help="A table of query and count: how often people search for words is a feature then.",
 )
+@click.option(
+    "--start",
+    type=click.Choice(["auto", *STARTS]),
+    default="auto",
+    show_default=True,
+    help="The weights to begin with; auto: front, unless another one serves the labels clearly better.",
+)
+@click.option(
+    "--aim",
+    type=click.Choice(["vectors", "signatures"]),
+    default="vectors",
+    show_default=True,
+    help="What weights should be good for: exact scores, or what 384 sign bits leave of them.",
+)
+@judgement_options
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -99,18 +112,19 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     \b
     Examples:
       neardup learn news.jsonl --labels clusters.csv -o news-model.json
-      neardup learn mail/ --labels pairs.csv -o mail.json --similarity jaccard --goal precision=0.98
+      neardup learn mail.jsonl --labels pairs.csv -o mail.json --fields subject --goal precision=0.98
       neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
     """
     from neardup.cli.show import TerminalProgress
+    from neardup.learn.public import make_lesson
     from neardup.learn.train import learn
 
-    target = _target(values["output"], values["force"])
+    target = new_file(values["output"], values["force"])
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")
-    lesson = _lesson(values)
+    lesson = make_lesson(**{name: values[name] for name in TOLD})
     with TerminalProgress() as progress:
-        documents = read_input(inputs, values, progress)
+        documents = read_input(inputs, values, progress, [lesson.text])
         truth = read_truth(values, documents.ids)
         model = learn(documents, truth, lesson, progress)
     model.write(target)
@@ -126,40 +140,6 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
         _show(model, target)
 
 
-def _target(name: str, force: bool) -> Path:
-    """Where the model goes; refused before the work rather than after."""
-    path = Path(name)
-    if path.exists() and not force:
-        raise OutputError(f"{name} exists already: --force overwrites it")
-    if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist")
-    return path
-
-
-def _lesson(values: dict[str, Any]) -> Lesson:
-    from neardup.evaluate.goals import parse_goal
-    from neardup.learn.train import Lesson
-    from neardup.weights.grams import get_features
-    from neardup.workers import checked_threads
-
-    names = None
-    if values["features"] is not None:
-        names = tuple(name.strip() for name in values["features"].split(",") if name.strip())
-        get_features(names)
-        if not names:
-            raise ParameterError("features", "learn", "one name at least", values["features"])
-    return Lesson(
-        ngram=values["ngram"],
-        tokens=values["tokens"],
-        similarity=values["similarity"],
-        features=names,
-        negative=values["negative"],
-        goal=parse_goal(values["goal"]),
-        seed=values["seed"],
-        threads=checked_threads(values["threads"]),
-    )
-
-
 def _show(model: Model, target: Path) -> None:
     """What was learned, in a few lines."""
     figures = model.training
@@ -172,6 +152,9 @@ def _show(model: Model, target: Path) -> None:
             f"F1 {figures['f1']:.3f}, precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"
         )
         click.echo(f"{model.similarity.capitalize()} from {model.threshold:g} upwards: {scores} {held}.")
+    click.echo(
+        f"Learned from the start {figures['start']!r}, with the pull {figures['pull'] or 'of staying there'}."
+    )
     click.echo("Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items()))
     if figures["negative_weights"]:
         fate = "dropped" if model.negative == "clip" else "kept"

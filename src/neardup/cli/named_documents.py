@@ -33,6 +33,8 @@ class Where:
     id_column: str | None = None
     format: str | None = None
     html: bool | None = None  # None: a column called html is
+    fields: tuple[str, ...] = ()  # columns that stand behind the text
+    markup: bool = False  # pages are compared with their tags
     html_text: HtmlText = "visible"  # what is taken of HTML
 
     @property
@@ -129,16 +131,25 @@ def _documents(
     source: Source, where: Where, problems: Problems, wanted: Names | None = None
 ) -> Iterator[tuple[str, str]]:
     """The id and the text of every document of a source, or of those that are wanted."""
-    from neardup.documents import Batch, choose_columns, document_ids, document_texts
+    from neardup.documents import Batch, choose_columns, document_ids, document_texts, plain_column
+    from neardup.engines.reading import with_fields
 
     text, identity = choose_columns(
         source.names(), text=where.text_column, id=where.id_column, source=source.name
     )
     html = where.columns.is_html(text)
-    for batch in source.read([name for name in (text, identity) if name], problems):
+    names = source.names()
+    fields = [name for name in where.fields if not names or name in names]  # a plain file has none of them
+    if where.corpus and len(fields) < len(where.fields):
+        missing = next(name for name in where.fields if name not in fields)
+        raise InputError(f"{source.name} has no column {missing!r}, which the model looks at")
+    columns = dict.fromkeys(name for name in (text, identity, *fields) if name)
+    for batch in source.read(list(columns), problems):
         ids = list(map(str, document_ids(batch, identity).to_pylist()))
         rows = [row for row, one in enumerate(ids) if wanted is None or one in wanted]
         if rows:
             few = Batch(batch.source, batch.numbers[rows], batch.columns.take(rows), None, batch.format)
-            texts = document_texts(few, text, problems, html=html, html_text=where.html_text)
+            shown = html and not where.markup
+            texts = document_texts(few, text, problems, html=shown, html_text=where.html_text)
+            texts = with_fields(texts, [plain_column(few, name) for name in fields])
             yield from zip((ids[row] for row in rows), texts.to_pylist(), strict=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from neardup.documents import LIMITS, Limits, size_in_bytes
-from neardup.errors import ParameterError
+from neardup.errors import OutputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import ALIASES, Parameter, get_method, methods
 from neardup.registry import presets as known_presets
@@ -87,6 +88,18 @@ def input_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
+    """Where a file goes that a command makes; refused before the work rather than after."""
+    path = Path(name)
+    if endings and path.suffix.lower() not in endings:
+        raise OutputError(f"{name} must end in {endings[0]}")
+    if path.exists() and not force:
+        raise OutputError(f"{name} exists already: --force overwrites it")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist")
+    return path
 
 
 def html_text_option(command: Command) -> Command:

@@ -30,7 +30,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
     Writes a parquet file with the columns left, right (ids), similarity, containment, reason (similar or copy)
-    and bridge.
+    and bridge; and, with a model, the probability that a pair of this similarity is one of near-duplicates.
 
     \b
     Example:

@@ -18,7 +18,7 @@ from neardup.engines.local import Run, Settings, run
 from neardup.engines.memory import Memory, read_memory
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
-from neardup.engines.work import Work, can_be_resumed, inputs_identity, open_work
+from neardup.engines.work import Work, can_be_resumed, identity_digest, inputs_identity, open_work
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.workers import checked_threads
@@ -66,30 +66,45 @@ def _work(
         if values["resume"]:
             raise InputError("Standard input cannot be read a second time: --resume needs files.")
         return Work(folder=folder, memory=memory)
-    options = {name: str(value) for name, value in reading_options(values).items()}
-    identity = {
-        "neardup": neardup.__version__,
-        "plan": plan.to_dict(),
-        "columns": {**asdict(columns), **options, "stats": values["stats"]},
-        "inputs": inputs_identity(sources),
-    }
+    identity = _identity(plan, columns, sources, values)
     return open_work(
         folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
     )
 
 
-def finished(plan: Plan, work_dir: str, output: str) -> dict[str, Any] | None:
-    """The report of a run of the same plan that has ended, and was killed too late, if it was at all."""
-    if can_be_resumed(work_dir):
+def _identity(plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any]) -> dict[str, Any]:
+    """What a run is: nothing else changes its result."""
+    options = {name: str(value) for name, value in reading_options(values).items()}
+    return {
+        "neardup": neardup.__version__,
+        "plan": plan.to_dict(),
+        "columns": {**asdict(columns), **options, "stats": values["stats"]},
+        "inputs": inputs_identity(sources),
+    }
+
+
+def finished(
+    plan: Plan,
+    inputs: Sequence[str],
+    values: dict[str, Any],
+    output: Path,
+    names: Callable[[Inputs], list[str]],
+) -> dict[str, Any] | None:
+    """The report of the same run that has ended, and was killed too late, if it was at all.
+
+    `names` are the files that it must have written.
+    """
+    if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
         return None
+    plan, _ = with_statistics(plan, values["stats"], values["stats_group"])
+    sources = open_inputs(list(inputs), **reading_options(values))
+    digest = identity_digest(_identity(plan, taken_columns(values), sources, values))
     try:
-        report: dict[str, Any] = json.loads((Path(output) / "report.json").read_text())
-        before = report["plan"]
+        report: dict[str, Any] = json.loads((output / "report.json").read_text())
+        same = report["run"] == digest and set(names(sources)) <= set(report["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    now, later = plan.to_dict(), ("statistics", "population")  # which are known when the inputs are
-    same = all(before.get(name) == value for name, value in now.items() if name not in later)
-    return report if same else None
+    return report if same and all((output / name).exists() for name in report["files"]) else None
 
 
 @contextmanager

@@ -21,6 +21,7 @@ def command() -> None:
     Example:
       neardup study list
       neardup study run spotsigs_table_1 --data ../shared/data
+      neardup study run 'andd_*' -o andd.md --plots figures
     """
 
 
@@ -47,19 +48,23 @@ def list_studies() -> None:
 @click.option("--threads", type=click.IntRange(1), help="Threads.  [default: one for each processor]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 @click.option(
+    "--plots", type=click.Path(path_type=Path), metavar="DIR", help="Draw figures there, as .png files."
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead of the terminal."
 )
 def run_studies(
-    names: tuple[str, ...], data: Path | None, threads: int | None, as_json: bool, output: Path | None
-) -> None:
-    """Run studies by name, or all of them with 'all'."""
+    names: tuple[str, ...], data: Path | None, threads: int | None, as_json: bool, plots: Path | None,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Run studies by name or pattern ('andd_*'), or all of them with 'all'."""
     from neardup.evaluate.studies.data import DataFolder, default_folder
-    from neardup.evaluate.studies.registry import get_study, studies
+    from neardup.evaluate.studies.registry import find_studies
 
     folder = DataFolder(data or default_folder())
     if threads is not None:
         folder.threads = threads
-    chosen = list(studies().values()) if names == ("all",) else [get_study(name) for name in names]
+    chosen = find_studies(names)
     parts: list[Any] = []
     for one in chosen:
         for need in one.needs:
@@ -68,6 +73,7 @@ def run_studies(
         tables = one.run(folder)
         seconds = time.perf_counter() - start
         click.echo(f"{one.name}: {seconds:.1f} s", err=True)
+        _draw(tables, one.name, plots)
         parts += (
             [as_dict(one.name, table) for table in tables]
             if as_json
@@ -78,6 +84,18 @@ def run_studies(
         click.echo(text)
     else:
         output.write_text(text + "\n", encoding="utf-8")
+
+
+def _draw(tables: list[Table], name: str, folder: Path | None) -> None:
+    """The figures among the tables, where they are asked for."""
+    if folder is None:
+        return
+    from neardup.evaluate.study_plots import plot_table
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        if table.plot:
+            click.echo(f"{name}: {plot_table(folder / f'{name}.png', table)}", err=True)
 
 
 def as_dict(name: str, table: Table) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict
         raise InputError(f"{labels} does not exist")
     specs, rules = _specs(values), protocol(values)
     with TerminalProgress() as progress:
-        texts = read_input(inputs, values, progress)
+        texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
         bench = Bench(texts, read_truth(values, texts.ids), rules, progress)
         found = tune(bench, specs, documents)
     if as_json:

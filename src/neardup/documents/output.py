@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
 
@@ -70,6 +71,12 @@ class OutputFolder:
             raise OutputError(
                 f"{target} exists already: choose another output folder, or overwrite with --force"
             )
+
+    def remove_leftovers(self, names: Iterable[str]) -> None:
+        """Remove what a killed run has half-written under these names; the caller knows that no other is at work."""
+        for name in names:
+            for left in self.path.glob(f".{name}.????????.partial"):
+                left.unlink(missing_ok=True)
 
     def commit(self) -> None:
         """Sync every file and give it its name; the files appear in the order they were asked for."""

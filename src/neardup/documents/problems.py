@@ -79,7 +79,10 @@ class Problems:
         action: str = "skipped",
     ) -> None:
         """Count one problem; a strict run ends here."""
-        problem = Problem(source, record, offset, reason, action)
+        self.tell(Problem(source, record, offset, reason, action))
+
+    def tell(self, problem: Problem) -> None:
+        """Count a problem that is known as such."""
         if self.strict:
             raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the rest would go on")
         self.counts[problem.kind] = self.counts.get(problem.kind, 0) + 1
@@ -94,13 +97,7 @@ class Problems:
         """Count what only a second reading can meet, once however often that is repeated; the rest is known."""
         if problem.kind == "damaged column" and problem not in self._late:
             self._late.add(problem)
-            self.add(
-                problem.source,
-                problem.reason,
-                record=problem.record,
-                offset=problem.offset,
-                action=problem.action,
-            )
+            self.tell(problem)
 
     def _spill(self, problem: Problem) -> None:
         try:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents import Problems, Source, choose_columns, open_inputs
+from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
 from neardup.engines.local import Run, Settings, run
 from neardup.engines.memory import DOCUMENT, LEAST, SORTING
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Columns
 from neardup.engines.writing import Mode, write_run
+from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -30,8 +31,8 @@ SAMPLE_BYTES = 48 << 20  # of text, or …
 SAMPLE_SHARE = 0.05  # … so much of the input, whichever is more, up to …
 MOST_BYTES = 192 << 20
 PLACES = 16  # from which a large parquet file is sampled
+ID = "neardup:id"  # a column of the sample
 BY_CANDIDATES = ("verify", "verify clusters")
-ONCE = ("check ids", "compile")
 FEWER_REMOVED = 0.75  # documents that go for each pair: clusters of three have three pairs and lose two
 
 
@@ -68,9 +69,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Sample:
-    """Some documents as a table, and how many there are in all, for each that was taken."""
+    """Some documents as a table with the columns that are compared, and how many there are in all."""
 
     table: pa.Table
+    text: str  # the column of the texts
     documents: Range
 
 
@@ -83,55 +85,61 @@ def forecast(
     statistics: Statistics | None = None,
 ) -> Forecast:
     """The cost and the yield of a run, from a sample that is run as the whole would be."""
-    sample = draw(sources, columns)
+    sample = draw(plan, sources, columns)
+    named = replace(columns, text=sample.text, id=ID, html=columns.is_html(sample.text))
     with tempfile.TemporaryDirectory(prefix="neardup-", dir=settings.work_dir) as folder:
-        _trial(plan, sample.table.slice(0, 50), settings, mode, statistics, Path(folder) / "warm")
-        done, size = _trial(plan, sample.table, settings, mode, statistics, Path(folder) / "out")
+        warm = sample.table.slice(0, 50)
+        _trial(plan, warm, named, settings, mode, statistics, Path(folder) / "warm")
+        done, size = _trial(plan, sample.table, named, settings, mode, statistics, Path(folder) / "out")
     return _extrapolated(plan, sample, done, size, settings.threads)
 
 
-def draw(sources: Sequence[Source], columns: Columns) -> Sample:
+def draw(plan: Plan, sources: Sequence[Source], columns: Columns) -> Sample:
     """A sample of all sources, in proportion to their sizes."""
     total = sum(source.size or 0 for source in sources) or 1
     tables, low, high, expected = [], 0.0, 0.0, 0.0
+    fields, first = getattr(plan.text, "fields", ()), ""
     for number, source in enumerate(sources):
         share = (source.size or 0) / total
         room = min(max(SAMPLE_BYTES, SAMPLE_SHARE * total), MOST_BYTES) * share
-        taken, found = _of_source(number, source, columns, max(room, 1 << 16))
+        text, _ = choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
+        first = first or text
+        taken, found = _of_source(number, source, [text, *fields], max(room, 1 << 16))
         if taken is not None:
+            taken = taken.rename_columns([first, *fields, ID])
             tables.append(taken)
             expected, low, high = expected + found.expected, low + found.low, high + found.high
-    whole = pa.concat_tables(tables) if tables else pa.table({"id": pa.array([], pa.string()), "text": []})
-    return Sample(whole, Range(expected, low, high))
+    if not tables:
+        raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return Sample(whole, first, Range(expected, low, high))
 
 
-def _of_source(number: int, source: Source, columns: Columns, room: float) -> tuple[pa.Table | None, Range]:
+def _of_source(number: int, source: Source, names: list[str], room: float) -> tuple[pa.Table | None, Range]:
     """Some documents of a source, and how many it has in all."""
-    text, _ = choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
     batches, size = [], 0
-    for batch in _places(source, text, room):
-        batches.append(batch)
+    for batch in _places(source, names, room):
+        batches.append(batch.columns)
         size += batch.columns.nbytes
         if size >= room:
             break
     if not batches:
         return None, Range(0, 0, 0)
-    taken = pa.concat_arrays([batch.columns.column(0).cast(pa.large_string()) for batch in batches])
+    taken = pa.Table.from_batches(batches)
     ids = pa.array([f"{number}:{k}" for k in range(len(taken))])
-    count = _documents(source, len(taken), size, size >= room)
-    return pa.table({"id": ids, "text": taken}), count
+    return taken.append_column(ID, ids), _documents(source, len(taken), size, size >= room)
 
 
-def _places(source: Source, text: str, room: float) -> Any:
+def _places(source: Source, names: list[str], room: float) -> Iterator[Batch]:
     """Batches from all over a file that can be entered anywhere, else from its beginning."""
     rows, enter = source.rows or 0, getattr(source, "read_from", None)
     if enter is None or rows < 1000 or (source.size or 0) < 2 * room:
-        yield from source.read([text], Problems())
+        yield from source.read(names, Problems())
         return
     each, last = room / PLACES, 0
     for start in np.linspace(0, rows, PLACES, endpoint=False).astype(int).tolist():
         size = 0
-        for batch in enter([text], Problems(), start):
+        for batch in enter(names, Problems(), start):
             if batch.numbers[0] <= max(start, last):  # a row group begins before the place that was asked for
                 continue
             yield batch
@@ -153,12 +161,18 @@ def _documents(source: Source, taken: int, size: int, cut: bool) -> Range:
 
 
 def _trial(
-    plan: Plan, table: pa.Table, settings: Settings, mode: Mode, statistics: Statistics | None, folder: Path
+    plan: Plan,
+    table: pa.Table,
+    columns: Columns,
+    settings: Settings,
+    mode: Mode,
+    statistics: Statistics | None,
+    folder: Path,
 ) -> tuple[Run, int]:
     """The pipeline over a sample, results written, and their size."""
     quiet = Settings(settings.threads, work_dir=settings.work_dir, memory=settings.memory)
     keep = plan.with_(keep=type(plan.keep)(), population="contents")  # columns that a sample does not have
-    done = run(keep, open_inputs([table]), Columns("text", "id"), quiet, Progress(), statistics)
+    done = run(keep, open_inputs([table]), columns, quiet, Progress(), statistics)
     write_run(done, folder, mode=mode)
     size = sum(entry.stat().st_size for entry in os.scandir(folder))
     done.corpus.work.close()
@@ -224,7 +238,7 @@ def _seconds(done: Run, times: Range, candidates: Range) -> Range:
     """Wall time: verification grows with the candidates, everything else with the text."""
     spent = done.progress.seconds
     slow = sum(spent.get(name, 0.0) for name in BY_CANDIDATES)
-    rest = sum(value for name, value in spent.items() if name not in (*BY_CANDIDATES, *ONCE))
+    rest = sum(value for name, value in spent.items() if name not in BY_CANDIDATES)
     grown = candidates.times(slow / max(1, done.matches.candidates))
     start = 1.0  # Python, kernels and Arrow are loaded
     return Range(

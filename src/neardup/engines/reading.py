@@ -119,7 +119,7 @@ class Reader:
 
     def __init__(self, plan: Plan, columns: Columns, work: Work, problems: Problems) -> None:
         self.plan, self.columns, self.work = plan, columns, work
-        self.problems = Told(problems, work) if work.path is not None else problems
+        self.problems = Told(problems, work)
         self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
         self.counts: list[int] = []  # the documents of each source that was read to its end
@@ -131,13 +131,11 @@ class Reader:
         self.numbered, self.text_columns = state["numbered"], set(state["text_columns"])
         self.counts, self.skip = state["counts"], len(rows)
         self.work.spool.restore(rows.numbers("bytes") if len(rows) else np.zeros(0, np.int64))
-        if isinstance(self.problems, Told):
-            self.problems.resume(len(rows))
+        self.problems.resume(len(rows))
 
     def state(self, done: int) -> dict[str, Any]:
         """What `resume` needs to know after so many documents."""
-        if isinstance(self.problems, Told):
-            self.problems.keep(done)
+        self.problems.keep(done)
         ends = np.cumsum(self.counts)
         return {
             "read": {
@@ -152,41 +150,29 @@ class Reader:
         self.alone_in_memory = len(sources) == 1 and sources[0].format == "memory"
         known, self.counts = self.counts, []
         for number, source in enumerate(sources):
-            if number < len(known) and self._unharmed(source):  # read to its end by an earlier run
+            if number < len(known) and self.problems.spared(source):  # read to its end by an earlier run
                 self._passed(known[number])
                 self.counts.append(known[number])
                 continue
-            before = self._taken
+            before = self.problems.taken
             yield from self._source(number, source)
-            self.counts.append(self._taken - before)
+            self.counts.append(self.problems.taken - before)
 
     def _source(self, number: int, source: Source) -> Iterator[Chunk]:
         names = source.names()
         text, identity = choose_columns(names, text=self.columns.text, id=self.columns.id, source=source.name)
         wanted = [text, *([identity] if identity else []), *self._extra(names, source.name)]
-        start = self.skip if self._unharmed(source) else 0
+        start = self.skip if self.problems.spared(source) else 0
         for batch in watched(source, list(dict.fromkeys(wanted)), self.problems, start):
             if start:  # the source has left out whole parts of itself, all of whose rows were documents
                 self._passed(int(batch.numbers[0]) - 1)
                 start = 0
             yield from self._take(number, batch, text, identity)
 
-    def _unharmed(self, source: Source) -> bool:
-        """Whether nothing was wrong with what an earlier run has read of it: then it need not be read again."""
-        return isinstance(self.problems, Told) and self.problems.spared(source)
-
-    @property
-    def _taken(self) -> int:
-        """The documents that came out of the sources so far."""
-        return self.problems.taken if isinstance(self.problems, Told) else self._count
-
-    _count = 0
-
     def _passed(self, documents: int) -> None:
+        """So many documents have come out of the sources."""
         self.skip = max(0, self.skip - documents)
-        self._count += documents
-        if isinstance(self.problems, Told):
-            self.problems.taken = self._count
+        self.problems.taken += documents
 
     @property
     def _fields(self) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,28 +19,66 @@ from neardup.columns import Numbers
 from neardup.errors import OutputError
 
 
+class Window(io.RawIOBase):
+    """A part of a file as a file of its own; readers in several threads do not disturb each other."""
+
+    def __init__(self, handle: int, start: int, size: int) -> None:
+        self._handle, self._start, self._size, self._at = handle, start, size, 0
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """It can be read from anywhere."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next byte is read."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place in the part."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as many as were asked for."""
+        left = max(0, self._size - self._at)
+        data = os.pread(self._handle, left if size < 0 else min(size, left), self._start + self._at)
+        self._at += len(data)
+        return data
+
+
 @dataclass
 class Segment:
-    """Consecutive rows in a file of their own; single columns of it can be read."""
+    """Consecutive rows in a file: one of the work folder, or a part of the only one that has no name."""
 
-    file: IO[bytes]
     rows: int
-    name: str | None = None  # in the work folder
-    synced: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    file: IO[bytes] | Path
+    start: int
+    size: int
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """One column, read now."""
-        with self._lock:
-            whole = pa.ipc.open_file(pa.PythonFile(self.file, "r"))
-            place = whole.schema.get_field_index(name)
+        """One column, and nothing else of the file, read now."""
+        with self._window() as window:
+            place = pa.ipc.open_file(pa.PythonFile(window, "r")).schema.get_field_index(name)
+            window.seek(0)
             some = pa.ipc.IpcReadOptions(included_fields=[place])
-            return pa.ipc.open_file(pa.PythonFile(self.file, "r"), options=some).read_all().column(0)
+            return pa.ipc.open_file(pa.PythonFile(window, "r"), options=some).read_all().column(0)
 
-    def schema(self) -> pa.Schema:
-        """The names and types of its columns."""
-        with self._lock:
-            return pa.ipc.open_file(pa.PythonFile(self.file, "r")).schema
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        with self._window() as window:
+            return list(pa.ipc.open_file(pa.PythonFile(window, "r")).schema.names)
+
+    @contextmanager
+    def _window(self) -> Iterator[Window]:
+        if not isinstance(self.file, Path):
+            yield Window(self.file.fileno(), self.start, self.size)
+            return
+        with self.file.open("rb") as file:  # not held open: a long run has thousands of them
+            yield Window(file.fileno(), self.start, self.size)
 
 
 class Rows:
@@ -56,6 +95,7 @@ class Rows:
         self.segments: list[Segment] = []
         self._place, self._folder = place, folder
         self._waiting: list[pa.RecordBatch] = []
+        self._unnamed: IO[bytes] | None = None
         self._bytes = self._rows = 0
 
     def __len__(self) -> int:
@@ -75,22 +115,31 @@ class Rows:
         """Write what is in memory to a file."""
         if not self._waiting:
             return
-        name = f"{self.name}-{len(self.segments):05}.arrow"
+        table = pa.Table.from_batches(self._waiting).combine_chunks()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        data = sink.getvalue()
+        path = self._place(f"{self.name}-{len(self.segments):05}.arrow")
         try:
-            file = self._open(self._place(name))
-            table = pa.Table.from_batches(self._waiting).combine_chunks()
-            with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
-                writer.write_table(table)
-            file.flush()
+            if path is not None:
+                with self._open(path) as file:
+                    file.write(data)
+                self.segments.append(Segment(self._rows, path, 0, data.size))
+            else:
+                self._unnamed = self._unnamed or self._open(None)
+                start = self._unnamed.seek(0, os.SEEK_END)
+                self._unnamed.write(data)
+                self._unnamed.flush()
+                self.segments.append(Segment(self._rows, self._unnamed, start, data.size))
         except OSError as error:
             raise cannot_write(error) from None
-        self.segments.append(Segment(file, self._rows, name))
         self._waiting, self._bytes, self._rows = [], 0, 0
 
     def _open(self, path: Path | None) -> IO[bytes]:
         if path is None:
             return tempfile.TemporaryFile(prefix="neardup-", dir=self._folder)
-        return path.open("w+b")
+        return path.open("wb")
 
     def column(self, name: str) -> pa.ChunkedArray:
         """A column of all rows."""
@@ -120,12 +169,13 @@ class Rows:
         """Whether the rows have such a column."""
         if self._waiting:
             return name in self._waiting[0].schema.names
-        return bool(self.segments) and name in self.segments[0].schema().names
+        return bool(self.segments) and name in self.segments[0].names()
 
     def close(self) -> None:
         """Give memory and files back."""
-        for segment in self.segments:
-            segment.file.close()
+        if self._unnamed is not None:
+            self._unnamed.close()
+        self._unnamed = None
         self.segments, self._waiting, self._bytes, self._rows = [], [], 0, 0
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.local import Run
+from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
 
@@ -20,7 +21,10 @@ def pairs_schema(run: Run) -> pa.Schema:
     """The columns of pairs.parquet."""
     kind = run.corpus.ids.type
     names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
-    return pa.schema([*names.items(), ("reason", pa.string()), ("bridge", pa.bool_())], _metadata(run))
+    names |= {"reason": pa.string(), "bridge": pa.bool_()}
+    if getattr(run.plan.check, "curve", None) is not None:
+        names["probability"] = pa.float64()  # of a method that has learned from labels
+    return pa.schema(names.items(), _metadata(run))
 
 
 def pair_tables(run: Run) -> Iterator[pa.Table]:
@@ -110,6 +114,7 @@ def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Ta
     bridge[~copy] = run.decisions.bridge[edge[~copy]]
     a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
     swapped = pc.greater(a, b)
+    likely = probabilities(run.plan.check, similarity)
     table = pa.Table.from_arrays(
         [
             pc.if_else(swapped, b, a),
@@ -118,6 +123,7 @@ def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Ta
             pa.array(containment, from_pandas=True),
             pc.if_else(pa.array(copy), "copy", _reasons(pairs, left, edge, swapped)),
             pa.array(bridge),
+            *([] if likely is None else [pa.array(likely, from_pandas=True)]),
         ],
         schema=pairs_schema(run),
     )

@@ -21,21 +21,15 @@ class Told(Problems):
         self.harmed: set[str] = set()  # sources of which an earlier run could not use everything
         self._known, self._to, self._rows = 0, problems, work.rows("problems")
         self._waiting: list[tuple[int, Problem]] = []
+        self._resumable = work.path is not None
 
-    def add(
-        self,
-        source: str,
-        reason: str,
-        *,
-        record: int | None = None,
-        offset: int | None = None,
-        action: str = "skipped",
-    ) -> None:
+    def tell(self, problem: Problem) -> None:
         """Count one problem, unless an earlier run did."""
         if self.taken < self._known:
             return
-        self._waiting.append((self.taken, Problem(source, record, offset, reason, action)))
-        self._to.add(source, reason, record=record, offset=offset, action=action)
+        if self._resumable:
+            self._waiting.append((self.taken, problem))
+        self._to.tell(problem)
 
     def keep(self, documents: int) -> None:
         """Put aside what came before so many documents had passed."""
@@ -48,9 +42,10 @@ class Told(Problems):
         """Tell what an earlier run has met before so many documents, and nothing of it again."""
         self._known = documents
         columns = [self._rows.column(name).to_pylist() for name in SCHEMA.names] if len(self._rows) else []
-        for source, record, offset, reason, action in zip(*columns, strict=True):
-            self.harmed.add(source)
-            self._to.add(source, reason, record=record, offset=offset, action=action)
+        for values in zip(*columns, strict=True):
+            problem = Problem(*values)
+            self.harmed.add(problem.source)
+            self._to.tell(problem)
 
     def spared(self, source: Source) -> bool:
         """Whether an earlier run could use everything that it read of a source: that need not be read again."""

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +47,7 @@ class Work:
         memory: Memory | None = None,
     ) -> None:
         self.memory = memory or Memory()
+        self.digest: str | None = None  # of what the run is, where it can be resumed
         self._made = made  # folders that were not there, innermost first
         self.path, self.folder, self._every = path, folder if path is None else path, every
         self._borrowed = spool is not None
@@ -54,6 +55,7 @@ class Work:
         self.state: dict[str, Any] = {}  # what stages want to find again, as JSON
         self.saved = False  # something could be picked up again
         self._stages: dict[str, Rows] = {}
+        self._synced: dict[str, int] = {}  # segments of each that have reached the disk
         self._last = time.monotonic()
 
     def __enter__(self) -> Work:
@@ -92,10 +94,10 @@ class Work:
         try:
             for rows in self._stages.values():
                 rows.flush()
-                for segment in rows.segments:
-                    if not segment.synced:
-                        synced(segment.file)
-                        segment.synced = True
+                for segment in rows.segments[self._synced.get(rows.name, 0) :]:
+                    with segment.file.open("rb") as file:  # type: ignore[union-attr]
+                        os.fsync(file.fileno())
+                self._synced[rows.name] = len(rows.segments)
             self.spool.sync()
             replaced(self.path / "journal.json", self._journal())
         except OSError as error:
@@ -106,7 +108,7 @@ class Work:
         stages = {
             name: {
                 "complete": rows.complete,
-                "files": [[segment.name, segment.rows] for segment in rows.segments],
+                "files": [[segment.file.name, segment.rows, segment.size] for segment in rows.segments],
             }
             for name, rows in self._stages.items()
         }
@@ -131,8 +133,10 @@ class Work:
         for name, stage in journal["stages"].items():
             rows = self.rows(name)
             rows.complete = stage["complete"]
-            for file, count in stage["files"]:
-                rows.segments.append(Segment((self.path / file).open("rb"), count, file, synced=True))
+            rows.segments = [
+                Segment(count, self.path / file, 0, size) for file, count, size in stage["files"]
+            ]
+            self._synced[name] = len(rows.segments)
 
     def close(self, *, keep: bool = False) -> None:
         """Give disk space back; with `keep`, leave what an interrupted run can be resumed from."""
@@ -180,6 +184,7 @@ def open_work(
             lock(path)
             replaced(path / "manifest.json", identity)
         work = Work(path, every, made=made, memory=memory)
+        work.digest = identity_digest(identity)
         if left and resume:
             work.load()
     except OSError as error:
@@ -242,6 +247,11 @@ def replaced(path: Path, content: dict[str, Any]) -> None:
         os.close(handle)
 
 
+def identity_digest(identity: dict[str, Any]) -> str:
+    """A short name of plan, columns, inputs and version: equal for runs that must give the same result."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def refuse_others(path: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
     """Explain why what lies there cannot be gone on with."""
     for part, said in PARTS.items():
@@ -292,9 +302,3 @@ def sampled_hash(path: str, size: int) -> str:
         file.seek(max(SAMPLE, size - SAMPLE))
         digest.update(file.read(SAMPLE))
     return digest.hexdigest()
-
-
-def stale_partials(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Half-written results that a killed run has left."""
-    for name in names:
-        yield from folder.glob(f".{name}.????????.partial")

@@ -52,6 +52,9 @@ def write_run(
     """The report, after everything has been written under its final name."""
     check_output(run.corpus.sources, folder, mode, format, force)
     with OutputFolder(folder, force=force) as output:
+        work = run.corpus.work.path
+        if work is not None and work.parent == output.path:  # whose lock says that nobody else writes here
+            output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *RECORDS, PROBLEMS])
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
             pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
@@ -98,13 +101,13 @@ def check_output(
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        names = [*_document_files(sources, mode, format), *RECORDS, PROBLEMS]
+        names = [*document_files(sources, mode, format), *RECORDS, PROBLEMS]
         _refuse_inputs(sources, output.path, names)
         for name in names:
             output.file(name)
 
 
-def _document_files(sources: Sequence[Source], mode: Mode, format: str | None) -> list[str]:
+def document_files(sources: Sequence[Source], mode: Mode, format: str | None) -> list[str]:
     """The names of the document files."""
     extension = output_format(sources, format)[1]
     return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
@@ -127,7 +130,7 @@ def _write_documents(
 ) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
-    names = _document_files(run.corpus.sources, mode, format)
+    names = document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
     writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
@@ -212,6 +215,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
     return {
         "neardup": neardup.__version__,
         "digest": plan.digest,
+        "run": run.corpus.work.digest,
         "documents": len(run.corpus),
         "kept": len(run.corpus) - removed,
         "removed": removed,

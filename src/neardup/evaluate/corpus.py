@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,16 +19,17 @@ from neardup.documents import (
     document_texts,
     joined_ids,
     open_inputs,
+    plain_column,
 )
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
 from neardup.engines.matching import Matches, find_matches
 from neardup.engines.progress import Progress
 from neardup.engines.ranks import rank_ids
-from neardup.engines.reading import Columns, Corpus, read_corpus
+from neardup.engines.reading import Columns, Corpus, read_corpus, with_fields
 from neardup.engines.work import Work
-from neardup.errors import InputError
-from neardup.plan import Plan
+from neardup.errors import InputError, ParameterError
+from neardup.plan import Plan, Text
 from neardup.statistics import Statistics
 
 PLAIN = Columns(text="text", id="id", html=False)
@@ -43,6 +44,7 @@ class Documents:
     ids: pa.Array
     texts: pa.ChunkedArray
     problems: Problems = field(default_factory=Problems)
+    fields: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # columns beside the text, by name
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,35 +59,72 @@ class Documents:
     def sources(self, most: int | None = None) -> Any:
         """The first `most` documents, or all, as the engine reads them."""
         ids = pa.chunked_array([self.ids])
-        return open_inputs([pa.table({"id": ids, "text": self.texts}).slice(0, most)])
+        columns = {**self.fields, "id": ids, "text": self.texts}
+        return open_inputs([pa.table(columns).slice(0, most)])
+
+    def texts_with(self, names: Sequence[str]) -> pa.Array:
+        """The texts with some of the columns behind them, as the engine hands them to a plan that has fields."""
+        columns = [self.fields[name].combine_chunks() for name in names]
+        return with_fields(self.texts.combine_chunks(), columns)
 
 
 def read_documents(
-    sources: Sequence[Source], columns: Columns, progress: Progress, strict: bool = False
+    sources: Sequence[Source],
+    columns: Columns,
+    progress: Progress,
+    strict: bool = False,
+    stages: Sequence[Text] = (),
 ) -> Documents:
-    """The documents that `dedup` would read, with the text that it would compare."""
+    """The documents that `dedup` would read, with the text that these text stages would see, and columns beside it."""
+    fields, markup = _looked_at(stages)
     problems = Problems(strict=strict)
     alone = len(sources) == 1 and sources[0].format == "memory"
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
     texts: list[pa.Array] = []
     ids: list[pa.Array] = []
+    beside: dict[str, list[pa.Array]] = {name: [] for name in fields}
     with progress.stage("read", total):
         for source in sources:
             text, identity = choose_columns(
                 source.names(), text=columns.text, id=columns.id, source=source.name
             )
-            html = columns.is_html(text)
-            for batch in source.read([name for name in (text, identity) if name], problems):
+            html = columns.is_html(text) and not markup
+            _check_fields(source, fields)
+            wanted = dict.fromkeys(name for name in (text, identity, *fields) if name)
+            for batch in source.read(list(wanted), problems):
                 found = document_texts(batch, text, problems, html=html, html_text=columns.html_text)
                 texts.append(found.cast(pa.large_string()))
+                for name in fields:
+                    beside[name].append(plain_column(batch, name).cast(pa.large_string()))
                 numbered = identity is None and alone
                 ids.append(pa.array(batch.numbers - 1) if numbered else document_ids(batch, identity))
                 progress.advance(len(batch))
     if not texts:
         raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
     unique, _ = rank_ids(joined_ids(ids), columns.duplicate_ids)
-    return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems)
+    columns_beside = {name: pa.chunked_array(parts, pa.large_string()) for name, parts in beside.items()}
+    return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems, columns_beside)
+
+
+def _looked_at(stages: Sequence[Text]) -> tuple[tuple[str, ...], bool]:
+    """The columns beside the text that stages look at, and whether pages stay as they are, with their tags."""
+    fields = dict.fromkeys(name for stage in stages for name in getattr(stage, "fields", ()))
+    markup = {bool(getattr(stage, "markup", False)) for stage in stages}
+    if len(markup) > 1:
+        limit = "methods that all look at tags, or none of them: evaluate them apart"
+        raise ParameterError("method", "evaluate", limit, "both kinds")
+    return tuple(fields), markup == {True}
+
+
+def _check_fields(source: Source, fields: Sequence[str]) -> None:
+    names = source.names()
+    for name in fields:
+        if names and name not in names:
+            known = ", ".join(names)
+            raise InputError(
+                f"{source.name} has no column {name!r}, which is asked for as a field; its columns are {known}"
+            )
 
 
 @dataclass(frozen=True)

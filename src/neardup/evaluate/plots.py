@@ -38,7 +38,7 @@ def plot_precision_recall(
     path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], title: str = ""
 ) -> Path:
     """Precision against recall of each method (recall, precision), its best F1 marked."""
-    figure = _new_figure((8.2, 5.2))
+    figure = new_figure((8.2, 5.2))
     axes = figure.add_subplot()
     for level in LEVELS:
         recall = np.linspace(level / (2 - level), 1, 100)
@@ -54,15 +54,15 @@ def plot_precision_recall(
         label = f"{name}  (F1 {f1[best]:.3f})" if len(f1) else name
         _draw_curve(axes, number, label, recall, precision, best, drawstyle="steps-pre")
     axes.set(xlim=(0, 1.005), ylim=(0, 1.015), xlabel="recall", ylabel="precision")
-    _finish(figure, [axes], title or "Precision and recall over all thresholds")
-    return _write(figure, path)
+    finish_figure(figure, [axes], title or "Precision and recall over all thresholds")
+    return write_figure(figure, path)
 
 
 def plot_thresholds(
     path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]], title: str = ""
 ) -> Path:
     """F1 and MCC of each method (thresholds, F1, MCC) against its threshold, the best ones marked."""
-    figure = _new_figure((10.5, 4.6))
+    figure = new_figure((10.5, 4.6))
     panels = figure.subplots(1, 2, sharey=True)
     lowest = 0.0
     for number, (name, (thresholds, *scores)) in enumerate(curves.items()):
@@ -76,8 +76,8 @@ def plot_thresholds(
     for axes, label in zip(panels, ("F1", "MCC"), strict=True):
         axes.set(xlim=(0, 1.005), ylim=(lowest * 1.05, 1.015), xlabel="threshold", ylabel=label)
         axes.tick_params(labelleft=True)
-    _finish(figure, panels, title or "Scores against the threshold")
-    return _write(figure, path)
+    finish_figure(figure, panels, title or "Scores against the threshold")
+    return write_figure(figure, path)
 
 
 def plot_similarities(
@@ -94,7 +94,7 @@ def plot_similarities(
     same = np.asarray(positive, np.bool_)
     if values.shape != same.shape:
         raise ParameterError("positive", "plot_similarities", f"as long as {len(values)} scores", len(same))
-    figure = _new_figure((7.6, 4.4))
+    figure = new_figure((7.6, 4.4))
     axes = figure.add_subplot()
     edges = np.linspace(0, 1, bins + 1)
     kinds = (("different", values[~same], RED, "\\\\\\"), ("same", values[same], BLUE, "///"))
@@ -107,8 +107,8 @@ def plot_similarities(
         axes.axvline(threshold, color=BLACK, linestyle="--", linewidth=1.2, label=f"threshold {threshold:g}")
     axes.set(xlim=(0, 1), yscale="log", xlabel="similarity", ylabel="pairs (logarithmic)")
     axes.set_ylim(bottom=0.5)
-    _finish(figure, [axes], title or "Similarity of pairs by label")
-    return _write(figure, path)
+    finish_figure(figure, [axes], title or "Similarity of pairs by label")
+    return write_figure(figure, path)
 
 
 def plot_candidates(
@@ -129,7 +129,7 @@ def plot_candidates(
     bounds, hits, pairs = (np.asarray(array, np.float64) for array in (edges, found, total))
     if not len(bounds) - 1 == len(hits) == len(pairs):
         raise ParameterError("edges", "plot_candidates", f"one more than its {len(pairs)} bins", len(bounds))
-    figure = _new_figure((7.6, 5.2))
+    figure = new_figure((7.6, 5.2))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     upper.plot(*_columns("curve", *curve), color=BLUE, linewidth=2, label="promised by the bands")
     some = pairs > 0
@@ -146,8 +146,8 @@ def plot_candidates(
     upper.set(xlim=(0, 1), ylim=(-0.02, 1.02), ylabel="share that become candidates")
     lower.set(yscale="log", ylabel="pairs", xlabel="similarity")
     lower.set_ylim(bottom=0.5)
-    _finish(figure, [upper, lower], title or "Candidates: promised and measured")
-    return _write(figure, path)
+    finish_figure(figure, [upper, lower], title or "Candidates: promised and measured")
+    return write_figure(figure, path)
 
 
 def _draw_curve(axes: Axes, number: int, label: str, x: Values, y: Values, best: int, **style: Any) -> None:
@@ -186,7 +186,7 @@ def _columns(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
     return first[known], second[known]
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
     """An empty figure without a window."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -198,7 +198,7 @@ def _new_figure(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def _finish(figure: Figure, panels: Sequence[Axes], title: str) -> None:
+def finish_figure(figure: Figure, panels: Sequence[Axes], title: str) -> None:
     """Grid, title, and one legend beside the panels, where no curve is."""
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     for axes in panels:
@@ -214,7 +214,7 @@ def _finish(figure: Figure, panels: Sequence[Axes], title: str) -> None:
                   frameon=False, fontsize=9, handlelength=3.2)  # fmt: skip
 
 
-def _write(figure: Figure, path: str | Path) -> Path:
+def write_figure(figure: Figure, path: str | Path) -> Path:
     """The path, after the figure was written to it; the same arrays make the same bytes."""
     from matplotlib import rc_context
 

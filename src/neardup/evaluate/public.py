@@ -56,8 +56,9 @@ def evaluation(
     plans = [
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
     ]
+    stages = [one.text if isinstance(one, Plan) else one.plan.text for one in plans]
     columns = Columns(text_column, id_column, html, html_text=html_text)
-    read = read_documents(inputs, columns, progress or Progress())
+    read = read_documents(inputs, columns, progress or Progress(), stages=stages)
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:

@@ -77,6 +77,30 @@ def sign_bits(hashes, weights, offsets, seed, out):
 
 
 @jit
+def table_signs(hashes, weights, offsets, seed, table, out):
+    """Fills out[d] with the signs of projections whose coefficients are drawn from a table of 256 whole numbers.
+
+    Each byte of a random word draws one coefficient. Everything is a whole number, as in `sign_bits`: no sum
+    depends on the order of its terms. A document of weight 0 in a direction has the bit 0 there.
+    """
+    sums = np.empty(64, np.int64)
+    for d in range(len(offsets) - 1):
+        for block in range(out.shape[1] // 2):
+            sums[:] = 0
+            for i in range(offsets[d], offsets[d + 1]):
+                weight = np.int64(weights[i])
+                for eighth in range(8):
+                    word = random_word(hashes[i], 8 * block + eighth, seed)
+                    for byte in range(8):
+                        sums[8 * eighth + byte] += weight * table[(word >> U64(8 * byte)) & U64(255)]
+            for half in range(2):
+                packed = U32(0)
+                for bit in range(32):
+                    packed |= U32(sums[half * 32 + bit] > 0) << U32(bit)
+                out[d, 2 * block + half] = packed
+
+
+@jit
 def projections(hashes, weights, offsets, seed, out):
     """Fills out[d] with the ±1 projections of each document's weighted features: the sums whose signs are its bits."""
     for d in range(len(offsets) - 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.graph import find
 
 U32, U64 = np.uint32, np.uint64
 TILE = 64  # fingerprints that are compared with one before any of them is looked at alone
@@ -135,20 +136,11 @@ def met_before(columns, a, others, b, earlier):
 
 
 @jit
-def root(parent, x):
-    """The representative of x; paths are halved on the way."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
-@jit
 def joins(parent, a, b):
     """Whether a and b were apart until now; without parents everything is."""
     if len(parent) == 0:
         return True
-    a, b = root(parent, a), root(parent, b)
+    a, b = find(parent, a), find(parent, b)
     parent[max(a, b)] = min(a, b)
     return a != b
 

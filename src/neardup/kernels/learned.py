@@ -13,13 +13,13 @@ U32, U64 = np.uint32, np.uint64
 
 
 class Occurrences(NamedTuple):
-    """Hashes of k-grams in reading order, and of the tokens that they begin with: marks, and maybe fields."""
+    """Hashes of k-grams in reading order, and of the tokens that they begin with: marks, and maybe places."""
 
     hashes: np.ndarray
     offsets: np.ndarray
     starts: np.ndarray  # the first token of each document
     marks: np.ndarray
-    fields: np.ndarray  # empty: every token is of the text itself
+    places: np.ndarray  # bits of fields and tags; empty: every token is of the text itself
 
 
 class Grams(NamedTuple):
@@ -30,7 +30,7 @@ class Grams(NamedTuple):
     firsts: np.ndarray  # where it occurs first, in tokens
     capitals: np.ndarray  # how often its first token is capitalised
     digits: np.ndarray  # … begins with a digit
-    fields: np.ndarray  # bit f: it occurs in field f
+    places: np.ndarray  # the bits of all places that it occurs in
 
 
 class Scratch(NamedTuple):
@@ -64,7 +64,7 @@ def collect(source, d, mask, scratch):
         if table[place] == U32(0):
             grams.hashes[found], grams.counts[found] = h, U32(0)
             grams.firsts[found] = U32(i - source.offsets[d])
-            grams.capitals[found], grams.digits[found], grams.fields[found] = U32(0), U32(0), U32(0)
+            grams.capitals[found], grams.digits[found], grams.places[found] = U32(0), U32(0), U32(0)
             found += 1
             table[place] = U32(found)
         k = table[place] - U32(1)
@@ -72,8 +72,7 @@ def collect(source, d, mask, scratch):
         grams.counts[k] += U32(1)
         grams.capitals[k] += U32(mark & 1)
         grams.digits[k] += U32((mark >> 1) & 1)
-        field = U32(source.fields[token]) if len(source.fields) else U32(0)
-        grams.fields[k] |= U32(1) << field
+        grams.places[k] |= source.places[token] if len(source.places) else U32(1)
     return found
 
 
@@ -109,10 +108,10 @@ def tabulate(source, out):
             k = scratch.table[find(scratch.table, room.hashes, mask, h)] - U32(1)
             at = ends[d] + i
             out.hashes[at], out.counts[at], out.firsts[at] = h, room.counts[k], room.firsts[k]
-            out.capitals[at], out.digits[at], out.fields[at] = (
+            out.capitals[at], out.digits[at], out.places[at] = (
                 room.capitals[k],
                 room.digits[k],
-                room.fields[k],
+                room.places[k],
             )
         ends[d + 1] = ends[d] + found
     return ends

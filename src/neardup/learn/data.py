@@ -12,12 +12,11 @@ from neardup.candidates.inverted import Inverted
 from neardup.columns import Features, Numbers, Texts
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
-from neardup.features.shingles import Shingles
 from neardup.learn.loss import Entries, Floats, Similarity
 from neardup.learn.sample import Similar
 from neardup.plan import Feature, Text, stage_json
 from neardup.statistics import Frequencies, Statistics, add_up, count_features
-from neardup.weights.grams import compute_features, find_grams
+from neardup.weights.gram_features import compute_features
 from neardup.weights.learned import Learned
 from neardup.workers import ordered_map
 
@@ -54,7 +53,7 @@ class Labelled:
 
 def prepare(documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1) -> Labelled:
     """The labelled documents; frequencies are counted over all documents that were given, labelled or not."""
-    texts = Texts.from_arrow(documents.texts.combine_chunks())
+    texts = Texts.from_arrow(documents.texts_with(weight.fields))
     statistics = count_statistics(texts, weight.counts, text, threads)
     numbers = np.flatnonzero(truth.units >= 0)
     chosen = [texts.document(number) for number in numbers.tolist()]
@@ -89,7 +88,7 @@ def _cut(texts: Texts) -> Any:
 def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, threads: int) -> Entries:
     def work(part: Texts) -> Entries:
         tokens = text(part)
-        grams = find_grams(Shingles(weight.of.width)(tokens), tokens, weight.of.width, statistics)
+        grams = weight.grams(weight.of(tokens), tokens, statistics)
         return Entries(grams.offsets, grams.hashes, compute_features(grams, weight.features))
 
     parts = list(ordered_map(work, _cut(texts), threads))

@@ -14,7 +14,6 @@ from neardup.evaluate.scores import Floats
 from neardup.learn.loss import Preferences
 
 PREFERENCES = 80_000  # pairs of pairs, as in the paper
-HARD = 0.5  # the share of negative instances that are taken from the most similar ones
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,16 @@ class Similar:
     score: Floats
 
 
-def draw_instances(truth: Truth, similar: Similar, most: int, rng: np.random.Generator) -> Instances:
+def draw_instances(
+    truth: Truth, similar: Similar, most: int, rng: np.random.Generator, hard_share: float = 0.5
+) -> Instances:
     """As many positive as negative pairs, `most` of each at the most.
 
     The paper takes negatives at random. Nearly all of those share next to nothing and teach nothing, so half of
     ours are those that look most alike before anything is learned.
     """
     a, b = _positives(truth, most, rng)
-    hard, easy = _negatives(truth, similar, len(a), rng)
+    hard, easy = _negatives(truth, similar, len(a), rng, hard_share)
     left, right = np.concatenate([a, hard[0], easy[0]]), np.concatenate([b, hard[1], easy[1]])
     positive = np.arange(len(left)) < len(a)
     codes = pair_codes(np.minimum(left, right), np.maximum(left, right))
@@ -83,12 +84,12 @@ def _positives(truth: Truth, most: int, rng: np.random.Generator) -> tuple[Numbe
 
 
 def _negatives(
-    truth: Truth, similar: Similar, wanted: int, rng: np.random.Generator
+    truth: Truth, similar: Similar, wanted: int, rng: np.random.Generator, hard_share: float
 ) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
     """Those that look most alike, and random ones."""
     apart = truth.counted(similar.left, similar.right) & ~truth.positive(similar.left, similar.right)
     rows = np.flatnonzero(apart)
-    rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(HARD * wanted)]
+    rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(hard_share * wanted)]
     hard = similar.left[rows], similar.right[rows]
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None and truth.judged is not None

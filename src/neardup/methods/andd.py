@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from neardup.candidates.bit_bands import choose_bit_bands
+from neardup.candidates.bit_bands import choose_bit_bands, distance_for, equal_share
 from neardup.candidates.curve import choose_bands
 from neardup.candidates.groups import Groups
+from neardup.candidates.hamming import Hamming
 from neardup.candidates.inverted import Inverted
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
@@ -15,7 +16,7 @@ from neardup.plan import Candidates, Check, Plan, Signature, View
 from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.consistent import Consistent
 from neardup.signatures.quantised import QuantisedMinHash
-from neardup.signatures.sign_bits import SignBits
+from neardup.signatures.sign_bits import Projection, SignBits
 from neardup.text.words import TokenKind
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.weights.model import Model, read_model
@@ -33,6 +34,8 @@ def andd(
     similarity: Literal["cosine", "jaccard"] | None = None,
     signature: Literal["bits", "minhash", "samples", "none"] = "bits",
     bits: Count = 384,
+    projection: Projection = "signs",
+    search: Literal["bands", "tables"] = "bands",
     num_perm: Count | None = None,
     recall: Chance = 0.95,
     seed: Natural = 1,
@@ -55,6 +58,9 @@ def andd(
             levels; consistent samples of the weights as they are; or none, which compares every pair and is meant
             for thousands of documents.
         bits: The number of sign bits.
+        projection: The coefficients of the projections: ±1 (signs), or of a gaussian or uniform distribution.
+        search: How pairs of sign bits are found: by bands of sampled bits, or exactly, by Hamming tables, which is
+            meant for thresholds of 0.95 and more and compares all with all at low ones.
         num_perm: The number of min-hashes; unless given, as many as it takes to find pairs at the threshold.
         recall: The share of pairs at the threshold that must be found; bands are chosen for it.
         seed: The seed of projections and permutations.
@@ -63,8 +69,14 @@ def andd(
     limit = threshold if threshold is not None else known.threshold
     sampled = signature in ("minhash", "samples")  # which a weight below zero has no place in
     weight = replace(known.weight, negative="clip") if sampled else known.weight
-    signed, candidates = _candidates(known, signature, limit, recall, bits, num_perm, seed)
-    check: Check = Cosine() if known.similarity == "cosine" else ExtendedJaccard()
+    if signature == "bits":
+        signed: Signature | None = SignBits(bits, seed, projection)
+        candidates = _bit_candidates(known, search, limit, recall, bits, seed)
+    else:
+        signed, candidates = _candidates(known, signature, limit, recall, num_perm, seed)
+    likely = known.probability
+    curve = None if likely is None else (likely.slope, likely.middle)
+    check: Check = Cosine(curve=curve) if known.similarity == "cosine" else ExtendedJaccard(curve=curve)
     return Plan(
         method="andd",
         text=known.text,
@@ -90,13 +102,19 @@ def _taught(model: str | None, given: dict[str, Any]) -> Model:
     return known
 
 
+def _bit_candidates(
+    model: Model, search: str, threshold: float, recall: float, bits: int, seed: int
+) -> Candidates:
+    if search == "bands":
+        return choose_bit_bands(threshold, recall, bits, model.similarity, seed)
+    return Hamming(bits, within=distance_for(equal_share(threshold, model.similarity), recall, bits))
+
+
 def _candidates(
-    model: Model, signature: str, threshold: float, recall: float, bits: int, slots: int | None, seed: int
+    model: Model, signature: str, threshold: float, recall: float, slots: int | None, seed: int
 ) -> tuple[Signature | None, Candidates]:
     if signature == "none":
         return None, Inverted("cosine" if model.similarity == "cosine" else "extended_jaccard")
-    if signature == "bits":
-        return SignBits(bits, seed), choose_bit_bands(threshold, recall, bits, model.similarity, seed)
     equal = (
         threshold if model.similarity == "jaccard" else threshold / (2 - threshold)
     )  # of equally long vectors

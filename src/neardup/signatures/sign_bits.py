@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from math import acos, pi
-from typing import ClassVar
+from statistics import NormalDist
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Features, Signatures, field_of, make_distinct
 
+Projection = Literal["signs", "gaussian", "uniform"]
 FIXED_POINT = 1 << 20  # of the largest weight of a document: weights are whole numbers of this share of it
 
 
@@ -22,13 +25,16 @@ def bit_agreement(cosine: float) -> float:
 
 @dataclass(frozen=True)
 class SignBits:
-    """`bits` signs of ±1 projections (Charikar; section 2.3 of the ANDD paper), packed into 32-bit slots.
+    """`bits` signs of random projections (Charikar; section 2.3 of the ANDD paper), packed into 32-bit slots.
 
-    P(a bit is equal) = 1 − θ/π, θ being the angle between the documents' weighted features.
+    P(a bit is equal) = 1 − θ/π, θ being the angle between the documents' weighted features: exactly so for gaussian
+    coefficients, and for ±1 and uniform ones as nearly as a document has many features. ±1 (`signs`) is the cheapest
+    by far.
     """
 
     bits: int = 64
     seed: int = 1
+    projection: Projection = "signs"
     estimates: ClassVar[str] = "angle"
 
     @property
@@ -39,10 +45,23 @@ class SignBits:
     def __call__(self, features: Features) -> Signatures:
         features = make_distinct(features)
         out = np.empty((len(features), self.slots), np.uint32)
-        kernels.bits.sign_bits(features.hashes, fixed_point(features), features.offsets, self.seed, out)
+        values = (features.hashes, fixed_point(features), features.offsets, self.seed)
+        if self.projection == "signs":
+            kernels.bits.sign_bits(*values, out)
+        else:
+            kernels.bits.table_signs(*values, coefficients(self.projection), out)
         valid = np.clip(self.bits - 32 * np.arange(self.slots), 0, 32)
         out &= ((np.int64(1) << valid) - 1).astype(np.uint32)  # the kernel makes a multiple of 64 bits
         return Signatures(out, features.sizes > 0)
+
+
+@cache
+def coefficients(projection: Projection) -> NDArray[np.int64]:
+    """256 equally likely coefficients of a projection, as whole numbers."""
+    middles = (np.arange(256) + 0.5) / 256
+    if projection == "uniform":
+        return np.rint(2 * middles * 256 - 256).astype(np.int64) | 1  # odd: -255, -253, … 255, none of them 0
+    return np.array([round(1024 * NormalDist().inv_cdf(share)) for share in middles.tolist()], np.int64)
 
 
 def fixed_point(features: Features) -> NDArray[np.int64]:

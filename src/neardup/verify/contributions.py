@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.columns import Texts, Tokens, to_utf8
+from neardup.columns import Texts, to_utf8
 from neardup.plan import Plan
 from neardup.statistics import Statistics
-from neardup.weights.grams import Grams, find_grams
+from neardup.text.words import Words
 from neardup.weights.learned import Learned
 
 
@@ -34,7 +34,7 @@ def contributions(
         [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
     )
     tokens = plan.text(texts)
-    grams = find_grams(plan.view.features(tokens), tokens, weight.of.width, statistics)
+    grams = weight.grams(plan.view.features(tokens), tokens, statistics)
     weights = weight.weigh(grams)
     weights = np.maximum(weights, 0) if weight.negative == "clip" else weights
     cut = int(grams.offsets[1])
@@ -43,17 +43,24 @@ def contributions(
     whole = float(products.sum()) or 1.0
     order = np.argsort(-products, kind="stable")[:most]
     return [
-        Contribution(_excerpt(texts, tokens, grams, int(a[k])), float(products[k]) / whole,
+        Contribution(_excerpt(plan, texts, grams.hashes[a[k]]), float(products[k]) / whole,
                      float(weights[a[k]]), float(weights[cut + b[k]]))
         for k in order.tolist() if products[k] != 0
     ]  # fmt: skip
 
 
-def _excerpt(texts: Texts, tokens: Tokens, grams: Grams, number: int) -> str:
-    """The k-gram as it stands in the left text, blanks in a row as one."""
-    first = int(grams.firsts[number])
-    after = min(first + grams.width, int(tokens.offsets[1]))
-    start = int(tokens.positions[first])
-    end = int(tokens.positions[after]) if after < int(tokens.offsets[1]) else int(texts.offsets[1])
-    words = texts.data[start:end].tobytes().decode(errors="replace").split()
-    return " ".join(words).strip(".,;:!?\"'()[]«»„“”– ") or " ".join(words)
+def _excerpt(plan: Plan, texts: Texts, wanted: np.uint64) -> str:
+    """The k-gram as it stands in the left text, blanks in a row as one; empty where tags stand inside it."""
+    text: Any = plan.text
+    kind: Any = getattr(getattr(text, "of", text), "tokens", "words")
+    tokens = Words(kind)(
+        texts.slice(0, 1)
+    )  # places in the whole: fields and tags count from where they begin
+    places = np.flatnonzero(plan.view.features(tokens).hashes == wanted)
+    if len(places) == 0:
+        return ""
+    first, size = int(places[0]), len(tokens.hashes)
+    after = first + getattr(plan.view.features, "width", 1)
+    end = int(tokens.positions[after]) if after < size else int(texts.offsets[1])
+    words = texts.data[int(tokens.positions[first]) : end].tobytes().decode(errors="replace").split()
+    return " ".join(words).strip(".,;:!?\"'()[]<>«»„“”– ") or " ".join(words)

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs
+from neardup.plan import Check
 from neardup.thresholds import TOLERANCE
+from neardup.weights.model import Probability
+
+Curve = tuple[float, float]
+
+
+def probabilities(check: Check, similarity: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """How likely pairs of these scores are near-duplicates; None where no labels have said."""
+    curve = getattr(check, "curve", None)
+    return None if curve is None else np.asarray(Probability(*curve).of(similarity), np.float64)
 
 
 @dataclass(frozen=True)
@@ -18,6 +28,9 @@ class Cosine:
     """Dot products of weights over the shared features, and squared norms."""
 
     level: Literal["features"] = "features"
+    curve: Curve | None = (
+        None  # slope and middle of what a score says about a pair, where labels have taught it
+    )
     measures: ClassVar[str] = "cosine"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
@@ -39,6 +52,7 @@ class ExtendedJaccard:
     """The shared part of two vectors: x·y / (x² + y² − x·y), formula (3) of the ANDD paper."""
 
     level: Literal["features"] = "features"
+    curve: Curve | None = None
     measures: ClassVar[str] = "extended_jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:

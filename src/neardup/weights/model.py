@@ -21,8 +21,10 @@ from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import Text, stage_json
 from neardup.statistics import Frequencies, Statistics
+from neardup.text.fields import FieldedWords
+from neardup.text.tagged import TaggedWords
 from neardup.text.words import TokenKind, Words
-from neardup.weights.grams import gram_features
+from neardup.weights.gram_features import gram_features
 from neardup.weights.learned import START, Learned
 
 VERSION = 1  # raised when the same file would come to mean something else
@@ -42,6 +44,13 @@ class Probability:
         return 1 / (1 + np.exp(np.clip(-self.slope * (np.asarray(score) - self.middle), -700, 700)))
 
 
+def text_stage(tokens: TokenKind, fields: tuple[str, ...], markup: bool) -> Text:
+    """How texts become tokens: with the tags around them, with columns behind them, or as they are."""
+    words = Words(tokens)
+    beside = FieldedWords(fields, tokens) if fields else None
+    return TaggedWords(words, beside) if markup else beside or words
+
+
 @dataclass(frozen=True)
 class Model:
     """Everything that learning found out."""
@@ -53,18 +62,22 @@ class Model:
     negative: Literal["keep", "clip"] = "clip"
     threshold: float = 0.5
     probability: Probability | None = None
+    fields: tuple[str, ...] = ()  # columns beside the text whose words count, too
+    markup: bool = False  # texts are HTML pages, read with their tags
+    queries: str = ""  # how often people search for k-grams, packed
     statistics: Statistics | None = None  # of the training documents: the most frequent k-grams
     training: dict[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> Text:
         """How texts become tokens."""
-        return Words(self.tokens)
+        return text_stage(self.tokens, self.fields, self.markup)
 
     @property
     def weight(self) -> Learned:
         """The weight stage."""
-        return Learned(Shingles(self.ngram), tuple(self.weights), tuple(self.weights.values()), self.negative)
+        weights = tuple(self.weights), tuple(self.weights.values())
+        return Learned(Shingles(self.ngram), *weights, self.negative, self.fields, self.queries)
 
     def to_json(self) -> str:
         """The model as readable JSON."""
@@ -80,11 +93,14 @@ class Model:
             "similarity": self.similarity,
             "ngram": self.ngram,
             "tokens": self.tokens,
+            "fields": list(self.fields),
+            "markup": self.markup,
             "features": features,
             "negative": self.negative,
             "threshold": self.threshold,
             "probability": probability,
             "training": self.training,
+            "queries": self.queries,
             "statistics": self.statistics and _pack(self.statistics),
         }
         return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
@@ -132,6 +148,9 @@ def _from_dict(raw: dict[str, Any]) -> Model:
         negative=_one_of(Literal["keep", "clip"], raw["negative"]),
         threshold=float(raw["threshold"]),
         probability=probability and Probability(float(probability["slope"]), float(probability["middle"])),
+        fields=tuple(map(str, raw.get("fields", ()))),
+        markup=bool(raw.get("markup", False)),
+        queries=str(raw.get("queries", "")),
         statistics=raw["statistics"] and _unpack(raw["statistics"]),
         training=dict(raw["training"]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,12 @@ class DataFolder:
             self._known[key] = read_documents(source, columns, self.progress)
         documents: Documents = self._known[key]
         return documents
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """What was made for an earlier study of this run, or is made now."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
 
     def clusters(self, name: str, documents: Documents, undecided: bool = False) -> Truth:
         """The labels of a collection."""

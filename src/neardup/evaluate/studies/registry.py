@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default_factory=tuple)  # why they differ
+    plot: bool = False  # a figure: the other columns by the first
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,16 @@ def studies() -> Mapping[str, Study]:
     """All studies by name."""
     _load()
     return dict(sorted(_STUDIES.items()))
+
+
+def find_studies(patterns: Sequence[str]) -> list[Study]:
+    """The studies of these names, in order and each once; 'all' is all of them, and 'andd_*' those that begin so."""
+    found: dict[str, Study] = {}
+    for pattern in patterns:
+        matching = fnmatch.filter(studies(), "*" if pattern == "all" else pattern)
+        for name in matching or [pattern]:
+            found[name] = get_study(name)
+    return list(found.values())
 
 
 def get_study(name: str) -> Study:

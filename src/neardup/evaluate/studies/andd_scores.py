@@ -1,0 +1,141 @@
+"""Max F1 of learned and of fixed weights, as vectors and as signatures, in every run of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from neardup.candidates.inverted import Inverted
+from neardup.columns import Features, Numbers, Pairs
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.scores import ClusterScores, Curve, Floats, ScoredPairs, make_curve, score_clusters
+from neardup.evaluate.studies.andd_ground import Ground
+from neardup.evaluate.versus import corrected_t_test, paired_t_test
+from neardup.features.shingles import Shingles
+from neardup.features.spots import Spots
+from neardup.learn.data import some_documents
+from neardup.learn.lesson import Lesson
+from neardup.learn.loss import Similarity
+from neardup.learn.train import learn_from
+from neardup.plan import Signature, View
+from neardup.signatures.sign_bits import SignBits
+from neardup.verify.bits import BitAgreement
+from neardup.verify.jaccard import Agreement
+from neardup.weights.counts import Counts
+from neardup.weights.frequency import IdfRange, TfIdf
+from neardup.weights.model import Model
+
+WORD = Shingles(1)
+LEXICON = View(WORD, (IdfRange(WORD, 0.4, 0.75),))  # of I-Match
+
+
+def f1(scores: Sequence[ScoredPairs]) -> Floats:
+    """The max F1 of each run."""
+    return np.array([curve.at(best_threshold(curve)).f1 for curve in map(make_curve, scores)])
+
+
+def best_threshold(curve: Curve) -> float:
+    """Where F1 is greatest, among thresholds that leave something out: to find every pair is no choice."""
+    choices = np.flatnonzero(curve.thresholds > 0)
+    return float(curve.thresholds[choices[curve.f1[choices].argmax()]]) if len(choices) else 1.0
+
+
+def plain(ground: Ground, view: View, kind: Similarity) -> list[ScoredPairs]:
+    """Vectors of fixed weights."""
+    return ground.best(vectors(ground.look(view), kind, ground.threads))
+
+
+def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
+    """All pairs of weighted documents."""
+    weights = np.ones(len(features.hashes), np.float32) if features.weights is None else features.weights
+    search = Inverted("cosine" if kind == "cosine" else "extended_jaccard")
+    return search.pairs(replace(features, weights=weights), 0.0, threads)
+
+
+def taught(ground: Ground, lesson: Lesson, most: int | None = None) -> Iterator[tuple[Features, Numbers]]:
+    """The vectors of every run's model over all labelled documents, and the documents to be tested on."""
+    data = ground.prepared(lesson)
+    place = np.full(len(ground.documents), -1)
+    place[data.numbers] = np.arange(len(data))
+    for model, (_, test) in zip(models(ground, lesson, most), ground.cuts, strict=True):
+        weights = np.array([model.weights.get(name, 0.0) for name in lesson.names])
+        yield data.weigh(weights, model.negative), place[test]
+
+
+def models(ground: Ground, lesson: Lesson, most: int | None = None) -> list[Model]:
+    """The model of every run; each lesson is taught once."""
+    if (lesson, most) not in ground._models:
+        data = ground.prepared(lesson)
+        place = np.full(len(ground.documents), -1)
+        place[data.numbers] = np.arange(len(data))
+        known = [some_clusters(data.truth, place[train], most) for train, _ in ground.cuts]
+        ground._models[lesson, most] = [learn_from(some_documents(data, some), lesson) for some in known]
+    found: list[Model] = ground._models[lesson, most]
+    return found
+
+
+def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers:
+    """Whole clusters of these documents, drawn at random, up to about so many documents."""
+    if most is None or most >= len(documents):
+        return np.sort(documents)
+    assert truth.clusters is not None
+    rng = np.random.default_rng(most)
+    chosen: list[int] = []
+    for cluster in rng.permutation(np.unique(truth.clusters[documents])).tolist():
+        members = documents[truth.clusters[documents] == cluster]
+        chosen += rng.permutation(members)[: max(2, most // 8)].tolist()  # no cluster takes all the room
+        if len(chosen) >= most:
+            break
+    return np.sort(np.array(chosen))
+
+
+def learned(ground: Ground, lesson: Lesson, most: int | None = None) -> list[ScoredPairs]:
+    """Vectors of learned weights (ANDD-Raw)."""
+    found = []
+    for features, test in taught(ground, lesson, most):
+        found.append(ground.score(vectors(features, lesson.similarity, ground.threads), test))
+    return found
+
+
+def signed(ground: Ground, lesson: Lesson, signature: Signature) -> list[ScoredPairs]:
+    """Estimates from signatures of learned weights (ANDD-LSH)."""
+    return [
+        ground.score(estimates(signature, features, test), test) for features, test in taught(ground, lesson)
+    ]
+
+
+def estimated(ground: Ground, view: View, signature: Signature, width: int = 1) -> list[ScoredPairs]:
+    """Estimates from signatures of fixed weights."""
+    features = ground.look(view)
+    return [ground.score(estimates(signature, features, test, width), test) for _, test in ground.cuts]
+
+
+def estimates(signature: Signature, features: Features, some: Numbers, width: int = 1) -> Pairs:
+    """The agreement of all pairs of some documents' signatures, in groups of so many slots."""
+    i, j = np.triu_indices(len(some), 1)
+    check = BitAgreement(signature.bits) if isinstance(signature, SignBits) else Agreement(width)
+    pairs: Pairs = check.measure(signature(features), some[i], some[j])
+    return pairs.take(pairs.similarity > 0)
+
+
+def versus(first: Floats, second: Floats) -> str:
+    """Runs won, and the p-values of the paired t-test and of the one that knows that runs overlap."""
+    wins, tests = int((first > second).sum()), (paired_t_test(first, second), corrected_t_test(first, second))
+    return f"{wins} of {len(first)}, p = {tests[0].p_value:.2g} / {tests[1].p_value:.2g}"
+
+
+def fixed(width: int = 1) -> dict[str, View]:
+    """The fixed weights of tables 2 and 4."""
+    grams = Shingles(width)
+    found = {"TF-IDF": View(grams, (TfIdf(grams),)), "binary": View(grams)}
+    return found | ({"SpotSigs": View(Spots(), (Counts(),))} if width == 1 else {})
+
+
+def by_cluster(ground: Ground, cut: int, pairs: ScoredPairs) -> ClusterScores:
+    """Scores of each cluster, at the threshold that was best for all pairs: large ones count no more."""
+    curve = make_curve(pairs)
+    inside = np.zeros(len(ground.documents), np.bool_)
+    inside[ground.cuts[cut][1]] = True
+    return score_clusters(ground.truth.only(inside), pairs, best_threshold(curve))
