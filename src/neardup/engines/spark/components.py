@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SMALL = 1 << 24  # pairs that one worker connects: 16 bytes each, and some working space
-Stage = Callable[[str, Callable[[], "DataFrame"]], "DataFrame"]
+Stage = Callable[..., "DataFrame"]
 
 
 def components(edges: DataFrame, stage: Stage, name: str, small: int = SMALL) -> DataFrame:

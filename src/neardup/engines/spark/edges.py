@@ -1,235 +1,235 @@
-"""Candidate pairs from keys, by the rules of the local engine, in one sorted pass and linear in any bucket.
+"""Candidate pairs from keys, by the local engine's own code, linear in any bucket.
 
-Keys go to the partition of their table and value and are sorted there by rank. Members of a bucket then follow each
-other, the smallest ranks first: the first is the one that all meet, and the pivots of a large bucket are its first
-members, whatever partition or order the documents came from.
+Keys go to the part of their table and value, where whole buckets are paired. A pair is sent on to the part of its
+larger rank, where it is met by the same pair from other tables, and one of them stays.
+
+A crowd, a bucket with very many members in one task, is not sent to one place. Only its smallest ranks go there,
+with the number of the others: they are all that pivots can be chosen from. The others wait in the part of their own
+rank, and the pivots of the bucket are sent to them. So no task sees more of a bucket than its share.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup import kernels
-from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs
+from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Numbers
-from neardup.engines.spark.arrow import (
-    Batches,
-    begins,
-    in_arrow,
-    numbers,
-    signed,
-    sliced,
-    table,
-    unragged,
-    whole_groups,
+from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unsigned
+from neardup.engines.spark.crowds import COUNTED, FIRST, HELD, NAMES, REST, Collected, crowded, meet_pivots, take_crowds
+from neardup.engines.spark.parcels import (
+    PARCEL,
+    TALLY,
+    Columns,
+    column,
+    part_of,
+    places_of,
+    posted,
+    received,
+    shuffled,
+    split,
+    unpack,
 )
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FIRST, REST = 0, 1  # kinds of rows: pairs with the first member, and other pairs
-BUCKETS, LIMITED = (
-    2,
-    3,
-)  # … the number of buckets and the largest; those above the limit and the pairs skipped there
-SCHEMA = "kind int, left long, right long"
-BLOCK = 1 << 20  # pairs that are written at a time
-
-
-def key_rows(signed_contents: DataFrame) -> DataFrame:
-    """One row for each table and content: the table, the key, and whose it is."""
-
-    def work(batches: Batches) -> Batches:
-        for batch in batches:
-            offsets, keys = unragged(batch.column("keys"), np.uint64)
-            width = int(offsets[1] - offsets[0])
-            if width == 0:
-                continue
-            tables = np.tile(np.arange(width, dtype=np.int32), batch.num_rows)
-            ranks = np.repeat(numbers(batch, "rank"), width)
-            yield from sliced(table({"table": tables, "key": signed(keys), "rank": ranks}))
-
-    wanted = signed_contents.where("present").select("rank", "keys")
-    return in_arrow(wanted, work, "table int, key long, rank long")
-
-
-def find_edges(plan: Plan, contents: DataFrame) -> DataFrame:
-    """Rows of candidates, each pair once, the smaller rank left; and counts of buckets, marked as tally."""
-    from pyspark.sql import functions as f
-
-    buckets = key_rows(contents).repartition("table", "key").sortWithinPartitions("table", "key", "rank")
-    found = in_arrow(buckets, _Pairing(plan.pairs == "all", plan.bucket, plan.pivots), SCHEMA)
-    # Counts are few rows with values of their own: they pass through the same aggregate.
-    return found.groupBy("left", "right", (f.col("kind") >= BUCKETS).alias("tally")).agg(
-        f.min("kind").alias("kind"), f.count("*").alias("times")
-    )
-
-
-def bucket_counts(edges: DataFrame) -> BucketCounts:
-    """What was met while pairing."""
-    from pyspark.sql import functions as f
-
-    rows = (
-        edges.where("tally")
-        .groupBy("kind")
-        .agg(
-            f.sum(f.col("left") * f.col("times")).alias("left"),
-            f.max("right").alias("most"),
-            f.sum(f.col("right") * f.col("times")).alias("right"),
-        )
-    )
-    found = {row["kind"]: row for row in rows.collect()}  # two rows
-    few, hot = found.get(BUCKETS), found.get(LIMITED)
-    return BucketCounts(
-        few["left"] if few else 0,
-        few["most"] if few else 0,
-        hot["left"] if hot else 0,
-        hot["right"] if hot else 0,
-    )
+PAIRS = "kind int, left long, right long, left_place long, right_place long"
+BLOCK = 1 << 20  # pairs that are made at a time
+BUFFER = 64 << 20  # bytes of keys that a task holds before it sends them
+ENTRY = 24  # bytes of a key, a rank and a place
 
 
 @dataclass(frozen=True)
-class _Pairing:
-    """Sorted keys to pairs of ranks."""
+class Rule:
+    """How buckets are paired, and where their keys go."""
 
     every: bool
     limit: int
     pivots: int
+    tables: int
+    slices: int  # parts of a table
+    tasks: int
+
+    @staticmethod
+    def of(plan: Plan, documents: int, tasks: int) -> Rule:
+        tables: int = plan.candidates.tables  # type: ignore[attr-defined]
+        slices = max(-(-tasks // tables), -(-documents * ENTRY // BUFFER))
+        return Rule(plan.pairs == "all", plan.bucket, plan.pivots, tables, slices, tasks)
+
+    @property
+    def heads(self) -> int:
+        """Members of a crowd, the smallest, that go to the place of their bucket."""
+        return max(self.limit, self.pivots) + 1
+
+    @property
+    def waiting(self) -> int:
+        """The first part of members that wait for their pivots."""
+        return self.tables * self.slices
+
+
+def find_edges(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> DataFrame:
+    """Rows of candidates, each pair once, the smaller rank left; and rows with counts of buckets.
+
+    `contents` has chunks: seen, and wanted, which names the documents to leave out, or null.
+    """
+    rule = Rule.of(plan, documents, tasks)
+    keys = in_arrow(contents.select("chunk", "seen", "wanted"), _Keys(rule), PARCEL)
+    found = in_arrow(shuffled(keys, tasks), _Pairing(rule), PARCEL)
+    return in_arrow(shuffled(found, tasks), _Finishing(rule), PAIRS)
+
+
+def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
+    """What was seen of the documents of each chunk that are present and no copies, and their places."""
+    for chunk, packed, copies in zip(
+        batch.column("chunk").to_pylist(), batch.column("seen"), batch.column("wanted"), strict=True
+    ):
+        seen = unpack(packed)
+        rows = column(seen, "row") if "row" in seen.column_names else np.arange(len(seen))
+        places = places_of(chunk, rows)
+        chosen = seen.column("present").to_numpy().copy()
+        if copies.is_valid:
+            chosen &= ~np.isin(places, column(unpack(copies), "place"))
+        if not chosen.all():
+            seen, places = seen.filter(pa.array(chosen)), places[chosen]
+        yield seen, places
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Chunks to parcels of keys, table by table; crowds in two parts."""
+
+    rule: Rule
 
     def __call__(self, batches: Batches) -> Batches:
-        tally = np.zeros(4, np.int64)  # buckets, largest, above the limit, pairs skipped there
-        state: _Open | None = None
-        if self.every:
-            for group in whole_groups(batches, ("table", "key")):
-                yield from self._all(group, tally)
-        else:
-            for batch in batches:
-                state, rows = self._some(batch, state, tally)
-                yield from rows
-            if state is not None:
-                yield from self._closed(state, tally)
-        if tally[0]:
-            yield _rows(BUCKETS, tally[:1], tally[1:2])
-            yield _rows(LIMITED, tally[2:3], tally[3:4])
+        held: list[tuple[pa.Table, Numbers]] = []
+        size = 0
+        for batch in batches:
+            for seen, places in seen_contents(batch):
+                held.append((seen, places))
+                size += len(places) * ENTRY * self.rule.tables
+                if size > BUFFER:
+                    yield from posted(self._parcels(held))
+                    held, size = [], 0
+        if size:
+            yield from posted(self._parcels(held))
 
-    def _all(self, group: pa.Table, tally: Numbers) -> Batches:
-        """Every pair of every bucket."""
-        ranks = group.column("rank").to_numpy()
-        starts = begins(group.column("table").to_numpy(), group.column("key").to_numpy())
-        sizes = np.diff(starts)
-        count(tally, sizes, np.zeros(0, np.int64))
-        several = sizes > 1
-        members = np.flatnonzero(np.repeat(several, sizes))
-        buckets = Buckets(members, np.concatenate(([0], np.cumsum(sizes[several]))))
-        for left, right in all_pairs(buckets, BLOCK):
-            yield from sliced(_rows(REST, ranks[left], ranks[right]))
+    def _parcels(self, held: list[tuple[pa.Table, Numbers]]) -> Iterator[tuple[int, Columns]]:
+        rule = self.rule
+        ranks = np.concatenate([column(seen, "rank") for seen, _ in held])
+        places = np.concatenate([places for _, places in held])
+        for number in range(rule.tables):
+            keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
+            columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
+            if not rule.every:
+                waiting = crowded(keys, ranks, rule.heads)
+                if waiting is not None:
+                    yield from self._waiting(number, {k: v[waiting] for k, v in columns.items()})
+                    columns = {name: each[~waiting] for name, each in columns.items()}
+            parts = number * rule.slices + part_of(columns["key"], rule.slices)
+            yield from split(columns, parts)
 
-    def _some(
-        self, batch: pa.RecordBatch, state: _Open | None, tally: Numbers
-    ) -> tuple[_Open, list[pa.RecordBatch]]:
-        """Pairs of the buckets that end in this batch, and of the one that goes on as far as it is known."""
-        tables, keys, ranks = (numbers(batch, name) for name in ("table", "key", "rank"))
-        rows: list[pa.RecordBatch] = []
-        start = 0
-        if state is not None and (tables[0], keys[0]) == state.name:
-            other = np.flatnonzero((tables != tables[0]) | (keys != keys[0]))
-            start = int(other[0]) if len(other) else len(ranks)
-            rows += state.grow(ranks[:start], self)
-        if start == len(ranks):
-            assert state is not None
-            return state, rows
-        if state is not None:
-            rows += self._closed(state, tally)
-        starts = begins(tables[start:], keys[start:]) + start
-        rows += self._whole(ranks, starts[:-1], tally)
-        last = int(starts[-2])
-        state = _Open((tables[last], keys[last]))
-        rows += state.grow(ranks[last:], self)
-        return state, rows
-
-    def _whole(self, ranks: Numbers, starts: Numbers, tally: Numbers) -> list[pa.RecordBatch]:
-        """Pairs of the buckets that begin and end in one batch, by the kernel of the local engine."""
-        sizes = np.diff(starts)
-        several = sizes > 1
-        if not several.any():
-            return []
-        members = np.flatnonzero(np.repeat(several, sizes)) + starts[0]
-        bounds = np.concatenate(([0], np.cumsum(sizes[several])))
-        count(tally, sizes, self._each(bounds))
-        return [
-            _rows(kind, ranks[left], ranks[right])
-            for kind, (limit, pivots) in ((FIRST, (1, 1)), (REST, (self.limit, self.pivots)))
-            for left, right in [self._fill(members, bounds, limit, pivots)]
-        ]
-
-    def _each(self, bounds: Numbers) -> Numbers:
-        """Pairs that are skipped in each large bucket."""
-        sizes = np.diff(bounds)
-        hot = sizes > self.limit
-        pairs = kernels.buckets.count_pairs(bounds, self.limit, self.pivots)
-        skipped: Numbers = (sizes * (sizes - 1) // 2 - pairs)[hot]
-        return skipped
-
-    def _fill(self, members: Numbers, bounds: Numbers, limit: int, pivots: int) -> tuple[Numbers, Numbers]:
-        total = int(kernels.buckets.count_pairs(bounds, limit, pivots).sum())
-        left, right = np.empty(total, np.int64), np.empty(total, np.int64)
-        # Members stand in the order of their ranks: their places are all that the kernel needs to choose pivots.
-        places = np.arange(int(members.max(initial=0)) + 1).astype(np.uint64)
-        kernels.buckets.fill_pairs(members.copy(), bounds, places, (limit, pivots), (left, right))
-        return left, right
-
-    def _closed(self, state: _Open, tally: Numbers) -> list[pa.RecordBatch]:
-        """What is left to do when a bucket has ended."""
-        if state.size < 2:
-            return []
-        firsts = min(self.pivots, state.size)
-        pairs = firsts * (firsts - 1) // 2 + firsts * (state.size - firsts)
-        large = state.size > self.limit
-        skipped = np.array([state.size * (state.size - 1) // 2 - pairs] if large else [], np.int64)
-        count(tally, np.array([state.size]), skipped)
-        if large:
-            return []
-        i, j = np.triu_indices(state.size, 1)
-        return [_rows(REST, state.held[i], state.held[j])]
+    def _waiting(self, number: int, columns: dict[str, Any]) -> Iterator[tuple[int, Columns]]:
+        """Members of crowds: how many to the place of their bucket, they themselves to the part of their rank."""
+        rule = self.rule
+        keys, counts = np.unique(columns["key"], return_counts=True)
+        told = {"key": keys, "rank": np.zeros(len(keys), np.int64), "place": -counts.astype(np.int64)}
+        yield from split(told, number * rule.slices + part_of(keys, rule.slices))
+        parts = rule.waiting + part_of(columns["rank"], rule.tasks)
+        tables = np.full(len(parts), number, np.int32)
+        yield from split({"table": tables, **columns}, parts)
 
 
-class _Open:
-    """A bucket that may go on in the next batch: its size, and its first members up to the limit."""
+@dataclass(frozen=True)
+class _Pairing:
+    """Keys to pairs, for the part of the larger rank; pivots of crowds for all parts; members that wait go on."""
 
-    def __init__(self, name: tuple[Any, Any]) -> None:
-        self.name, self.size, self.held = name, 0, np.zeros(0, np.int64)
+    rule: Rule
 
-    def grow(self, ranks: Numbers, rule: _Pairing) -> list[pa.RecordBatch]:
-        """The pairs that can be told already: all members meet the first; in a large bucket, its pivots."""
-        before, was_large = self.size, self.size > rule.limit
-        self.size += len(ranks)
-        rows = []
-        joined = np.concatenate([self.held, ranks])
-        first = joined[0]
-        newcomers = ranks if before else ranks[1:]
-        rows.append(_rows(FIRST, np.full(len(newcomers), first), newcomers))
-        if self.size > rule.limit:
-            new = len(self.held) if was_large else 0  # those before have met the pivots already
-            for place, pivot in enumerate(joined[: rule.pivots]):
-                others = joined[max(new, place + 1) :]
-                rows.append(_rows(REST, np.full(len(others), pivot), others))
-        self.held = joined[: max(rule.limit, rule.pivots)]
-        return rows
+    def __call__(self, batches: Batches) -> Batches:
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        rule, counts, found = self.rule, BucketCounts(), Collected()
+        for part, some in received(batches).items():
+            if part >= rule.waiting:
+                members = {name: column(some, name) for name in some.column_names}
+                yield part - rule.waiting + rule.tasks, members
+                continue
+            number = part // rule.slices
+            keys, ranks, places = (column(some, name) for name in ("key", "rank", "place"))
+            if (places < 0).any():
+                keys, ranks, places, crowds = take_crowds(keys, ranks, places)
+                for crowd in crowds:
+                    counts += crowd.pair(rule.pivots, found)
+                    for task in range(rule.tasks):
+                        yield rule.tasks + task, crowd.pivots(number, rule.pivots)
+            buckets = find_buckets(keys, np.arange(len(keys)))
+            if rule.every:
+                counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
+                for left, right in all_pairs(buckets, BLOCK):
+                    found.add(REST, ranks, places, left, right)
+                    if found.size > HELD // 2:
+                        yield from self._sent(found)
+                        found = Collected()
+            else:
+                counts += self._some(buckets, ranks, places, found)
+        yield from self._sent(found)
+        tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
+        yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
+
+    def _sent(self, found: Collected) -> Iterator[tuple[int, Columns]]:
+        pairs = found.distinct()
+        yield from split(pairs, part_of(pairs["right"], self.rule.tasks))
+
+    def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers, found: Collected) -> BucketCounts:
+        """Collects the pairs that clusters need."""
+        order = unsigned(ranks)
+        left, right, _ = bucket_pairs(buckets, order, 1, 1)
+        found.add(FIRST, ranks, places, left, right)
+        left, right, counts = bucket_pairs(buckets, order, self.rule.limit, self.rule.pivots)
+        found.add(REST, ranks, places, left, right)
+        return counts
 
 
-def count(tally: Numbers, sizes: Numbers, skipped: Numbers) -> None:
-    """Adds some buckets to the tally."""
-    several = sizes[sizes > 1]
-    tally[0] += len(several)
-    tally[1] = max(int(tally[1]), int(several.max(initial=0)))
-    tally[2] += len(skipped)
-    tally[3] += int(skipped.sum())
+@dataclass(frozen=True)
+class _Finishing:
+    """Pairs, each once; and those of members that have waited with the pivots of their crowds."""
+
+    rule: Rule
+
+    def __call__(self, batches: Batches) -> Batches:
+        found = Collected()
+        for part, some in received(batches).items():
+            if part == TALLY:
+                counts = {name: column(some, name) for name in NAMES[1:]}
+                yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
+            elif part < self.rule.tasks:
+                found.put({name: column(some, name) for name in NAMES})
+            else:
+                meet_pivots(some, found)
+        yield from sliced(table(found.distinct()))
 
 
-def _rows(kind: int, left: Any, right: Any) -> pa.RecordBatch:
-    return table({"kind": np.full(len(left), kind, np.int32), "left": left, "right": right})
+def bucket_counts(facts: dict[str, Any]) -> BucketCounts:
+    """What was met while pairing, from the facts of the stage."""
+    return BucketCounts(*(facts[name] or 0 for name in ("buckets", "largest", "above", "skipped")))
+
+
+def edge_facts() -> dict[str, Any]:
+    """What is remembered of the stage: pairs, and counts of buckets."""
+    from pyspark.sql import functions as f
+
+    counted = f.col("kind") == COUNTED
+    return {
+        "pairs": f.sum((~counted).cast("long")),
+        "buckets": f.sum(f.when(counted, f.col("left"))),
+        "largest": f.max(f.when(counted, f.col("right"))),
+        "above": f.sum(f.when(counted, f.col("left_place"))),
+        "skipped": f.sum(f.when(counted, f.col("right_place"))),
+    }

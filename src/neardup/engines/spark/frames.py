@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from neardup.engines.reading import Columns, _check_statistics
-from neardup.engines.spark.documents import GIVEN_ID, POSITION
+from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.engines.spark.failures import translated
 from neardup.engines.spark.running import SparkRun
 from neardup.engines.spark.session import prepared, require_spark
@@ -67,17 +67,16 @@ class Result:
     @cached_property
     def report(self) -> dict[str, Any]:
         """Counts of what was found, and the seconds of each stage."""
-        facts = self._run.stages.fact("checked", dict)
-        removed, clusters = self._removed.count(), self.clusters.select("cluster").distinct().count()
+        facts, found = self._run.facts, self._run.found
         report = {
             "digest": self.plan.digest,
             "documents": facts["documents"],
-            "kept": facts["documents"] - removed,
-            "removed": removed,
-            "without_tokens": facts["without_tokens"],
-            "exact_copies": self._run.copies.count(),
-            "clusters": clusters,
-            "pairs": self.pairs.count(),
+            "kept": facts["documents"] - found["removed"],
+            "removed": found["removed"],
+            "without_tokens": facts["empty"],
+            "exact_copies": self._run.stages.facts("copies")["copies"],
+            "clusters": found["clusters"],
+            "pairs": found["pairs"],
             "seconds": {name: round(value, 3) for name, value in self._run.stages.seconds.items()},
             "plan": self.plan.to_dict(),
         }

@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.documents import Problems, Source, choose_columns, document_ids, fitted, unified_schema
 from neardup.engines.reading import Columns
 from neardup.engines.spark.arrow import Batches
-from neardup.engines.spark.documents import GIVEN_ID, POSITION
+from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.errors import InputError
 
 if TYPE_CHECKING:

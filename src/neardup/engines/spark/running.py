@@ -10,27 +10,20 @@ from neardup.candidates.buckets import BucketCounts
 from neardup.engines.populations import first_plan, population_column
 from neardup.engines.reading import Columns
 from neardup.engines.signing import needs_contents_first
+from neardup.engines.spark import stories
 from neardup.engines.spark.components import components
-from neardup.engines.spark.deciding import (
-    cluster_members,
-    cluster_rows,
-    clusters_of,
-    decided,
-    labelled_pairs,
-    pairs_of,
-    wanted_pairs,
-)
-from neardup.engines.spark.documents import Meaning, read_documents, sign_contents
-from neardup.engines.spark.edges import FIRST, bucket_counts, find_edges
+from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
+from neardup.engines.spark.crowds import COPY, COUNTED
+from neardup.engines.spark.deciding import clusters_of, decided, missing_pairs, pairs_of, result_facts
+from neardup.engines.spark.documents import read_documents
+from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
 from neardup.engines.spark.failures import translated
+from neardup.engines.spark.families import label_pairs, relabelled
+from neardup.engines.spark.meaning import Meaning
+from neardup.engines.spark.parcels import FEW, beside, task_count
+from neardup.engines.spark.signatures import sign_contents
 from neardup.engines.spark.stages import Stages
-from neardup.engines.spark.statistics import (
-    collected,
-    count_frequencies,
-    labelled_groups,
-    named_groups,
-    owners_of,
-)
+from neardup.engines.spark.statistics import collected, count_facts, count_frequencies
 from neardup.engines.spark.verification import payload_columns, verify
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -39,14 +32,16 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+NAME = 32  # bytes that are sent around of a document, or of a pair, where only names are
+
 
 @dataclass(frozen=True)
 class Matched:
-    """What the matching found: measured pairs, those that count and those that need not, and clusters of contents."""
+    """What the matching found: measured pairs by family or cluster, and how many; what the check looks at."""
 
-    evidence: DataFrame  # left, right, shared, left_size, right_size, passed, spare
-    labels: DataFrame  # rank, label
-    payload: DataFrame  # what the check looks at of each content
+    verified: DataFrame
+    count: int
+    payload: DataFrame
 
 
 class SparkRun:
@@ -63,62 +58,47 @@ class SparkRun:
         self.plan, self.frame, self.stages, self.given = plan, frame, stages, statistics
         self.meaning = Meaning.of(plan, frame, columns)
 
+    def tasks(self, size: float) -> int:
+        """How many tasks should receive so many bytes."""
+        return task_count(self.stages.spark, size)
+
     # documents ----------------------------------------------------------------------------------
 
     @cached_property
     def documents(self) -> DataFrame:
-        """Every document by its rank, which no other has."""
-        made = self.stages.stage("ids", lambda: read_documents(self.plan, self.frame, self.meaning))
-        self.stages.fact("checked", lambda: self._check_ids(made))
-        return made
-
-    def _check_ids(self, documents: DataFrame) -> dict[str, int]:
-        """Refuses ids that occur twice, and different ids with one rank; counts documents."""
+        """Every document, in chunks."""
         from pyspark.sql import functions as f
 
-        facts = documents.agg(
-            f.count("*").alias("n"), f.sum((f.col("tokens") == 0).cast("long")).alias("empty")
-        )
-        row = facts.first()
-        if row is None or not row["n"]:
+        facts = {name: f.sum(name) for name in ("documents", "empty", "bytes")}
+        made = self.stages.stage("ids", lambda: read_documents(self.plan, self.frame, self.meaning), facts)
+        if not self.facts["documents"]:
             raise InputError("There are no documents in the DataFrame.")
-        again = documents.groupBy("rank").agg(f.count("*").alias("n"), f.countDistinct("id").alias("ids"))
-        bad = again.where("n > 1")
-        first = bad.limit(3).collect()
-        if first:
-            shown = (
-                documents.where(f.col("rank").isin([each["rank"] for each in first])).select("id").distinct()
-            )
-            names = ", ".join(repr(each["id"]) for each in shown.limit(3).collect())
-            if all(each["ids"] > 1 for each in first):
-                raise InputError(
-                    f"The ids {names} have one 64-bit hash: change one of them by a letter and run again."
-                )
-            raise InputError(
-                f"{bad.count():,} ids stand for more than one document, {names} among them: choose another id "
-                "column, or make the ids unique"
-            )
-        return {"documents": row["n"], "without_tokens": row["empty"]}
+        return made
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The numbers of documents, of those without tokens, and of bytes of text."""
+        return self.stages.facts("ids")
 
     @cached_property
     def copies(self) -> DataFrame:
-        """Documents that are exact copies, with the one that stands for their content."""
+        """For each chunk its documents that are copies. All ids have been checked when this is there."""
+        documents = self.documents
+        tasks = self.tasks(2 * NAME * self.facts["documents"])
+        found = self.stages.stage("copies", lambda: find_copies(documents, tasks), copy_facts())
+        if self.stages.facts("copies")["twice"]:
+            refuse_ids(documents)
+        return found
+
+    def _contents(self, chunks: DataFrame) -> DataFrame:
+        """Chunks with what is to be left out of them: documents whose text another has."""
         from pyspark.sql import functions as f
 
-        def find() -> DataFrame:
-            some = self.documents.where("tokens > 0").select("rank", "digest_a", "digest_b")
-            same = some.groupBy("digest_a", "digest_b").agg(
-                f.min("rank").alias("content"), f.count("*").alias("n")
-            )
-            joined = some.join(same.where("n > 1"), ["digest_a", "digest_b"])
-            return joined.where("rank != content").select("rank", "content")
-
-        return self.stages.stage("copies", find)
-
-    @cached_property
-    def contents(self) -> DataFrame:
-        """One document of each content that has tokens."""
-        return self.documents.where("tokens > 0").join(self.copies.select("rank"), "rank", "left_anti")
+        copies, known = self.copies, self.stages.facts("copies")
+        number = self.facts["documents"] - known["contents"]
+        if not number:
+            return chunks.withColumn("wanted", f.lit(None).cast("binary"))
+        return beside(chunks, copies, "left", number <= FEW)
 
     # frequencies --------------------------------------------------------------------------------
 
@@ -129,101 +109,126 @@ class SparkRun:
         spark = self.frame.sparkSession
         if plan is self.plan and self.given is not None:
             return spark.sparkContext.broadcast(self.given)
-        owners = owners_of(self.documents)
-        groups = self._groups(plan, owners)
-        counts = self.stages.stage(prefix + "statistics", lambda: count_frequencies(plan, owners, groups))
-
-        def population() -> int:
-            if groups is None:
-                return self.documents.select("digest_a", "digest_b").distinct().count()
-            return groups.select("group_number").distinct().count()
-
-        number = self.stages.fact(prefix + "population", population)
+        grouped = plan.population != "contents"
+        contents, tasks = self._contents(self.documents), self.tasks(2 * self.facts["bytes"])
+        if grouped and population_column(plan) is None:
+            contents = self._beside_clusters(plan, contents, tasks)
+        elif not grouped:
+            contents = contents.drop("facts")
+        name = prefix + "statistics"
+        made = self.stages.stage(
+            name, lambda: count_frequencies(plan, contents, grouped, tasks), count_facts()
+        )
+        found, texts = self.stages.facts(name), self.stages.facts("copies")["contents"]
         with translated("the statistics"):
-            return spark.sparkContext.broadcast(collected(plan, counts, number))
+            return spark.sparkContext.broadcast(
+                collected(plan, made, found["features"], found["groups"] if grouped else texts)
+            )
 
-    def _groups(self, plan: Plan, owners: DataFrame) -> DataFrame | None:
-        if population_column(plan) is not None:
-            return named_groups(plan, owners)
-        if plan.population != "clusters":
-            return None
+    def _beside_clusters(self, plan: Plan, contents: DataFrame, tasks: int) -> DataFrame:
+        """Contents with the clusters of a first run that count once."""
         first = first_plan(plan)
-        return labelled_groups(owners, self._match(first, "first-").labels)
+        matched = self._match(first, "first-", copies=False)
+        labels = stories.labelled(matched.verified, self.stages.stage)
+        if first.counts and stories.tells_families(first):
+            known = self._statistics(first, "first-")
+            shares = self.stages.stage(
+                "first-shares",
+                lambda: stories.own_shares(first, contents, labels, known, tasks),
+            )
+            labels = stories.without_families(labels, shares)
+        wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
+        return contents.drop("facts").join(wanted.select("chunk", "labels"), "chunk", "left")
 
     # matching -----------------------------------------------------------------------------------
 
     def _signed(self, plan: Plan, prefix: str) -> DataFrame:
-        """What the plan sees of each content."""
+        """What the plan sees of each content, in chunks."""
         if plan is self.plan and not needs_contents_first(plan):
-            return self.contents
+            return self._contents(self.documents.select("chunk", "seen"))
 
         def make() -> DataFrame:
-            return sign_contents(plan, self.contents, self._statistics(plan, prefix))
+            return sign_contents(plan, self._contents(self.documents), self._statistics(plan, prefix))
 
-        return self.stages.stage(prefix + "signatures", make)
-
-    def _match(self, plan: Plan, prefix: str = "") -> Matched:
-        """Candidates, verified, and the clusters that they make."""
-        signed = self._signed(plan, prefix)
-        payload = self.documents if payload_columns(plan) == ["text"] else signed
-        edges = self._edges(plan, signed, prefix)
-        pairs = edges.where("not tally")
-        measured = self.stages.stage(prefix + "verified", lambda: self._verified(plan, pairs, payload))
-        if plan.pairs == "all" or plan.clustering.kind == "leaders" or plan.joins:
-            from pyspark.sql import functions as f
-
-            evidence = measured.withColumn("spare", f.lit(False))
-        else:
-            evidence = self._needed(measured, prefix)
-        passed = evidence.where("passed and not spare")
-        labels = components(passed, self.stages.stage, prefix + "labels")
-        return Matched(evidence, labels, payload)
-
-    def _edges(self, plan: Plan, signed: DataFrame, prefix: str) -> DataFrame:
-        if plan.joins:
-            from neardup.engines.spark.joins import find_joined
-
-            return self.stages.stage(prefix + "edges", lambda: find_joined(plan, signed))
-        return self.stages.stage(prefix + "edges", lambda: find_edges(plan, signed))
-
-    def _verified(self, plan: Plan, pairs: DataFrame, payload: DataFrame) -> DataFrame:
-        return verify(plan, pairs, payload).join(pairs.select("left", "right", "kind"), ["left", "right"])
-
-    def _needed(self, measured: DataFrame, prefix: str) -> DataFrame:
-        """Pairs, where those of one cluster of the first round are spare: they cannot change the clusters."""
         from pyspark.sql import functions as f
 
-        first = measured.where((f.col("kind") == FIRST) & f.col("passed"))
-        labels = components(first, self.stages.stage, prefix + "first-labels")
-        mine = labels.select(f.col("rank").alias("left"), f.col("label").alias("mine"))
-        theirs = labels.select(f.col("rank").alias("right"), f.col("label").alias("theirs"))
-        both = measured.join(mine, "left", "left").join(theirs, "right", "left")
-        joined = f.coalesce(f.col("mine") == f.col("theirs"), f.lit(False))
-        return both.withColumn("spare", joined & (f.col("kind") != FIRST)).drop("mine", "theirs")
+        made = self.stages.stage(prefix + "signatures", make)
+        return made.withColumn("wanted", f.lit(None).cast("binary"))
+
+    def _match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
+        """Candidates, verified, by family or cluster."""
+        signed = self._signed(plan, prefix)
+        edges = self._edges(plan, signed, prefix)
+        pairs = edges.where(f"kind != {COUNTED}")
+        count = self.stages.facts(prefix + "edges")["pairs"]
+        if copies and self.stages.facts("copies")["copies"]:
+            pairs = pairs.unionByName(copy_pairs(self.copies, COPY))
+            count += self.stages.facts("copies")["copies"]
+        labelled = label_pairs(pairs, count, self.stages.stage, prefix + "families")
+        payload = self._payload(plan, signed)
+        made = self.stages.stage(
+            prefix + "verified", lambda: verify(plan, labelled, payload, count, self._measurers(count))
+        )
+        if self.stages.facts(prefix + "families")["apart"]:
+            labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
+            made = relabelled(made, labels)
+        return Matched(made, count, payload)
+
+    def _edges(self, plan: Plan, signed: DataFrame, prefix: str) -> DataFrame:
+        documents = self.facts["documents"]
+
+        def make() -> DataFrame:
+            if plan.joins:
+                from neardup.engines.spark.joins import find_joined
+
+                return find_joined(plan, signed, documents)
+            tables: int = plan.candidates.tables  # type: ignore[attr-defined]
+            return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
+
+        return self.stages.stage(prefix + "edges", make, edge_facts())
+
+    def _payload(self, plan: Plan, signed: DataFrame) -> DataFrame:
+        """What the check looks at, as chunks."""
+        from pyspark.sql import functions as f
+
+        first = payload_columns(plan)[0]
+        if first == "text":
+            return self.documents.select("chunk", f.col("text").alias("packed"))
+        return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
+
+    def _measurers(self, pairs: int) -> int:
+        """How many tasks measure so many pairs: each gets a few documents more than it has pairs, at most all."""
+        each = self.facts["bytes"] / max(1, self.facts["documents"])
+        return self.tasks(2 * each * pairs)
 
     # decisions ----------------------------------------------------------------------------------
 
     @cached_property
     def result(self) -> DataFrame:
         """What became of each document in a cluster, and all pairs that are reported."""
-        from pyspark.sql import functions as f
+        matched = self._match(self.plan)
+        facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
 
-        names = ["left", "right", "shared", "left_size", "right_size", "spare"]
-
-        def make() -> DataFrame:
-            matched = self._match(self.plan)
-            members = self.stages.stage(
-                "members", lambda: cluster_members(matched.labels, self.copies, self.documents)
+        def make(verified: DataFrame) -> DataFrame:
+            return decided(
+                self.plan, verified, self.documents, self.meaning.id_type, matched.count, tasks
             )
-            inside = labelled_pairs(matched.evidence.select(*names), matched.labels)
-            rows = cluster_rows(members, inside)
-            missing = self.stages.stage("wanted", lambda: wanted_pairs(self.plan, rows))
-            more = self.stages.stage("wanted-verified", lambda: verify(self.plan, missing, matched.payload))
-            more = labelled_pairs(more.withColumn("spare", f.lit(True)).select(*names), matched.labels)
-            kind = dict(self.documents.dtypes)["id"]
-            return decided(self.plan, cluster_rows(members, inside.unionByName(more)), kind)
 
-        return self.stages.stage("clusters", make)
+        made = self.stages.stage("clusters", lambda: make(matched.verified), facts)
+        self.found = self.stages.facts("clusters")
+        missing = self.found["missing"]
+        if missing:
+            more = self.stages.stage(
+                "more-verified",
+                lambda: verify(
+                    self.plan, missing_pairs(made), matched.payload, missing, self._measurers(missing)
+                ),
+            )
+            made = self.stages.stage(
+                "all-clusters", lambda: make(matched.verified.unionByName(more)), facts
+            )
+            self.found = self.stages.facts("all-clusters")
+        return made
 
     @property
     def clusters(self) -> DataFrame:
@@ -238,5 +243,4 @@ class SparkRun:
     @property
     def counts(self) -> BucketCounts:
         """What was met while pairing buckets."""
-        edges = self.stages.spark.read.parquet(f"{self.stages.folder}/edges")
-        return bucket_counts(edges)
+        return bucket_counts(self.stages.facts("edges"))

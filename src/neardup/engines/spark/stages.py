@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from neardup.engines.spark.failures import translated
 from neardup.errors import OutputError, PlanError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
 
@@ -52,18 +52,35 @@ class Stages:
             )
         return dict(known["stages"])
 
-    def stage(self, name: str, make: Callable[[], DataFrame], **facts: Any) -> DataFrame:
-        """The stage's table: read, if it is complete, or made and written."""
+    def stage(
+        self, name: str, make: Callable[[], DataFrame], facts: Mapping[str, Column] | None = None
+    ) -> DataFrame:
+        """The stage's table: read, if it is complete, or made and written; `facts` are counted while it is written."""
         where = f"{self.folder}/{name}"
         if not self.done(name):
             start = time.perf_counter()
             with translated(where):
-                make().write.mode("overwrite").parquet(where)
+                schema, known = self._made(make(), where, facts or {})
             self.seconds[name] = time.perf_counter() - start
-            self._done[name] = {"seconds": round(self.seconds[name], 3), **facts}
+            self._done[name] = {"seconds": round(self.seconds[name], 3), "schema": schema, "facts": known}
             with translated(where):
                 self._write({"run": self.run, "stages": self._done})
-        return self.spark.read.parquet(where)
+        return self.spark.read.schema(self._done[name]["schema"]).parquet(where)
+
+    def _made(self, frame: DataFrame, where: str, facts: Mapping[str, Column]) -> tuple[str, dict[str, Any]]:
+        """Writes a stage; its schema, and its facts."""
+        from pyspark.sql import Observation
+
+        schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
+        watched = Observation()
+        if facts:
+            frame = frame.observe(watched, *(value.alias(name) for name, value in facts.items()))
+        frame.write.mode("overwrite").parquet(where)
+        return schema, dict(watched.get) if facts else {}
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What was counted while a complete stage was written."""
+        return {key: value or 0 for key, value in self._done[name]["facts"].items()}
 
     def done(self, name: str) -> bool:
         """Whether a stage is complete."""

@@ -1,30 +1,49 @@
 """The similarity of pairs, measured where the documents of a pair come together.
 
-Pairs with the same left document go to one place, and with them what the check looks at of each document once: its
-text, its features where frequencies were counted, or its signature. A document that meets very many is copied to
-several places, each with a part of them.
+Chunks learn which of their documents are wanted where, and send there what the check looks at of them, once: texts,
+features where frequencies were counted, or signatures. The pairs go there too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Features, Pairs, Signatures, Texts, make_distinct
+from neardup.clusters.graph import complete_groups
+from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_distinct
+from neardup.engines.rows import matrix
 from neardup.engines.signing import cut, needs_contents_first
-from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unpack_features, whole_groups
-from neardup.engines.spark.documents import unpack_signatures
+from neardup.engines.spark.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
+from neardup.engines.spark.crowds import COPY, EXTRA, NAMES
+from neardup.engines.spark.parcels import (
+    FEW,
+    PARCEL,
+    ROW_BITS,
+    Columns,
+    beside,
+    by_chunk,
+    column,
+    part_of,
+    posted,
+    received,
+    shuffled,
+    split,
+    unpack,
+)
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FEW = 1 << 20  # pairs whose names fit every worker
-TOGETHER = 512  # documents that one document meets in one place
-EVIDENCE = "left long, right long, shared double, left_size double, right_size double, passed boolean"
+TILE = 16 << 20  # bytes of documents whose features are held together
+PLAIN = "family long, whole boolean, kind int, left long, right long, left_place long, right_place long"
+EVIDENCE = f"{PLAIN}, shared double, left_size double, right_size double, passed boolean"
+LABELS = ("family", "part_of_it", "whole")
 
 
 def payload_columns(plan: Plan) -> list[str]:
@@ -34,56 +53,176 @@ def payload_columns(plan: Plan) -> list[str]:
     return ["hashes", "weights"] if needs_contents_first(plan) else ["text"]
 
 
-def verify(plan: Plan, pairs: DataFrame, payload: DataFrame) -> DataFrame:
-    """The evidence of pairs of ranks, and whether each reaches the threshold.
+def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int) -> DataFrame:
+    """The evidence of labelled pairs, and whether each reaches the threshold; copies pass as they are.
 
-    `payload` has a row for each content: its rank and `payload_columns`.
+    `payload` has chunks: (chunk, packed), with `payload_columns` among what is packed.
     """
     from pyspark.sql import functions as f
 
     if plan.check.level == "none":
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
-        return pairs.select("left", "right", *unknown, f.lit(True).alias("passed"))
-    busy = pairs.groupBy("left").count().where(f.col("count") > TOGETHER)
-    parts = busy.select("left", f.ceil(f.col("count") / TOGETHER).alias("parts"))
-    placed = pairs.select("left", "right").join(f.broadcast(parts), "left", "left")
-    placed = placed.select("left", "right", f.pmod("right", f.coalesce("parts", f.lit(1))).alias("part"))
-    hubs = placed.select("left", "part").distinct().select("left", "part", f.col("left").alias("rank"))
-    needed = placed.select("left", "part", f.col("right").alias("rank")).unionByName(hubs)
-    if (
-        pairs.count() <= FEW
-    ):  # Spark takes what it has not seen yet for large, and would send all texts around
-        needed = f.broadcast(needed)
-    rows = payload.select("rank", *payload_columns(plan)).join(needed, "rank")
-    rows = rows.repartition("left", "part").sortWithinPartitions("left", "part", "rank")
-    return in_arrow(rows, _Measuring(plan), EVIDENCE)
+        return pairs.drop("part_of_it").select("*", *unknown, f.lit(True).alias("passed"))
+    wanted = by_chunk(pairs.where(f.col("kind") != COPY), _Wanted(tasks), tasks)
+    sent = in_arrow(beside(payload, wanted, "inner", 2 * count <= FEW), _Sending(plan, tasks), PARCEL)
+    named = in_arrow(pairs, _Pairs(tasks), PARCEL)
+    return in_arrow(shuffled(named.unionByName(sent), tasks), _Measuring(plan, tasks), EVIDENCE)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Pairs to the places of their documents, and the task that each is wanted by."""
+
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Iterator[Columns]:
+        for batch in batches:
+            task = part_of(numbers(batch, "part_of_it"), self.tasks)
+            for side in ("left", "right"):
+                yield {
+                    "place": numbers(batch, f"{side}_place"),
+                    "rank": numbers(batch, side),
+                    "task": task,
+                }
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs to parcels, for the task that measures them."""
+
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        for batch in batches:
+            values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
+            yield from split(values, part_of(values["part_of_it"], self.tasks))
+
+
+@dataclass(frozen=True)
+class _Sending:
+    """Chunks, and what is wanted of them, to parcels of documents."""
+
+    plan: Plan
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        compression = "lz4" if payload_columns(self.plan) == ["text"] else None
+        yield from posted(self._parcels(batches), compression)
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        for batch in batches:
+            for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
+                some, stored = unpack(wanted), unpack(packed)
+                places, tasks = column(some, "place"), column(some, "task")
+                rows = places & ((1 << ROW_BITS) - 1)
+                if "row" in stored.column_names:
+                    rows = np.searchsorted(column(stored, "row"), rows)
+                chosen = stored.select(payload_columns(self.plan)).take(pa.array(rows)).combine_chunks()
+                columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
+                own = {"place": places, "rank": column(some, "rank")}
+                yield from split({**own, **columns}, self.tasks + tasks)
 
 
 @dataclass(frozen=True)
 class _Measuring:
-    """Documents in groups, the left document of all pairs of a group among them, to evidence."""
+    """Pairs and their documents to evidence; of small clusters of whole families all pairs are measured."""
 
     plan: Plan
+    tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
-        for group in whole_groups(batches, ("left", "part")):
-            yield from self._measured(group)
+        came = received(batches)
+        for part, pairs in came.items():
+            if part >= self.tasks:
+                continue
+            values = {name: column(pairs, name) for name in (*LABELS, *NAMES)}
+            copy = values["kind"] == COPY
+            yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
+            values = {name: each[~copy] for name, each in values.items()}
+            if len(values["left"]):
+                yield from self._measured(values, came[part + self.tasks])
 
-    def _measured(self, group: pa.Table) -> Batches:
-        ranks, lefts = group.column("rank").to_numpy(), group.column("left").to_numpy()
-        own, first, place = np.unique(ranks, return_index=True, return_inverse=True)
-        values = self._values(group.take(pa.array(first)))
-        other = np.flatnonzero(ranks != lefts)
-        left, right = np.searchsorted(own, lefts[other]), place[other]
-        found = self.plan.check.measure(values, left, right)
-        yield from sliced(evidence_rows(self.plan, found, lefts[other], ranks[other]))
+    def _measured(self, pairs: dict[str, Any], documents: pa.Table) -> Batches:
+        """The pairs of a task, in tiles whose documents have features of some megabytes."""
+        ranks = column(documents, "rank")
+        documents = documents.take(pa.array(np.argsort(ranks)))
+        ranks = np.sort(ranks)
+        order = np.argsort(pairs["part_of_it"], kind="stable")
+        pairs = {name: each[order] for name, each in pairs.items()}
+        left, right = (np.searchsorted(ranks, pairs[side]) for side in ("left", "right"))
+        for start, end in pairwise(_tiles(pairs["part_of_it"], left, right, documents).tolist()):
+            some = {name: each[start:end] for name, each in pairs.items()}
+            own, inverse = np.unique(
+                np.concatenate([left[start:end], right[start:end]]), return_inverse=True
+            )
+            tile = _Tile(self.plan, documents.take(pa.array(own)).combine_chunks(), some)
+            yield from tile.rows(inverse[: end - start], inverse[end - start :])
 
-    def _values(self, documents: pa.Table) -> Features | Signatures:
+
+def _tiles(groups: Numbers, left: Numbers, right: Numbers, documents: pa.Table) -> Numbers:
+    """Where tiles of whole groups begin and end."""
+    starts = np.append(np.flatnonzero(np.diff(groups, prepend=groups[0] - 1)), len(groups))
+    each = documents.nbytes / max(len(documents), 1)
+    number = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    codes = np.unique(np.concatenate([number * len(documents) + side for side in (left, right)]))
+    sizes = np.bincount(codes // len(documents), minlength=len(starts) - 1) * each
+    tile = (np.cumsum(sizes) // TILE).astype(np.int64)
+    return np.append(starts[:-1][np.flatnonzero(np.diff(tile, prepend=-1))], len(groups))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Documents, by ascending rank, and pairs among them."""
+
+    plan: Plan
+    documents: pa.Table
+    pairs: dict[str, Any]
+
+    def rows(self, left: Numbers, right: Numbers) -> Batches:
+        """The evidence of all pairs, and of those that complete small clusters."""
+        values, check = self._values(), self.plan.check
+        found = check.measure(values, left, right)
+        passed = check.passes(found, self.plan.threshold)
+        yield from sliced(evidence_rows(self.pairs, found, passed))
+        if self.plan.clustering.kind != "components":
+            return
+        whole = self.pairs["whole"]
+        a, b, family = self._missing(left[whole], right[whole], passed[whole], self.pairs["family"][whole])
+        if len(a):
+            more = check.measure(values, a, b)
+            yield from sliced(evidence_rows(self._extra(a, b, family), more, check.passes(more, self.plan.threshold)))
+
+    def _missing(
+        self, left: Numbers, right: Numbers, passed: Any, family: Numbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Pairs of small clusters that are no candidates, by number, with their family."""
+        from neardup.clusters.graph import components
+
+        n = len(self.documents)
+        of = np.zeros(n, np.int64)
+        of[left] = of[right] = family
+        labels = components(n, left[passed], right[passed])
+        inside = complete_groups(np.arange(n), labels, self.plan.clustering.complete, n)
+        codes = np.setdiff1d(inside, left * n + right)
+        return codes // n, codes % n, of[codes // n]
+
+    def _extra(self, left: Numbers, right: Numbers, family: Numbers) -> dict[str, Any]:
+        ranks, places = (column(self.documents, name) for name in ("rank", "place"))
+        kinds = np.full(len(left), EXTRA, np.int32)
+        names = {"family": family, "whole": np.ones(len(left), np.bool_), "kind": kinds}
+        return {
+            **names, "left": ranks[left], "right": ranks[right], "left_place": places[left],
+            "right_place": places[right],
+        }  # fmt: skip
+
+    def _values(self) -> Features | Signatures:
         """What the check compares."""
-        plan = self.plan
+        plan, documents = self.plan, self.documents
         if payload_columns(plan)[0] == "slots":
-            present = documents.column("present").to_numpy()
-            return unpack_signatures(documents.column("slots"), present)
+            return Signatures(matrix(documents.column("slots")), column(documents, "present"))
         if payload_columns(plan)[0] == "hashes":
             features = unpack_features(documents.column("hashes"), documents.column("weights"))
         else:
@@ -105,15 +244,18 @@ def features_of(plan: Plan, texts: Any) -> Features:
     return Features.concatenate(parts)
 
 
-def evidence_rows(plan: Plan, found: Pairs, left: Any, right: Any) -> pa.RecordBatch:
-    """Measured pairs with their ranks."""
-    return table(
-        {
-            "left": left,
-            "right": right,
-            "shared": found.shared,
-            "left_size": found.left_size,
-            "right_size": found.right_size,
-            "passed": plan.check.passes(found, plan.threshold),
-        }
-    )
+PAIR_COLUMNS = ("family", "whole", *NAMES)
+
+
+def evidence_rows(pairs: dict[str, Any], found: Pairs, passed: Any) -> pa.RecordBatch:
+    """Measured pairs as rows."""
+    columns = {name: pairs[name] for name in PAIR_COLUMNS}
+    sizes = {"shared": found.shared, "left_size": found.left_size, "right_size": found.right_size}
+    return table({**columns, **sizes, "passed": passed})
+
+
+def _copies(pairs: dict[str, Any]) -> pa.RecordBatch:
+    columns = {name: pairs[name] for name in PAIR_COLUMNS}
+    one = np.ones(len(pairs["left"]))
+    sizes = {"shared": one, "left_size": one, "right_size": one}
+    return table({**columns, **sizes, "passed": one.astype(np.bool_)})
