@@ -6,6 +6,7 @@ order: its highest bit is turned over. So min() and sorting in Spark agree with 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,18 @@ def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: s
 
     def work(batches: Batches) -> Batches:
         yield from function(each for each in batches if each.num_rows)
+        _settle()
 
     return frame.mapInArrow(work, schema)
+
+
+def _settle() -> None:
+    """Takes what is imported by now out of the garbage collector's sight, once in a worker.
+
+    Spark's workers look for garbage after every task, and compiled kernels are a million objects that are none.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 def table(columns: dict[str, Any]) -> pa.RecordBatch:

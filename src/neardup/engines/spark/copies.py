@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
+from neardup.engines.spark.crowds import PAIRS
 from neardup.engines.spark.parcels import (
     PARCEL,
     ROW_BITS,
@@ -37,8 +38,8 @@ COPIES = "chunk long, count long, wanted binary, contents long, twice long, copi
 def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
     """For each chunk its documents that are copies: place, rank, content and content_place of each.
 
-    A copy belongs to the content of the smallest rank; without a token it is marked, and is nobody's duplicate. Rows of the chunk -1 have counts: of different texts, and of
-    ranks that are not used once.
+    A copy belongs to the content of the smallest rank; one without a token is marked, and nobody's duplicate. Rows of
+    the chunk -1 have counts: of different texts, of ranks that are not used once, and of copies.
     """
     names = in_arrow(documents.select("chunk", "names"), _Names(tasks), PARCEL)
     found = in_arrow(shuffled(names, tasks), _Meeting(tasks), PARCEL)
@@ -87,7 +88,10 @@ class _Meeting:
             contents += texts
             number += int(copies["tokens"].sum())
             yield from split(copies, part_of(copies["place"] >> ROW_BITS, self.tasks))
-        yield TALLY, {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)}
+        yield (
+            TALLY,
+            {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
+        )
 
 
 def _copies(some: pa.Table) -> tuple[int, dict[str, Any]]:
@@ -151,8 +155,7 @@ def copy_pairs(copies: DataFrame, kind: int) -> DataFrame:
                     }
                 )
 
-    schema = "kind int, left long, right long, left_place long, right_place long"
-    return in_arrow(copies.where("chunk >= 0").select("wanted"), work, schema)
+    return in_arrow(copies.where("chunk >= 0").select("wanted"), work, PAIRS)
 
 
 def refuse_ids(documents: DataFrame) -> None:

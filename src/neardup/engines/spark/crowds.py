@@ -15,9 +15,15 @@ from neardup.columns import Hashes, Numbers
 from neardup.engines.spark.arrow import begins
 from neardup.engines.spark.parcels import Columns, column
 
-FIRST, REST, EXTRA, COPY = 0, 1, 2, 3  # pairs with the first member of a bucket; others; measured besides; copies
+FIRST, REST, EXTRA, COPY = (
+    0,
+    1,
+    2,
+    3,
+)  # pairs with the first member of a bucket; others; measured besides; copies
 COUNTED = 4  # rows with the counts of buckets: number, largest, above the limit, pairs skipped there
 NAMES = ("kind", "left", "right", "left_place", "right_place")
+PAIRS = "kind int, left long, right long, left_place long, right_place long"
 HELD = 1 << 22  # pairs that wait before repeats are removed
 CROWD = 512  # members of a bucket in one task from which on most of them wait elsewhere
 

@@ -1,9 +1,9 @@
-"""The first stage: all documents in chunks, a row each, with what is known of them and what the plan sees if it can yet.
+"""The first stage: all documents in chunks, a row each: what is known of them, and what the plan sees if it can yet.
 
-    names   rank (the 64-bit hash of the id), a second hash of the id, digests of the text, number of tokens
-    facts   id, position, length, and the columns that decisions and populations ask for
-    text    the texts, compressed
-    seen    present, keys, slots: empty where something must be counted first
+names   rank (the 64-bit hash of the id), a second hash of the id, digests of the text, number of tokens
+facts   id, position, length, and the columns that decisions and populations ask for
+text    the texts
+seen    present, keys, slots: empty where something must be counted first
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CHUNK = "chunk long, documents long, empty long, bytes long, names binary, facts binary, text binary, seen binary"
+CHUNK = (
+    "chunk long, documents long, empty long, bytes long, names binary, facts binary, text binary, seen binary"
+)
 CHUNKS_OF_A_TASK = 24  # bits
 
 
 def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning) -> DataFrame:
     """Every document, in chunks."""
-    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning), CHUNK)
+    # On one machine it takes longer to compress texts than to write them; on a network it does not.
+    alone = str(frame.sparkSession.sparkContext.master).startswith("local")
+    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, None if alone else "lz4"), CHUNK)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class _Documents:
 
     plan: Plan
     meaning: Meaning
+    compression: str | None
 
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
@@ -73,7 +78,7 @@ class _Documents:
             "bytes": whole.size,
             "names": pack({**names, "tokens": tokens}),
             "facts": pack({"id": ids, "length": described["length"], **facts}),
-            "text": pack({"text": texts}, "lz4"),
+            "text": pack({"text": texts}, self.compression),
             "seen": pack(seen) if seen else None,
         }
         kinds = {"names": pa.binary(), "facts": pa.binary(), "text": pa.binary(), "seen": pa.binary()}

@@ -20,7 +20,18 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Numbers
 from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unsigned
-from neardup.engines.spark.crowds import COUNTED, FIRST, HELD, NAMES, REST, Collected, crowded, meet_pivots, take_crowds
+from neardup.engines.spark.crowds import (
+    COUNTED,
+    FIRST,
+    HELD,
+    NAMES,
+    PAIRS,
+    REST,
+    Collected,
+    crowded,
+    meet_pivots,
+    take_crowds,
+)
 from neardup.engines.spark.parcels import (
     PARCEL,
     TALLY,
@@ -39,7 +50,6 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PAIRS = "kind int, left long, right long, left_place long, right_place long"
 BLOCK = 1 << 20  # pairs that are made at a time
 BUFFER = 64 << 20  # bytes of keys that a task holds before it sends them
 ENTRY = 24  # bytes of a key, a rank and a place

@@ -15,7 +15,7 @@ from neardup import kernels
 from neardup.columns import Numbers
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, numbers, sliced, table
 from neardup.engines.spark.components import components
-from neardup.engines.spark.crowds import COPY, NAMES
+from neardup.engines.spark.crowds import COPY, NAMES, PAIRS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEW_PAIRS = 1 << 22  # that one task labels
 LARGE = 4096  # pairs of a family from which on it is measured in parts
 TOGETHER = 512  # documents that one document meets in one place
-LABELLED = "family long, part_of_it long, whole boolean, kind int, left long, right long, left_place long, right_place long"
+LABELLED = f"family long, part_of_it long, whole boolean, {PAIRS}"
 Stage = Callable[..., "DataFrame"]
 
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from neardup.engines.reading import Columns, _check_statistics
-from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.engines.spark.failures import translated
+from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.engines.spark.running import SparkRun
 from neardup.engines.spark.session import prepared, require_spark
 from neardup.engines.spark.stages import Stages
@@ -115,7 +115,7 @@ def run(
     require_spark()
     _check_statistics(plan, statistics)
     spark = prepared(frame.sparkSession)
-    folder = work_dir or _temporary(spark.sparkContext.master)
+    folder = work_dir or _temporary(str(spark.sparkContext.master))
     with translated(folder):
         stages = Stages(spark, folder, {"plan": plan.digest, "input": fingerprint(frame)})
         started = SparkRun(plan, frame, columns or Columns(), stages, statistics)
@@ -143,8 +143,9 @@ def fingerprint(frame: DataFrame) -> str:
     known = [frame.schema.json()]
     files = sorted(frame.inputFiles())
     spark = frame.sparkSession
+    jvm: Any = spark._jvm
     for name in files:
-        path = spark._jvm.org.apache.hadoop.fs.Path(name)
+        path = jvm.org.apache.hadoop.fs.Path(name)
         status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)
         known.append(f"{name} {status.getLen()} {status.getModificationTime()}")
     if not files:

@@ -70,14 +70,14 @@ def split(columns: Columns, target: Numbers) -> Iterator[tuple[int, dict[str, An
         yield part, {name: values[start:end] for name, values in moved.items()}
 
 
-def posted(parcels: Iterable[tuple[int, Columns]], compression: str | None = None) -> Batches:
+def posted(parcels: Iterable[tuple[int, Columns]]) -> Batches:
     """Rows of PARCEL, some megabytes at a time."""
     parts: list[int] = []
     values: list[bytes] = []
     size = 0
     for part, columns in parcels:
         parts.append(part)
-        values.append(pack(columns, compression))
+        values.append(pack(columns))
         size += len(values[-1])
         if size > OUT_BYTES:
             yield table({"part": np.array(parts, np.int32), "packed": values})

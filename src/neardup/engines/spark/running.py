@@ -210,9 +210,7 @@ class SparkRun:
         facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
 
         def make(verified: DataFrame) -> DataFrame:
-            return decided(
-                self.plan, verified, self.documents, self.meaning.id_type, matched.count, tasks
-            )
+            return decided(self.plan, verified, self.documents, self.meaning.id_type, matched.count, tasks)
 
         made = self.stages.stage("clusters", lambda: make(matched.verified), facts)
         self.found = self.stages.facts("clusters")
@@ -224,9 +222,7 @@ class SparkRun:
                     self.plan, missing_pairs(made), matched.payload, missing, self._measurers(missing)
                 ),
             )
-            made = self.stages.stage(
-                "all-clusters", lambda: make(matched.verified.unionByName(more)), facts
-            )
+            made = self.stages.stage("all-clusters", lambda: make(matched.verified.unionByName(more)), facts)
             self.found = self.stages.facts("all-clusters")
         return made
 

@@ -67,12 +67,12 @@ def _signed(
             features = make_distinct(view.look(plan.text(part, details=view.details), statistics))
         packed.append(pack_features(features))
     columns = {name: pa.concat_arrays([each[name] for each in seen]) for name in seen[0]}
-    features = {name: pa.concat_arrays([each[name] for each in packed]) for name in packed[0]}
+    joined = {name: pa.concat_arrays([each[name] for each in packed]) for name in packed[0]}
     return table(
         {
             "chunk": np.array([chunk]),
             "seen": [pack({"row": rows, "rank": ranks, **columns})],
-            "features": [pack({"row": rows, **features})],
+            "features": [pack({"row": rows, **joined})],
         }
     )
 

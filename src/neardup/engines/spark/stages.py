@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from neardup.engines.spark.failures import translated
 from neardup.errors import OutputError, PlanError
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
+# Rows are few and large: row groups of some megabytes are what a task holds when it writes or reads them. What can be
+# compressed is compressed already.
+OPTIONS = {
+    "compression": "none",
+    "parquet.block.size": str(16 << 20),
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "64",
+    "parquet.enable.dictionary": "false",
+}
 
 
 class Stages:
@@ -25,7 +34,7 @@ class Stages:
 
     def __init__(self, spark: SparkSession, folder: str, run: dict[str, Any]) -> None:
         self.spark, self.folder = spark, folder.rstrip("/")
-        self._jvm: Any = spark._jvm
+        self._jvm = cast(Any, spark._jvm)
         self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
         self.run = run
         self.seconds: dict[str, float] = {}
@@ -75,7 +84,7 @@ class Stages:
         watched = Observation()
         if facts:
             frame = frame.observe(watched, *(value.alias(name) for name, value in facts.items()))
-        frame.write.mode("overwrite").parquet(where)
+        frame.write.mode("overwrite").options(**OPTIONS).parquet(where)
         return schema, dict(watched.get) if facts else {}
 
     def facts(self, name: str) -> dict[str, Any]:

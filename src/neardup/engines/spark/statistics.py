@@ -49,7 +49,13 @@ def count_frequencies(plan: Plan, contents: DataFrame, grouped: bool, tasks: int
     `contents` has chunks: names, text, wanted (documents to leave out), facts where a column names groups, and labels
     (place and label of documents of one group) where clusters are groups.
     """
-    names = ["chunk", "names", "text", "wanted", *(name for name in ("facts", "labels") if name in contents.columns)]
+    names = [
+        "chunk",
+        "names",
+        "text",
+        "wanted",
+        *(name for name in ("facts", "labels") if name in contents.columns),
+    ]
     counted = in_arrow(contents.select(*names), _Counting(plan, grouped, tasks), PARCEL)
     return in_arrow(shuffled(counted, tasks), _Adding(plan, grouped, tasks), COUNTS)
 
@@ -105,7 +111,10 @@ class _Counting:
         groups = np.zeros(len(rows), np.int64)
         if self.grouped:
             groups = self._groups(batch, column(names, "rank")[rows], rows)
-            yield POPULATION, (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64))
+            yield (
+                POPULATION,
+                (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
+            )
         texts = unpack(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
         details, start = any(stage.details for stage in self.plan.counts), 0
         for _, part in cut(Texts.from_arrow(texts)):

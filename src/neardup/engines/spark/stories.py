@@ -51,9 +51,7 @@ def tells_families(plan: Plan) -> bool:
     return families.phrase_weight(plan.view).around > 0
 
 
-def own_shares(
-    plan: Plan, contents: DataFrame, labels: DataFrame, statistics: Any, tasks: int
-) -> DataFrame:
+def own_shares(plan: Plan, contents: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
     """Label and share of own text of the documents by which each cluster is judged: those of the smallest ranks."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f

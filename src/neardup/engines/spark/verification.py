@@ -19,7 +19,7 @@ from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_di
 from neardup.engines.rows import matrix
 from neardup.engines.signing import cut, needs_contents_first
 from neardup.engines.spark.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
-from neardup.engines.spark.crowds import COPY, EXTRA, NAMES
+from neardup.engines.spark.crowds import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.parcels import (
     FEW,
     PARCEL,
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TILE = 16 << 20  # bytes of documents whose features are held together
-PLAIN = "family long, whole boolean, kind int, left long, right long, left_place long, right_place long"
-EVIDENCE = f"{PLAIN}, shared double, left_size double, right_size double, passed boolean"
+EVIDENCE = (
+    f"family long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
+)
 LABELS = ("family", "part_of_it", "whole")
 
 
@@ -109,8 +110,7 @@ class _Sending:
     tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
-        compression = "lz4" if payload_columns(self.plan) == ["text"] else None
-        yield from posted(self._parcels(batches), compression)
+        yield from posted(self._parcels(batches))
 
     def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
         for batch in batches:
@@ -155,9 +155,7 @@ class _Measuring:
         left, right = (np.searchsorted(ranks, pairs[side]) for side in ("left", "right"))
         for start, end in pairwise(_tiles(pairs["part_of_it"], left, right, documents).tolist()):
             some = {name: each[start:end] for name, each in pairs.items()}
-            own, inverse = np.unique(
-                np.concatenate([left[start:end], right[start:end]]), return_inverse=True
-            )
+            own, inverse = np.unique(np.concatenate([left[start:end], right[start:end]]), return_inverse=True)
             tile = _Tile(self.plan, documents.take(pa.array(own)).combine_chunks(), some)
             yield from tile.rows(inverse[: end - start], inverse[end - start :])
 
@@ -193,7 +191,9 @@ class _Tile:
         a, b, family = self._missing(left[whole], right[whole], passed[whole], self.pairs["family"][whole])
         if len(a):
             more = check.measure(values, a, b)
-            yield from sliced(evidence_rows(self._extra(a, b, family), more, check.passes(more, self.plan.threshold)))
+            yield from sliced(
+                evidence_rows(self._extra(a, b, family), more, check.passes(more, self.plan.threshold))
+            )
 
     def _missing(
         self, left: Numbers, right: Numbers, passed: Any, family: Numbers
