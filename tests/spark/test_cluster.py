@@ -18,14 +18,15 @@ from corpora import corpus, rows
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 pytestmark = pytest.mark.slow
-STAGES = ["ids", "copies", "edges", "verified", "labels", "members", "wanted", "clusters"]
+STAGES = ["ids", "copies", "edges", "families", "verified", "clusters"]
+COUNTED = ["statistics", "signatures"]  # of methods that weigh by frequency
 PROGRAM = """
     import sys
     from neardup import spark
     if __name__ == "__main__":
-        source, work, output, master = sys.argv[1:]
-        session = spark.make_session(master, {"spark.sql.shuffle.partitions": "3", "spark.task.maxFailures": "10"})
-        result = spark.dedup(session.read.parquet(source), work_dir=work)
+        source, work, output, master, method = sys.argv[1:]
+        session = spark.make_session(master, {"spark.neardup.partitions": "3", "spark.task.maxFailures": "10"})
+        result = spark.dedup(session.read.parquet(source), work_dir=work, method=method)
         result.clusters.coalesce(1).write.parquet(output + "/clusters")
         result.pairs.coalesce(1).write.parquet(output + "/pairs")
         session.stop()
@@ -38,16 +39,18 @@ def source(tmp_path_factory):
     table = corpus(families=45)
     pq.write_table(table, folder / "corpus.parquet", row_group_size=50)
     (folder / "program.py").write_text(textwrap.dedent(PROGRAM))
-    return folder, local_facts(table)
+    return folder, {method: local_facts(table, method=method) for method in ("minhash", "imatch", "spotsigs")}
 
 
 class Driver:
     """A driver in a process group of its own, with its executors."""
 
-    def __init__(self, source: Path, tmp_path: Path, master: str = "local-cluster[2,1,1024]") -> None:
+    def __init__(
+        self, source: Path, tmp_path: Path, method: str, master: str = "local-cluster[2,1,1024]"
+    ) -> None:
         self.work, self.output = tmp_path / "work", tmp_path / "output"
         self.command = [sys.executable, str(source / "program.py"), (source / "corpus.parquet").as_uri()]
-        self.command += [self.work.as_uri(), self.output.as_uri(), master]
+        self.command += [self.work.as_uri(), self.output.as_uri(), master, method]
         self.log = (tmp_path / "log").open("ab")
         self.start()
 
@@ -89,32 +92,39 @@ def same(found, expected):
     return all(found[name] == expected[name] for name in ("clusters", "pairs"))
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_an_executor_is_killed(source, tmp_path, stage):
+@pytest.mark.parametrize(
+    "method, stage",
+    [
+        *(("minhash", stage) for stage in STAGES),
+        *(("imatch", stage) for stage in COUNTED),
+        ("spotsigs", "edges"),
+    ],
+)
+def test_an_executor_is_killed(source, tmp_path, method, stage):
     folder, expected = source
-    driver = Driver(folder, tmp_path)
+    driver = Driver(folder, tmp_path, method)
     try:
         driver.wait_for(stage)
         victims = driver.executors()
         assert victims, "there must be an executor to kill"
         os.kill(victims[0], signal.SIGKILL)
-        assert same(driver.finish(), expected)
+        assert same(driver.finish(), expected[method])
     finally:
         if driver.process.poll() is None:
             driver.kill()
 
 
-@pytest.mark.parametrize("stage", ["edges", "labels", "clusters"])
+@pytest.mark.parametrize("stage", ["copies", "edges", "verified", "clusters"])
 def test_the_driver_is_killed_and_the_run_resumed(source, tmp_path, stage):
     folder, expected = source
-    driver = Driver(folder, tmp_path, "local[2]")
+    driver = Driver(folder, tmp_path, "minhash", "local[2]")
     driver.wait_for(stage)
     driver.kill()
     done = {entry.parent.name: entry.stat().st_mtime_ns for entry in driver.work.glob("*/_SUCCESS")}
     assert "ids" in done
     driver.start()
     try:
-        assert same(driver.finish(), expected)
+        assert same(driver.finish(), expected["minhash"])
     finally:
         if driver.process.poll() is None:
             driver.kill()

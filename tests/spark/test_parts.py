@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.candidates.buckets import bucket_pairs, find_buckets
+from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
 from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.columns import Features, make_distinct
-from neardup.engines.spark import components, edges, joins
+from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
 from neardup.engines.spark.arrow import (
     pack_features,
     ragged,
@@ -69,35 +69,150 @@ def test_groups_stay_whole(names, cuts):
     assert sum(map(len, seen)) == len(set().union(*seen))
 
 
-keys = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=60)
+class Wire:
+    """Parcels between two functions, for tasks that are all this one process."""
+
+    def __init__(self, tasks):
+        self.tasks = tasks
+
+    def __call__(self, function, batches):
+        """What a function gives for each task's parcels, as rows."""
+        rows = [batch for batch in batches if batch.num_rows]
+        whole = pa.Table.from_batches(rows)
+        for task in range(self.tasks):
+            mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
+            yield from function(iter(mine.to_batches(max_chunksize=2)))
 
 
-@given(keys, st.integers(2, 9), st.integers(1, 3), st.lists(st.integers(0, 60), max_size=6), st.randoms())
-def test_pairs_of_buckets(rows, limit, pivots, cuts, source):
-    """Star pairs, pivots and limits as in the local engine, for any buckets in any batches."""
-    ranks = np.array(source.sample(range(1, 2**32), len(rows)), np.int64)
-    tables = np.array([row[0] for row in rows], np.int32)
-    keyed = np.array([row[1] for row in rows], np.int64)
-    order = np.lexsort((ranks, keyed, tables))
-    whole = table({"table": tables[order], "key": keyed[order], "rank": ranks[order]})
-    rule = edges._Pairing(False, limit, pivots)
-    found = [batch for batch in rule(iter(in_batches(whole, cuts))) if batch.num_rows]
-    mine = {
-        (k, a, b) for batch in found for k, a, b in zip(*(c.to_pylist() for c in batch.columns), strict=True)
-    }
-    expected, buckets, skipped, hot, largest = set(), 0, 0, 0, 0
-    for number in (0, 1):
-        owners = np.flatnonzero(tables == number)
-        for kind, rule_ in ((edges.FIRST, (1, 1)), (edges.REST, (limit, pivots))):
-            some = find_buckets(keyed[owners].astype(np.uint64), owners)
-            left, right, counts = bucket_pairs(some, ranks.astype(np.uint64), *rule_)
-            pairs = zip(ranks[left].tolist(), ranks[right].tolist(), strict=True)
-            expected |= {(kind, min(pair), max(pair)) for pair in pairs}
-        buckets, skipped = buckets + counts.buckets, skipped + counts.skipped
-        hot, largest = hot + counts.hot, max(largest, counts.largest)
-    if buckets:
-        expected |= {(edges.BUCKETS, buckets, largest), (edges.LIMITED, hot, skipped)}
+def chunk_row(number, present, ranks, keys):
+    """A chunk with keys (tables × documents), as the edges read it."""
+    seen = {"rank": ranks, "present": present, **{f"key{t}": each for t, each in enumerate(keys)}}
+    return table(
+        {"chunk": np.array([number]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
+    )
+
+
+keyed = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=60)
+
+
+@given(keyed, st.integers(2, 5), st.integers(1, 3), st.integers(1, 3), st.booleans(), st.randoms())
+def test_pairs_of_buckets(documents, limit, pivots, tasks, every, source):
+    """Star pairs, pivots, limits and counts as in the local engine, for any buckets, tasks and crowds."""
+    n = len(documents)
+    ranks = np.array(source.sample(range(1, 2**32), n), np.int64)
+    keys = np.array(documents, np.uint64).reshape(n, 2).T
+    rule = edges.Rule(every, limit, pivots, 2, tasks, tasks)
+    cut = source.randrange(n + 1)
+    wire, present = Wire(tasks), np.ones(n, np.bool_)
+    rows = [
+        chunk_row(number, present[part], ranks[part], keys[:, part])
+        for number, part in enumerate((slice(0, cut), slice(cut, n)))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
+        sent = [batch for row in rows for batch in edges._Keys(rule)(iter([row]))]
+        found = list(wire(edges._Finishing(rule), wire(edges._Pairing(rule), sent))) if sent else []
+    got = [row for batch in found for row in batch.to_pylist()]
+    mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
+    assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
+    expected, counts = local_pairs(keys, ranks, rule)
     assert mine == expected
+    places = {
+        rank: (int(k >= cut) << 16) + (k - cut if k >= cut else k) for k, rank in enumerate(ranks.tolist())
+    }
+    for row in got:
+        if row["kind"] != edges.COUNTED:
+            assert (row["left_place"], row["right_place"]) == (places[row["left"]], places[row["right"]])
+    told = [[r[name] for name in crowds.NAMES[1:]] for r in got if r["kind"] == edges.COUNTED]
+    total = sum((BucketCounts(*each) for each in told), BucketCounts())
+    assert total == counts
+
+
+def local_pairs(keys, ranks, rule):
+    """Pairs (kind, left, right) of ranks, and counts, by the local engine's functions."""
+    pairs, counts, owners = {}, BucketCounts(), np.arange(len(ranks))
+    for each in keys:
+        buckets = find_buckets(each, owners)
+        if rule.every:
+            counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
+            found = [(edges.REST, *some) for some in all_pairs(buckets, 7)]
+        else:
+            first = bucket_pairs(find_buckets(each, owners), ranks.astype(np.uint64), 1, 1)
+            rest = bucket_pairs(buckets, ranks.astype(np.uint64), rule.limit, rule.pivots)
+            counts += rest[2]
+            found = [(edges.REST, *rest[:2]), (edges.FIRST, *first[:2])]
+        for kind, left, right in found:
+            for a, b in zip(ranks[left].tolist(), ranks[right].tolist(), strict=True):
+                pairs[min(a, b), max(a, b)] = min(kind, pairs.get((min(a, b), max(a, b)), kind))
+    return {(kind, *pair) for pair, kind in pairs.items()}, counts
+
+
+def test_copies_are_left_out():
+    row = chunk_row(3, np.array([True, False, True, True]), np.arange(4), np.zeros((1, 4), np.uint64))
+    copies = parcels.pack({"place": parcels.places_of(3, np.array([2]))})
+    row = row.set_column(2, "wanted", pa.array([copies], pa.binary()))
+    seen, places = next(edges.seen_contents(row))
+    assert seen["rank"].to_pylist() == [0, 3] and (places & 0xFFFF).tolist() == [0, 3]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.booleans()), max_size=30), st.integers(1, 3)
+)
+def test_copies(documents, tasks):
+    """Copies belong to the smallest rank of their text, wherever they lie; all texts are counted."""
+    n = len(documents)
+    ranks = np.arange(n, dtype=np.int64)[::-1].copy()
+    names = {
+        "rank": ranks, "second": ranks,
+        "digest_a": np.array([d[0] for d in documents], np.int64),
+        "digest_b": np.array([d[1] for d in documents], np.int64),
+        "tokens": np.array([d[2] for d in documents], np.int64),
+    }  # fmt: skip
+    row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
+    wire = Wire(tasks)
+    sent = list(copies._Names(tasks)(iter([row])))
+    found = list(wire(copies._by_chunk, wire(copies._Meeting(tasks), sent))) if n else []
+    rows = [
+        each
+        for batch in found
+        for packed in batch["wanted"]
+        if packed.is_valid
+        for each in parcels.unpack(packed).to_pylist()
+    ]
+    best = {}
+    for k in range(n):
+        best.setdefault(documents[k][:2], []).append(int(ranks[k]))
+    expected = {(rank, min(same)) for same in best.values() for rank in same if rank != min(same)}
+    assert {(r["rank"], r["content"]) for r in rows} == expected
+    assert all(r["place"] == (5 << 16) + n - 1 - r["rank"] for r in rows)
+    assert sum(batch["contents"][0].as_py() for batch in found) == len(best)
+    assert sum(batch["twice"][0].as_py() for batch in found) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40), st.integers(1, 4))
+def test_families(pairs, large):
+    """Pairs that are connected have one family; those of a large one are measured with few others."""
+    left, right = np.array([min(p) for p in pairs]), np.array([max(p) for p in pairs]) + 10
+    columns = {"left": left, "right": right, "left_place": left, "right_place": right}
+    batch = table({"kind": np.zeros(len(left), np.int32), **columns})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "LARGE", large)
+        patch.setattr(families, "TOGETHER", 2)
+        rows = [row for each in families._label_all(iter([batch])) for row in each.to_pylist()]
+    assert [(r["left"], r["right"]) for r in rows] == list(zip(left.tolist(), right.tolist(), strict=True))
+    nodes, labels = components._connected(iter([batch]))
+    known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
+    for row in rows:
+        assert row["family"] == known[row["left"]] == known[row["right"]]
+        size = sum(other["family"] == row["family"] for other in rows)
+        assert row["whole"] == (size <= large)
+        together = [
+            other for other in rows if other["part_of_it"] == row["part_of_it"] and not other["whole"]
+        ]
+        if row["whole"]:
+            assert row["part_of_it"] == row["family"]
+        else:
+            assert len([other for other in together if other["left"] == row["left"]]) <= 2
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
@@ -166,13 +281,13 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
     features = Features(offsets, hashes, np.array(weights, np.float32) if counted else None, distinct=True)
     ranks = np.arange(len(lists), dtype=np.int64)[::-1].copy()
     batch = pa.RecordBatch.from_pydict({"rank": pa.array(ranks), **pack_features(features)})
-    sized = next(iter(joins._summarise(iter([batch]))))
+    sized = next(iter(exact._summarise(iter([batch]))))
     known = np.unique(np.array(common, np.uint64))
     limit = Fraction(threshold)
-    rows = list(joins._Prefixes(limit, (known, np.arange(len(known)) + 2))(iter([sized])))
+    rows = list(exact._Prefixes(limit, (known, np.arange(len(known)) + 2))(iter([sized])))
     order = [(name, "ascending") for name in ("part", "key", "size", "rank")]
     batches = pa.Table.from_batches(rows).sort_by(order).to_batches(max_chunksize=3) if rows else []
-    found = [batch for batch in joins._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
+    found = [batch for batch in exact._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
     mine = {
         (a, b)
         for each in found

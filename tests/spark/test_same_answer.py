@@ -44,10 +44,12 @@ def test_every_method(spark, table, method, shape):
 def test_partitions(spark, table, method, partitions):
     frame = spark.createDataFrame(table).repartition(partitions)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    spark.conf.set("spark.neardup.partitions", str(partitions))
     try:
         assert spark_facts(frame, method=method) == local_facts(table, method=method)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
+        spark.conf.unset("spark.neardup.partitions")
 
 
 @pytest.mark.slow
