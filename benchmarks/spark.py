@@ -1,10 +1,12 @@
 """The Spark engine beside Spark MLlib's MinHashLSH and the local engine, in one run over the same documents.
 
-    python benchmarks/spark.py corpus.parquet [--documents 20000] [--master 'local[2]']
+    python benchmarks/spark.py corpus.parquet [--documents 100000] [--master 'local[2]'] [--mllib] [--runs 3]
 
-Both Spark programs begin with the parquet file and end with the number of verified pairs of Jaccard similarity 0.7
-or more of 5-word shingles. Recall is the share of the pairs that the local engine finds with pairs=all and a recall of
-0.9999. CPU seconds are those of the driver, the JVM and all Python workers; Spark's start is reported apart.
+Both Spark programs begin with the parquet file and end with verified pairs of Jaccard similarity 0.7 or more of 5-word
+shingles. Recall is the share of the pairs that the local engine finds with pairs=all and recall=0.9999. CPU seconds
+are those of the driver, the JVM and all Python workers. Spark's own start is reported apart: the session, and a first
+query that does no more than read the same file. For each stage: CPU seconds of the JVM and of the workers, bytes that
+were shuffled and bytes that were written, and the same for each document.
 """
 
 from __future__ import annotations
@@ -14,41 +16,97 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
 import neardup
 from neardup import spark as engine
+from neardup.engines.spark.stages import Stages
 
 THRESHOLD = 0.7
+TICK = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds() -> float:
-    """Processor time of this process and all its descendants, dead ones that were waited for included."""
-    parents, used = {}, {}
+def cpu_seconds() -> tuple[float, float, float]:
+    """Processor time of this process, of the JVM below it and of all others below it, dead ones included."""
+    parents: dict[int, int] = {}
+    used: dict[int, tuple[str, float]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
             except OSError:
                 continue
-            parents[int(entry.name)] = int(fields[1])
-            used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+            parents[int(entry.name)] = int(fields.split()[1])
+            used[int(entry.name)] = name, sum(map(int, fields.split()[11:15])) / TICK
     mine = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in mine} - mine:
         mine |= more
-    return sum(used.get(process, 0.0) for process in mine)
+    others = [used[process] for process in mine - {os.getpid()}]
+    jvm = sum(seconds for name, seconds in others if name == "java")
+    return used[os.getpid()][1], jvm, sum(seconds for name, seconds in others if name != "java")
 
 
-def timed(name, work):
+def timed(name: str, work: Any) -> Any:
     """What the work gives, after its wall-clock and CPU seconds have been printed."""
-    wall, cpu = time.perf_counter(), cpu_seconds()
+    wall, before = time.perf_counter(), cpu_seconds()
     found = work()
-    print(f"{name:28} {time.perf_counter() - wall:8.1f} s wall {cpu_seconds() - cpu:8.1f} s CPU", flush=True)
+    driver, jvm, workers = (after - start for after, start in zip(cpu_seconds(), before, strict=True))
+    parts = f"driver {driver:.2f}, JVM {jvm:.2f}, workers {workers:.2f}"
+    clock = time.perf_counter() - wall
+    print(f"{name:34} {clock:7.1f} s wall {driver + jvm + workers:7.2f} s CPU ({parts})", flush=True)
     return found
 
 
-def mllib_pairs(frame, tables):
+class Watch:
+    """Keeps what each stage of the engine costs: CPU seconds, shuffled and written bytes."""
+
+    def __init__(self, session: Any) -> None:
+        self.store, self.next, self.rows = session.sparkContext._jsc.sc().statusStore(), 0, {}
+        self.open: list[list[float]] = []
+        usual = Stages.stage
+
+        def stage(stages: Stages, name: str, *given: Any, **options: Any) -> Any:
+            before, self.open = cpu_seconds(), [*self.open, [0.0, 0.0, 0.0]]
+            found = usual(stages, name, *given, **options)
+            spent = [after - start for after, start in zip(cpu_seconds(), before, strict=True)]
+            inner = self.open.pop()
+            if self.open:
+                self.open[-1] = [a + b for a, b in zip(self.open[-1], spent, strict=True)]
+            own = [a - b for a, b in zip(spent, inner, strict=True)]
+            self.rows[name] = (*own, *self.bytes(stages, name))
+            return found
+
+        Stages.stage = stage  # type: ignore[method-assign]
+
+    def bytes(self, stages: Stages, name: str) -> tuple[int, int]:
+        """What was shuffled since the last time, and the size of the stage's folder."""
+        shuffled, missing = 0, 0
+        while missing < 20:  # stages that were skipped have no number here
+            try:
+                data = self.store.lastStageAttempt(self.next + missing)
+            except Exception:
+                missing += 1
+                continue
+            shuffled += data.shuffleWriteBytes()
+            self.next, missing = self.next + missing + 1, 0
+        folder = Path(f"{stages.folder}/{name}".removeprefix("file://"))
+        return shuffled, sum(file.stat().st_size for file in folder.glob("*.parquet"))
+
+    def show(self, documents: int) -> None:
+        """Prints the table, and forgets it."""
+        print(
+            f"{'stage':18} {'JVM s':>8} {'workers s':>9} {'µs/doc':>8} {'shuffled B/doc':>15} {'written B/doc':>14}"
+        )
+        for name, (driver, jvm, workers, shuffled, written) in self.rows.items():
+            each = 1e6 * (driver + jvm + workers) / documents
+            sizes = f"{shuffled / documents:15.1f} {written / documents:14.1f}"
+            print(f"{name:18} {jvm:8.2f} {workers:9.2f} {each:8.1f} {sizes}")
+        self.rows = {}
+
+
+def mllib_pairs(frame: Any, tables: int) -> set[tuple[Any, ...]]:
     """Pairs of ids by MLlib: hashed 5-word shingles, MinHashLSH, and its exact join below a distance."""
     from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
     from pyspark.sql import functions as f
@@ -65,40 +123,62 @@ def mllib_pairs(frame, tables):
 
 
 def main() -> None:
-    """Prints one line for each engine."""
+    """Prints one line for each engine, and a table of stages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--mllib", action="store_true", help="run MLlib too: minutes")
     parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
-    parser.add_argument("--no-mllib", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         table = pq.read_table(given.corpus, columns=["id", "text"]).slice(0, given.documents)
         path = Path(folder) / "corpus.parquet"
-        pq.write_table(table, path, row_group_size=5000)
-        truth = neardup.dedup(path, threshold=THRESHOLD, recall=0.9999, pairs="all").pairs.select(
-            ["left", "right"]
+        pq.write_table(table, path, row_group_size=10_000)
+        n = len(table)
+        del table
+        measure(given, path, n)
+
+
+def measure(given: Any, path: Path, n: int) -> None:
+    """All engines over one file of n documents."""
+    truth = neardup.dedup(path, threshold=THRESHOLD, recall=0.9999, pairs="all").pairs
+    wanted = {tuple(sorted(row.values())) for row in truth.select(["left", "right"]).to_pylist()}
+    for pairs in ("clusters", "all"):
+        timed(f"local engine, pairs={pairs}", lambda pairs=pairs: neardup.dedup(path, threads=1, pairs=pairs))
+    session = timed("Spark's start: the session", lambda: engine.make_session(given.master))
+    session.sparkContext.setLogLevel("OFF")
+
+    def read(batches: Any) -> Any:
+        for batch in batches:
+            yield batch.select(["id"])
+
+    for name in ("Spark's start: the file read", "the file read again"):
+        frame = session.read.parquet(str(path))
+        timed(
+            name,
+            lambda frame=frame: (
+                frame.mapInArrow(read, "id long").write.format("noop").mode("overwrite").save()
+            ),
         )
-        wanted = {tuple(sorted(row.values())) for row in truth.to_pylist()}
-        timed("local engine", lambda: neardup.dedup(path, threads=1))
-        session = timed(
-            "Spark's start", lambda: engine.make_session(given.master, {"spark.sql.shuffle.partitions": "4"})
-        )
-        session.sparkContext.setLogLevel("OFF")
-        for number in (1, 2):
+    watch = Watch(session)
+    for pairs in ("clusters", "all"):
+        for number in range(1, given.runs + 1):
             frame = session.read.parquet(str(path))
-            found = timed(
-                f"neardup on Spark, run {number}", lambda frame=frame: engine.pairs(frame).toArrow()
-            )
-        mine = {tuple(sorted((row["left"], row["right"]))) for row in found.to_pylist()}
-        print(f"recall of neardup {len(mine & wanted) / len(wanted):.4f} of {len(wanted):,} pairs")
-        if not given.no_mllib:
-            theirs = timed(
-                "MLlib MinHashLSH", lambda: mllib_pairs(session.read.parquet(str(path)), given.tables)
-            )
-            theirs = {tuple(sorted(pair)) for pair in theirs}
-            print(f"recall of MLlib   {len(theirs & wanted) / len(wanted):.4f} with {given.tables} tables")
+            name = f"neardup on Spark, {pairs}, run {number}"
+            result = timed(name, lambda frame=frame, pairs=pairs: engine.dedup(frame, pairs=pairs))
+            if number < given.runs:
+                watch.rows = {}
+        watch.show(n)
+        mine = {
+            tuple(sorted(row.values())) for row in result.pairs.select("left", "right").toArrow().to_pylist()
+        }
+        print(f"recall {len(mine & wanted) / len(wanted):.4f} of {len(wanted):,} pairs\n", flush=True)
+    if given.mllib:
+        theirs = timed("MLlib MinHashLSH", lambda: mllib_pairs(session.read.parquet(str(path)), given.tables))
+        theirs = {tuple(sorted(pair)) for pair in theirs}
+        print(f"recall of MLlib   {len(theirs & wanted) / len(wanted):.4f} with {given.tables} tables")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from comparing import local_facts, spark_facts
 
@@ -26,6 +27,61 @@ def table():
 def test_quick(spark, table, method):
     frame = spark.createDataFrame(table).repartition(2)
     assert spark_facts(frame, method=method) == local_facts(table, method=method)
+
+
+SPECIAL = {
+    "one": ["a single document that has nobody to be compared with"],
+    "different": ["one text of five words", "another that is not like it", "and a third one of its own"],
+    "copies": ["the same text of some words"] * 3 + ["", "", " "],
+    "nothing": ["", "", "..."],
+}
+
+
+@pytest.mark.parametrize("texts", SPECIAL.values(), ids=SPECIAL)
+def test_small_corpora(spark, texts):
+    small = pa.table({"id": [f"d{k}" for k in range(len(texts))], "text": texts})
+    assert spark_facts(spark.createDataFrame(small)) == local_facts(small)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["minhash", "rare_phrases", "spotsigs"])
+@pytest.mark.parametrize("clusters", ["components", "leaders"])
+def test_as_if_there_were_many(spark, table, monkeypatch, method, clusters):
+    """The ways that only very many pairs take: joins in Spark, rounds of stars, families that are measured in parts."""
+    from neardup.engines.spark import components, deciding, families, parcels, running, verification
+
+    monkeypatch.setattr(families, "FEW_PAIRS", 0)
+    monkeypatch.setattr(families, "LARGE", 3)
+    monkeypatch.setattr(families, "TOGETHER", 2)
+    monkeypatch.setattr(components, "SMALL", 0)
+    for module in (deciding, running, verification, parcels):
+        monkeypatch.setattr(module, "FEW", 0)
+    frame = spark.createDataFrame(table).repartition(3)
+    options = {"method": method, "clusters": clusters}
+    assert spark_facts(frame, **options) == local_facts(table, **options)
+
+
+@pytest.mark.slow
+def test_families_that_are_large(spark, table, monkeypatch):
+    """The same with few pairs: one task labels them, and large families are decided after another measurement."""
+    from neardup.engines.spark import families
+
+    monkeypatch.setattr(families, "LARGE", 3)
+    frame = spark.createDataFrame(table).repartition(3)
+    assert spark_facts(frame) == local_facts(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("population", ["clusters", "column:site", "host:address"])
+@pytest.mark.parametrize("method", ["rare_phrases", "imatch"])
+def test_populations(spark, table, method, population):
+    n = len(table)
+    table = table.append_column("site", [[None if k % 7 == 0 else f"s{k % 5}" for k in range(n)]])
+    table = table.append_column("address", [[f"https://www.h{k % 4}.example/{k}" for k in range(n)]])
+    options = {"method": method, "stats_group": population}
+    assert spark_facts(spark.createDataFrame(table).repartition(3), **options) == local_facts(
+        table, **options
+    )
 
 
 @pytest.mark.slow

@@ -25,12 +25,12 @@ SMALL = 1 << 24  # pairs that one worker connects: 16 bytes each, and some worki
 Stage = Callable[..., "DataFrame"]
 
 
-def components(edges: DataFrame, stage: Stage, name: str, small: int = SMALL) -> DataFrame:
+def components(edges: DataFrame, stage: Stage, name: str, small: int | None = None) -> DataFrame:
     """Every rank that a pair (left, right) names, with the label of its component."""
     forest = stage(
         f"{name}-forest", lambda: in_arrow(edges.select("left", "right"), _forest, "left long, right long")
     )
-    if forest.count() <= small:
+    if forest.count() <= (SMALL if small is None else small):
         alone = forest.repartition(1)
         return stage(name, lambda: in_arrow(alone, _labels, "rank long, label long"))
     return stage(name, lambda: _by_stars(forest, stage, name))

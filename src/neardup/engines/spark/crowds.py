@@ -25,7 +25,7 @@ COUNTED = 4  # rows with the counts of buckets: number, largest, above the limit
 NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
 HELD = 1 << 22  # pairs that wait before repeats are removed
-CROWD = 512  # members of a bucket in one task from which on most of them wait elsewhere
+CROWD = 128  # members of a bucket in one task from which on most of them wait elsewhere
 
 
 @dataclass

@@ -7,6 +7,7 @@ clusters are found among the pairs that passed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +28,11 @@ LABELLED = f"family long, part_of_it long, whole boolean, {PAIRS}"
 Stage = Callable[..., "DataFrame"]
 
 
-def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str, few: int = FEW_PAIRS) -> DataFrame:
+def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str) -> DataFrame:
     """Pairs with the family that they are in, and the part of it that they are measured with."""
-    if count <= few:
-        return stage(name, lambda: in_arrow(pairs.coalesce(1), _label_all, LABELLED), facts=family_facts())
+    if count <= FEW_PAIRS:
+        work = _Labelling(LARGE, TOGETHER)
+        return stage(name, lambda: in_arrow(pairs.coalesce(1), work, LABELLED), facts=family_facts())
     labels = components(pairs, stage, f"{name}-labels")
     return stage(name, lambda: _labelled(pairs, labels), facts=family_facts())
 
@@ -47,31 +49,35 @@ def family_facts() -> dict[str, Any]:
     }
 
 
-def _label_all(batches: Batches) -> Batches:
-    """All pairs in one task."""
-    parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]
-    if not parts:
-        return
-    pairs = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
-    nodes, places = np.unique(np.concatenate([pairs["left"], pairs["right"]]), return_inverse=True)
-    n = len(pairs["left"])
-    label = kernels.graph.components(len(nodes), places[:n], places[n:])[places[:n]]
-    measured = pairs["kind"] != COPY
-    whole = np.bincount(label, measured, len(nodes))[label] <= LARGE
-    own = _own_part(label, pairs["left"], whole)
-    columns = {"family": nodes[label], "part_of_it": np.where(whole, nodes[label], own), "whole": whole}
-    yield from sliced(table({**columns, **pairs}))
+@dataclass(frozen=True)
+class _Labelling:
+    """All pairs, in one task, to labelled ones."""
 
+    large: int
+    together: int
 
-def _own_part(label: Numbers, left: Numbers, whole: Any) -> Numbers:
-    """For pairs of large families a name of up to 512 pairs with the same left document."""
-    parts = np.zeros(len(left), np.int64)
-    large = np.flatnonzero(~whole)
-    order = large[np.argsort(left[large], kind="stable")]
-    starts = begins(left[order])
-    number = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
-    parts[order] = left[order] + number // TOGETHER
-    return parts
+    def __call__(self, batches: Batches) -> Batches:
+        parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]
+        if not parts:
+            return
+        pairs = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
+        nodes, places = np.unique(np.concatenate([pairs["left"], pairs["right"]]), return_inverse=True)
+        n = len(pairs["left"])
+        label = kernels.graph.components(len(nodes), places[:n], places[n:])[places[:n]]
+        measured = pairs["kind"] != COPY
+        whole = np.bincount(label, measured, len(nodes))[label] <= self.large
+        part = np.where(whole, nodes[label], self._parts(pairs["left"], whole))
+        yield from sliced(table({"family": nodes[label], "part_of_it": part, "whole": whole, **pairs}))
+
+    def _parts(self, left: Numbers, whole: Any) -> Numbers:
+        """For pairs of large families a name of some pairs with the same left document."""
+        parts = np.zeros(len(left), np.int64)
+        large = np.flatnonzero(~whole)
+        order = large[np.argsort(left[large], kind="stable")]
+        starts = begins(left[order])
+        number = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
+        parts[order] = left[order] + number // self.together
+        return parts
 
 
 def _labelled(pairs: DataFrame, labels: DataFrame) -> DataFrame:
