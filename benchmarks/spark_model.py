@@ -141,9 +141,8 @@ def show(n: float, machines: int, cores: int, found: Simulated, costs: Costs) ->
     )
     print(f"    with whole buckets it would be {found.fullest_if_whole / 1e6:,.0f} MB")
     cpu, wire, disks = seconds / (machines * cores), sum(sent.values()) / network, 3 * stored / disk
-    print(
-        f"  CPU {seconds / 3600:,.0f} hours; on {machines} machines of {cores} cores {cpu / 60:.0f} minutes of computing,"
-    )
+    where = f"{machines} machines of {cores} cores"
+    print(f"  CPU {seconds / 3600:,.0f} hours; on {where} {cpu / 60:.0f} minutes of computing,")
     print(
         f"    {wire / 60:.0f} on the network and {disks / 60:.0f} on disks of 1 GB/s, which go on at the same time"
     )

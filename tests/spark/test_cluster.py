@@ -34,7 +34,7 @@ PROGRAM = """
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
+def source(java, tmp_path_factory):
     folder = tmp_path_factory.mktemp("source")
     table = corpus(families=45)
     pq.write_table(table, folder / "corpus.parquet", row_group_size=50)

@@ -24,6 +24,7 @@ TALLY = -1  # the part of parcels that hold counts and no documents
 ROW_BITS = 16  # of a place: the row in its chunk; the chunk is above
 OUT_BYTES = 16 << 20  # of parcels that are handed to Spark together
 TASK_BYTES = 64 << 20  # of packed values that a task should receive
+LEAST_BYTES = 4 << 20  # … for which a task is worth starting
 PARTITIONS = "spark.neardup.partitions"  # a setting: so many tasks receive parcels, whatever the size
 FEW = 1 << 20  # rows that every worker may see
 Columns = Mapping[str, Any]
@@ -34,7 +35,8 @@ def task_count(spark: SparkSession, size: float) -> int:
     given = spark.conf.get(PARTITIONS, None)
     if given:
         return max(1, int(given))
-    return max(spark.sparkContext.defaultParallelism, -(-int(size) // TASK_BYTES))
+    worth = min(spark.sparkContext.defaultParallelism, -(-int(size) // LEAST_BYTES))
+    return max(1, worth, -(-int(size) // TASK_BYTES))
 
 
 def pack(columns: Columns | pa.RecordBatch, compression: str | None = None) -> bytes:

@@ -166,9 +166,7 @@ class SparkRun:
             count += self.stages.facts("copies")["copies"]
         labelled = label_pairs(pairs, count, self.stages.stage, prefix + "families")
         payload = self._payload(plan, signed)
-        made = self.stages.stage(
-            prefix + "verified", lambda: verify(plan, labelled, payload, count, self._measurers(count))
-        )
+        made = self.stages.stage(prefix + "verified", lambda: self._verified(plan, labelled, payload, count))
         if self.stages.facts(prefix + "families")["apart"]:
             labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
             made = relabelled(made, labels)
@@ -196,10 +194,10 @@ class SparkRun:
             return self.documents.select("chunk", f.col("text").alias("packed"))
         return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
 
-    def _measurers(self, pairs: int) -> int:
-        """How many tasks measure so many pairs: each gets a few documents more than it has pairs, at most all."""
+    def _verified(self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int) -> DataFrame:
+        """So many pairs, measured: by tasks that get about as many documents as there are pairs."""
         each = self.facts["bytes"] / max(1, self.facts["documents"])
-        return self.tasks(2 * each * pairs)
+        return verify(plan, pairs, payload, count, self.tasks(each * count), self.tasks(2 * NAME * count))
 
     # decisions ----------------------------------------------------------------------------------
 
@@ -218,9 +216,7 @@ class SparkRun:
         if missing:
             more = self.stages.stage(
                 "more-verified",
-                lambda: verify(
-                    self.plan, missing_pairs(made), matched.payload, missing, self._measurers(missing)
-                ),
+                lambda: self._verified(self.plan, missing_pairs(made), matched.payload, missing),
             )
             made = self.stages.stage("all-clusters", lambda: make(matched.verified.unionByName(more)), facts)
             self.found = self.stages.facts("all-clusters")

@@ -54,17 +54,18 @@ def payload_columns(plan: Plan) -> list[str]:
     return ["hashes", "weights"] if needs_contents_first(plan) else ["text"]
 
 
-def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int) -> DataFrame:
+def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int, names: int) -> DataFrame:
     """The evidence of labelled pairs, and whether each reaches the threshold; copies pass as they are.
 
-    `payload` has chunks: (chunk, packed), with `payload_columns` among what is packed.
+    `payload` has chunks: (chunk, packed), with `payload_columns` among what is packed. So many `tasks` measure, and
+    `names` tasks look up where documents are.
     """
     from pyspark.sql import functions as f
 
     if plan.check.level == "none":
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
         return pairs.drop("part_of_it").select("*", *unknown, f.lit(True).alias("passed"))
-    wanted = by_chunk(pairs.where(f.col("kind") != COPY), _Wanted(tasks), tasks)
+    wanted = by_chunk(pairs.where(f.col("kind") != COPY), _Wanted(tasks), names)
     sent = in_arrow(beside(payload, wanted, "inner", 2 * count <= FEW), _Sending(plan, tasks), PARCEL)
     named = in_arrow(pairs, _Pairs(tasks), PARCEL)
     return in_arrow(shuffled(named.unionByName(sent), tasks), _Measuring(plan, tasks), EVIDENCE)
