@@ -136,12 +136,12 @@ def test_statistics_from_elsewhere(spark, table, tmp_path):
             "build",
             str(tmp_path / "corpus.parquet"),
             "-o",
-            str(tmp_path / "s.stats"),
+            str(tmp_path / "s.stats.parquet"),
             "--method",
             "imatch",
         ]
     )
-    known = load_statistics(tmp_path / "s.stats")
+    known = load_statistics(tmp_path / "s.stats.parquet")
     half = table.slice(0, len(table) // 2)
     frame = spark.createDataFrame(half)
     assert spark_facts(frame, method="imatch", statistics=known) == local_facts(
