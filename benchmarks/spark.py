@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup
@@ -106,7 +109,7 @@ class Watch:
         self.rows = {}
 
 
-def mllib_pairs(frame: Any, tables: int) -> set[tuple[Any, ...]]:
+def mllib_pairs(frame: Any, tables: int) -> pa.Table:
     """Pairs of ids by MLlib: hashed 5-word shingles, MinHashLSH, and its exact join below a distance."""
     from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
     from pyspark.sql import functions as f
@@ -119,7 +122,7 @@ def mllib_pairs(frame: Any, tables: int) -> set[tuple[Any, ...]]:
     model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=tables, seed=1).fit(vectors)
     joined = model.approxSimilarityJoin(vectors, vectors, 1 - THRESHOLD + 1e-9, "distance")
     rows = joined.where("datasetA.id < datasetB.id").select("datasetA.id", "datasetB.id").toArrow()
-    return {tuple(row.values()) for row in rows.rename_columns(["a", "b"]).to_pylist()}
+    return rows.rename_columns(["left", "right"])
 
 
 def main() -> None:
@@ -131,7 +134,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--mllib", action="store_true", help="run MLlib too: minutes")
     parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
+    parser.add_argument("--mllib-alone", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.mllib_alone:
+        mllib_alone(given)
+        return
     with tempfile.TemporaryDirectory() as folder:
         table = pq.read_table(given.corpus, columns=["id", "text"]).slice(0, given.documents)
         path = Path(folder) / "corpus.parquet"
@@ -176,9 +183,26 @@ def measure(given: Any, path: Path, n: int) -> None:
         }
         print(f"recall {len(mine & wanted) / len(wanted):.4f} of {len(wanted):,} pairs\n", flush=True)
     if given.mllib:
-        theirs = timed("MLlib MinHashLSH", lambda: mllib_pairs(session.read.parquet(str(path)), given.tables))
-        theirs = {tuple(sorted(pair)) for pair in theirs}
+        session.stop()
+        command = [sys.executable, __file__, str(path), "--mllib-alone", "--master", given.master]
+        subprocess.run([*command, "--tables", str(given.tables)], check=True)
+        rows = pq.read_table(path.with_name("mllib.parquet")).to_pylist()
+        theirs = {tuple(sorted(row.values())) for row in rows}
         print(f"recall of MLlib   {len(theirs & wanted) / len(wanted):.4f} with {given.tables} tables")
+
+
+def mllib_alone(given: Any) -> None:
+    """MLlib in a process of its own, with a Spark session as Spark makes it but for 4 GB of memory."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(given.master).config("spark.driver.memory", "4g")
+    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.enabled", "false")
+    session = timed("Spark's start for MLlib", builder.getOrCreate)
+    session.sparkContext.setLogLevel("OFF")
+    frame = session.read.parquet(str(given.corpus))
+    rows = timed("MLlib MinHashLSH", lambda: mllib_pairs(frame, given.tables))
+    pq.write_table(rows, given.corpus.with_name("mllib.parquet"))
 
 
 if __name__ == "__main__":
