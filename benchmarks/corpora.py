@@ -1,4 +1,5 @@
-"""The corpora by name: a size (20k, 100k, 1m), a size with a kind (200k-identical), or any parquet file.
+"""The corpora by name: a size (20k, 100k, 1m), with a kind (200k-identical), short documents (10m-short,
+1m-short-distinct), or any parquet file.
 
 `bulk20k` and other names that are neither are looked for as NAME.parquet in the folder that NEARDUP_CORPORA
 names. Missing ones of our own making are generated.
@@ -18,7 +19,8 @@ import generate
 from settings import CORPORA, HERE
 
 OTHERS = Path(os.environ.get("NEARDUP_CORPORA", HERE.parent.parent / "shared" / "bench"))
-SIZE = re.compile(r"(\d+)(k|m)?(?:-([a-z-]+))?")
+SIZE = re.compile(r"(\d+)(k|m)?(-short)?(?:-([a-z-]+))?")
+LENGTH, SHORT = 2_750.0, 1_000.0  # mean characters
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ def locate(name: str) -> Path:
     if not path.exists():
         count = int(size[1]) * {"k": 1_000, "m": 1_000_000}.get(size[2], 1)
         print(f"generating {path.name}: {count:,} documents", flush=True)
-        generate.write(generate.Recipe(count, kind=size[3] or "clusters"), path)
+        recipe = generate.Recipe(count, size[4] or "clusters", SHORT if size[3] else LENGTH)
+        generate.write(recipe, path)
     return path
 
 

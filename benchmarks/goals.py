@@ -76,14 +76,14 @@ def judged(what: str, goal: str, figure: float | None) -> Goal:
     return what, goal, figure, reached
 
 
-def goals_page(results: dict[str, Record]) -> str:
+def goals_page(results: dict[str, Record], more: list[Goal]) -> str:
     """All goals beside the figures; those of speed on the largest corpus that was run with the peers."""
     speeds = sorted((r for n, r in results.items() if n.startswith("speed-")), key=lambda r: r["documents"])
     goals: list[Goal] = []
     if speeds:
         goals += speed_goals(speeds[-1]["records"]) + quality_goals(speeds[-1]["records"])
     goals += scaling_goals(results.get("scaling", {}).get("records", []))
-    goals += startup_goals(results.get("startup", {}).get("records", []))
+    goals += startup_goals(results.get("startup", {}).get("records", [])) + more
     title = "## Goals" + (
         f" (speed, memory and quality on {speeds[-1]['corpus']}, one thread)" if speeds else ""
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from budgets import budget_goals, budgets_page
 from goals import goals_page
 from records import DASH, Record, fastest_peer, table, time_of
 from settings import HERE, RESULTS, WORK
@@ -117,10 +118,17 @@ def write(quick: bool = False) -> str:
     speeds = sorted(
         (r for name, r in results.items() if name.startswith("speed-")), key=lambda r: r["documents"]
     )
-    pages = [INTRODUCTION, goals_page(results), *map(speed_page, speeds)]
+    pages = [
+        INTRODUCTION,
+        goals_page(results, budget_goals(results.get("budgets", {}))),
+        *map(speed_page, speeds),
+    ]
     for name, title in (("scaling", "How it scales: neardup, warm, one thread"), ("startup", "Start-up")):
         pages += [simple_page(title, results[name])] if name in results else []
     pages += [limits_page(results["limits"])] if "limits" in results else []
+    if "budgets" in results:
+        title = "## Within a memory budget: `neardup dedup --memory`, cold, all cores"
+        pages += [title, circumstances(results["budgets"]), budgets_page(results["budgets"])]
     page = "\n\n".join([*filter(None, pages), commands_page([*speeds, *results.values()])]) + "\n"
     if not quick:
         (HERE / "RESULTS.md").write_text(page, encoding="utf-8")

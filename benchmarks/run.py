@@ -11,6 +11,7 @@ import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import budgets
 import measure
 import report
 import sections
@@ -18,7 +19,7 @@ from peers import PEERS
 from settings import RESULTS, WORK
 
 SCALING = ["100k", "400k", "200k-distinct", "200k-identical", "20k-near-identical", "10k-template"]
-SECTIONS = ("speed", "scaling", "startup", "limits")
+SECTIONS = ("speed", "scaling", "startup", "limits", "budgets")
 
 
 def arguments() -> argparse.Namespace:
@@ -89,6 +90,8 @@ def main() -> None:
         store("startup", sections.startup(options), given.quick)
     if "limits" in wanted:
         store("limits", sections.limits(names[-1], options), given.quick)
+    if "budgets" in wanted:
+        store("budgets", budgets.budgets(options, given.quick), given.quick)
     print("\n" + report.write(given.quick))
 
 

@@ -203,12 +203,25 @@ def digest(text: bytes, seed: int) -> tuple[int, int]:
     """Two 64-bit hashes of a text and its length; the second sees each word with its halves swapped."""
     a = seed ^ (len(text) * GOLDEN & MASK)
     b = (~seed & MASK) ^ (len(text) * LAST & MASK)
-    whole = len(text) & ~7
+    return digest_half(text, a, STIR, swap=False), digest_half(text, b, SECOND, swap=True)
+
+
+def digest_half(text: bytes, even: int, factor: int, swap: bool) -> int:
+    """One hash: even and odd words of pairs apart, then together with what is left."""
+
+    def seen(word: int) -> int:
+        return word >> 32 | (word << 32 & MASK) if swap else word
+
+    odd, whole = ~even & MASK, len(text) & ~7
     words = [int.from_bytes(text[i : i + 8], "little") for i in range(0, whole, 8)]
-    for word in [*words, int.from_bytes(text[whole:], "big")]:
-        a = stir(a, word, STIR)
-        b = stir(b, word >> 32 | (word << 32 & MASK), SECOND)
-    return stir(a, a >> 32, GOLDEN), stir(b, b >> 32, GOLDEN)
+    paired = len(words) & ~1
+    for first, second in zip(words[:paired:2], words[1:paired:2], strict=True):
+        even, odd = stir(even, seen(first), factor), stir(odd, seen(second), factor)
+    if paired:
+        even = stir(even, odd >> 32 | (odd << 32 & MASK), factor)
+    for word in [*words[paired:], int.from_bytes(text[whole:], "big")]:
+        even = stir(even, seen(word), factor)
+    return stir(even, even >> 32, GOLDEN)
 
 
 def stir(h: int, x: int, factor: int) -> int:
@@ -351,6 +364,12 @@ def components(n: int, edges: Iterable[Edge]) -> list[int]:
         low, high = sorted((labels[a], labels[b]))
         labels = [low if label == high else label for label in labels]
     return labels
+
+
+def coded_components(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+    """The same for edges a · n + b, and which nodes have any."""
+    edges = [divmod(code, n) for code in codes]
+    return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]
 
 
 def leaders(order: Sequence[int], edges: Iterable[Edge]) -> list[int]:

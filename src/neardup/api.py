@@ -26,7 +26,7 @@ from neardup.engines.local import run as run_local
 from neardup.engines.memory import Memory, read_memory
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.tables import annotation_table, cluster_table, pair_table
 from neardup.engines.writing import Mode, make_report, write_run
 from neardup.errors import ParameterError

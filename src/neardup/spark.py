@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from neardup.api import make_plan, with_statistics
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.spark.frames import Result, run
 from neardup.engines.spark.session import SparkError, make_session
 from neardup.errors import ParameterError

@@ -187,6 +187,7 @@ CSV = {
     "id twice": defect(_after("d3,again\n"), "duplicate id", more=("again",)),
     "a cell of 9 MB": defect(_after(f'x,"{"long " * 1_800_000}"\n'), more=("long " * 1_800_000,)),
     "header cannot be read": defect(lambda d: b'"' + d.replace(b'"', b""), "no header", left=[]),
+    "header ends otherwise than records": defect(lambda d: d.replace(b"\n", b"\r", 1), "no header", left=[]),
 }
 PLAIN = {
     **LINES,

@@ -10,9 +10,12 @@ from test_battery import facts
 
 import neardup
 from corpora import corpus
+from neardup.documents.memory import MemorySource
 from neardup.engines import joining
 from neardup.engines import memory as memory_module
+from neardup.engines.local import Settings, run
 from neardup.engines.memory import LEAST, Memory, available_memory, read_memory
+from neardup.engines.progress import Progress
 from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
 from neardup.errors import ParameterError
 from neardup.registry import methods
@@ -79,6 +82,26 @@ def test_budgets() -> None:
     assert Memory(1 << 30).sorters(8_000_000, 8) == 1
     assert Memory(1 << 30).too_little(1_000_000) is None
     assert "--memory" in (Memory(1 << 30).too_little(50_000_000) or "")
+
+
+def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
+    said: list[str] = []
+
+    class Notes(Progress):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    large = "many words of no great variety " * 800_000  # 24.8 MB
+    texts = [large, "one short text that is looked at as well", large + "more", "and another one of them"]
+    sources = [MemorySource("texts", pa.table({"text": texts}))]
+    found = run(
+        neardup.make_plan("minhash"),
+        sources,
+        settings=Settings(memory=Memory(LEAST + (1 << 20))),
+        progress=Notes(),
+    )
+    assert len(said) == 1 and "23 MB" in said[0] and "--memory" in said[0]
+    assert len(found.decisions.pairs) == 1  # and compared nevertheless
 
 
 def test_a_budget_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,16 @@ def test_components_are_those_of_the_twin(found: tuple[int, list[Edge]]) -> None
     assert graph.components(n, *columns(edges)).tolist() == naive.components(n, edges)
 
 
+@given(graphs())
+def test_components_of_codes_are_those_of_the_twin(found: tuple[int, list[Edge]]) -> None:
+    n, edges = found
+    codes = [a * n + b for a, b in edges]
+    half = len(codes) // 2
+    first, rest = (np.array(part, np.int64) for part in (codes[:half], codes[half:]))
+    labels, among = graph.coded_components(n, first, rest)
+    assert (labels.tolist(), among.tolist()) == naive.coded_components(n, codes)
+
+
 @given(graphs(), st.randoms(use_true_random=False))
 def test_leaders_are_those_of_the_twin(found: tuple[int, list[Edge]], random: Random) -> None:
     n, edges = found

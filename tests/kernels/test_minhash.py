@@ -33,6 +33,13 @@ def test_slots_are_those_of_the_twin(rows: list[list[int]], slots: int, seed: in
     assert kernel_slots(rows, slots, seed, offset_type).tolist() == expected
 
 
+@pytest.mark.parametrize("size", [minhash.BLOCK - 1, minhash.BLOCK, minhash.BLOCK + 1, 2 * minhash.BLOCK + 7])
+def test_a_document_longer_than_a_block_is_looked_at_as_a_whole(size: int) -> None:
+    row = np.random.default_rng(size).integers(0, 2**64, size, np.uint64).tolist()
+    mix, places = (column.tolist() for column in permutations(8, 5))
+    assert kernel_slots([[1], row, []], 8, 5)[1].tolist() == naive.minhash(row, mix, places)
+
+
 @given(hash_batches, seeds)
 def test_a_document_gives_the_same_slots_alone_and_in_any_batch(rows: list[list[int]], seed: int) -> None:
     alone = [kernel_slots([row], 8, seed)[0].tolist() for row in rows]

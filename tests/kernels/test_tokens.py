@@ -38,7 +38,7 @@ def segment(monkeypatch: pytest.MonkeyPatch) -> int:
     """The size at which documents are cut: small where the kernels are plain Python, which is slow."""
     if not COMPILED:
         monkeypatch.setattr(tokens, "SEGMENT", 64)
-        monkeypatch.setattr(tokens, "BLOCK", 8)
+        monkeypatch.setattr(tokens, "RUN", 4)
     return tokens.SEGMENT
 
 
@@ -150,10 +150,10 @@ def test_segments_end_behind_blanks(name: str, segment: int) -> None:
 
 @pytest.mark.skipif(COMPILED, reason="compiled kernels cut at 64 kB only")
 @given(texts.map(lambda text: text * 3), modes, st.integers(1, 70), st.integers(1, 40))
-def test_any_cut_is_without_effect(document: str, mode: str, segment: int, block: int) -> None:
+def test_any_cut_is_without_effect(document: str, mode: str, segment: int, run: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokens, "SEGMENT", segment)
-        patch.setattr(tokens, "BLOCK", block)
+        patch.setattr(tokens, "RUN", run)
         assert kernel_tokens([document], mode) == [naive.tokenize(document, mode)]
 
 

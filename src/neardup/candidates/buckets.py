@@ -74,6 +74,16 @@ def bucket_pairs(
     return left, right, counts
 
 
+def bucket_codes(
+    buckets: Buckets, ranks: Hashes, n: int, limit: int, pivots: int
+) -> tuple[Numbers, BucketCounts]:
+    """The same pairs as one number each, left · n + right."""
+    left, right, counts = bucket_pairs(buckets, ranks, limit, pivots)
+    left *= n
+    left += right
+    return left, counts
+
+
 def count_all(buckets: Buckets) -> int:
     """How many pairs the buckets hold."""
     return int((buckets.sizes * (buckets.sizes - 1) // 2).sum())

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from neardup.candidates.codes import distinct, without
 from neardup.columns import Features, Hashes, Numbers, Pairs, make_distinct
 from neardup.verify.containment import Containment
 
@@ -49,8 +50,8 @@ class Contained:
         seen = np.zeros(0, np.int64)
         for codes, cut in _candidates(sets, threshold, most):
             cuts += cut
-            fresh = np.setdiff1d(codes, seen, assume_unique=True)
-            seen = np.union1d(seen, fresh)
+            fresh = without(codes, seen)
+            seen = distinct(seen, fresh)
             measured = check.measure(sets, fresh // len(sets), fresh % len(sets))
             found.append(measured.take(check.passes(measured, threshold)))
         return Pairs.concatenate(found), cuts
@@ -78,7 +79,7 @@ def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[N
         other = owners[lists[np.repeat(starts[place[some]], many) + offset]]
         mine = np.repeat(owners[some], many)
         low, high = np.minimum(mine, other), np.maximum(mine, other)
-        yield np.unique((low * n + high)[(low < high) & (sizes[other] >= sizes[mine])]), cut
+        yield distinct((low * n + high)[(low < high) & (sizes[other] >= sizes[mine])]), cut
         begin, cut = stop, 0
 
 

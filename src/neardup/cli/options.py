@@ -16,7 +16,7 @@ from neardup.registry import presets as known_presets
 from neardup.text.article import HtmlText
 
 if TYPE_CHECKING:
-    from neardup.engines.reading import Columns
+    from neardup.engines.reader import Columns
 
 Command = Callable[..., Any]
 
@@ -117,7 +117,7 @@ def html_text_option(command: Command) -> Command:
 
 def taken_columns(values: dict[str, Any]) -> Columns:
     """Which columns of the input mean what."""
-    from neardup.engines.reading import Columns
+    from neardup.engines.reader import Columns
 
     names = ("text_column", "id_column", "html", "duplicate_ids", "html_text")
     return Columns(*(values[name] for name in names))

@@ -9,7 +9,7 @@ import click
 
 from neardup.cli.options import reading_options, take_plan, taken_columns
 from neardup.documents import Inputs, Problems, open_inputs
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.plan import Plan
 from neardup.search.held_rows import Extra
 from neardup.statistics import Statistics

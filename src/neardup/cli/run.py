@@ -17,7 +17,7 @@ from neardup.documents import Inputs, open_inputs
 from neardup.engines.local import Run, Settings, run
 from neardup.engines.memory import Memory, read_memory
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.work import Work, can_be_resumed, identity_digest, inputs_identity, open_work
 from neardup.errors import InputError
 from neardup.plan import Plan

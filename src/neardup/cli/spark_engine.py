@@ -64,7 +64,7 @@ def run_on_spark(
     from neardup.api import with_statistics
     from neardup.cli.options import reading_options
     from neardup.documents import open_inputs
-    from neardup.engines.reading import Columns
+    from neardup.engines.reader import Columns
     from neardup.engines.spark.failures import translated
     from neardup.engines.spark.frames import run
     from neardup.engines.spark.loading import load

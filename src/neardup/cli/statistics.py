@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
+from neardup.candidates.codes import count_distinct
 from neardup.cli.options import reading_options, taken_columns
 from neardup.cli.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
@@ -15,7 +14,7 @@ from neardup.documents.statistics_file import check_target, write_statistics
 from neardup.engines.counting import count_into
 from neardup.engines.populations import parse_population
 from neardup.engines.progress import Progress
-from neardup.engines.reading import read_contents
+from neardup.engines.reading import Job, read_contents
 from neardup.engines.work import Work
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
@@ -46,13 +45,13 @@ def build_statistics(
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Work(folder=values["work_dir"]))
-        owners, groups = read_contents(plan, sources, columns, work, problems, progress, threads)
+        owners, groups = read_contents(Job(plan, sources, work, columns, problems, progress, threads))
         counters = count_into(
             stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
             sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
-        documents = len(owners) if groups is None else len(np.unique(groups))
+        documents = len(owners) if groups is None else count_distinct(groups)
         tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
         return _write(output, documents, plan, tables, least, force, progress)
 

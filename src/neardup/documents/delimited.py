@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DELIMITERS", "DelimitedSource"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+STRAY_END = "malformed csv: a line end is outside quotes"
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,9 @@ class DelimitedSource:
         names = header if columns is None else list(columns)
         number = 0  # of the first record in the block; the header is number 0
         for block in self._blocks(problems):
-            if number == 0 and block.broken is not None:
-                problems.add(
-                    self.name, f"no header: {block.broken}", record=0, offset=0, action="file skipped"
-                )
+            if number == 0 and not header and (block.broken is not None or len(block.starts)):
+                reason = f"no header: {block.broken or STRAY_END}"
+                problems.add(self.name, reason, record=0, offset=0, action="file skipped")
                 return
             good, table = self._parse(block, number, wanted, names, problems)
             text = slices(block.data, block.starts[good], block.ends[good]) if raw else None
@@ -119,7 +119,7 @@ class DelimitedSource:
             if record is not None and len(record) == wanted:
                 good.append(row)
                 continue
-            reason = "malformed csv: a line end is outside quotes"
+            reason = STRAY_END
             if record is not None:
                 reason = f"wrong number of cells: {len(record)} instead of {wanted}"
             problems.add(self.name, reason, record=number + row)

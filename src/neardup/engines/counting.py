@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from neardup.candidates.codes import count_distinct
 from neardup.columns import Features, Numbers
 from neardup.engines.progress import Progress
 from neardup.engines.spool import Spool
@@ -59,7 +60,7 @@ def count(
         tables = {
             stage_json(stage): counter.finish(least) for stage, counter in zip(stages, counters, strict=True)
         }
-    number = len(owners) if groups is None else len(np.unique(groups))
+    number = len(owners) if groups is None else count_distinct(groups)
     return Statistics(number, stage_json(text), tables, population)
 
 
@@ -132,7 +133,7 @@ def by_document(stage: Feature) -> bool:
 
 def _joined(stage: Feature, features: Features, portion: Portion) -> Features:
     """The features with all documents of a group as one."""
-    if not by_document(stage) or len(portion.groups) == len(np.unique(portion.groups)):
+    if not by_document(stage) or len(portion.groups) == count_distinct(portion.groups):
         return features
     order = np.argsort(portion.groups, kind="stable")
     sizes = features.sizes[order]

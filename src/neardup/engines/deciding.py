@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.candidates.codes import distinct, without
 from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
 from neardup.clusters.keep import Candidates, worth
 from neardup.columns import Numbers, Pairs
@@ -174,11 +175,11 @@ def _wanted(
     removed = duplicate_of >= 0
     wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
-        own = np.unique(layout.number * n + content[members])  # distinct contents, cluster by cluster
+        own = distinct(layout.number * n + content[members])  # distinct contents, cluster by cluster
         wanted.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
-    codes = np.unique(np.concatenate(wanted))
+    codes = distinct(*wanted)
     codes = codes[codes // n != codes % n]
-    return np.setdiff1d(codes, _codes(matches.pairs.left, matches.pairs.right, n))
+    return without(codes, np.sort(_codes(matches.pairs.left, matches.pairs.right, n)))
 
 
 def _codes(left: Numbers, right: Numbers, n: int) -> Numbers:

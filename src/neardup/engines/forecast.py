@@ -21,7 +21,7 @@ from neardup.documents import Batch, Problems, Source, choose_columns, open_inpu
 from neardup.engines.local import Run, Settings, run
 from neardup.engines.memory import DOCUMENT, LEAST, SORTING
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.writing import Mode, write_run
 from neardup.errors import InputError
 from neardup.plan import Plan

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from neardup.candidates.codes import distinct
 from neardup.columns import Features, Numbers, Pairs
 from neardup.engines.rows import Rows
 from neardup.engines.signing import Stored
@@ -71,7 +72,7 @@ class Contents:
         done = 0
         for batch in self.stored.rows.batches(names):
             mine = block[done : done + batch.num_rows]
-            for k in np.unique(mine).tolist():
+            for k in distinct(mine).tolist():
                 parts[k].add(batch.take(pa.array(np.flatnonzero(mine == k))))
             done += batch.num_rows
         return [np.flatnonzero(block == k) for k in range(blocks)], parts

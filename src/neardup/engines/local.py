@@ -11,7 +11,8 @@ from neardup.engines.deciding import Decisions, decide
 from neardup.engines.matching import Matches, find_matches, find_more
 from neardup.engines.memory import Memory
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, Corpus, read_corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Corpus, Job, read_corpus
 from neardup.engines.work import Work
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
@@ -84,16 +85,8 @@ def run(
     work = settings.work or Work(folder=settings.work_dir, memory=settings.memory)
     problems = Problems(strict=settings.strict, folder=work.folder)
     try:
-        corpus = read_corpus(
-            plan,
-            sources,
-            columns or Columns(),
-            work,
-            problems,
-            progress,
-            settings.threads,
-            statistics if plan.counts else None,
-        )
+        job = Job(plan, sources, work, columns or Columns(), problems, progress, settings.threads)
+        corpus = read_corpus(job, statistics if plan.counts else None)
         if (said := work.memory.too_little(len(corpus))) is not None:
             progress.note(said)
         matches = find_matches(plan, corpus, progress, settings.threads)

@@ -13,14 +13,16 @@ from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
     all_pairs,
-    bucket_pairs,
+    bucket_codes,
     count_all,
     find_buckets,
 )
+from neardup.candidates.codes import without
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
 from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
-from neardup.engines.measuring import TILE_BYTES, Measurer, families
+from neardup.engines.measuring import Measurer
+from neardup.engines.portions import BLOCK_PAIRS, Codes, Family, blocks, split_families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
 from neardup.engines.verified import Rounds, Verified
@@ -28,7 +30,6 @@ from neardup.engines.work import Work
 from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
-BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 CROWD = 64  # members of a list that a document meets in a join for clusters
 
 
@@ -69,50 +70,6 @@ class Matches:
     large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
     cuts: int = 0  # lists of a join of which not all members were met
     joined: int = 0  # … and that were not, because their documents were in one cluster already
-
-
-@dataclass(frozen=True)
-class Family:
-    """Documents that are compared with each other and with nobody else, and the codes of their pairs."""
-
-    documents: Numbers
-    first: Numbers
-    rest: Numbers
-    fits: bool  # their features may be held in memory together
-
-
-def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Family]:
-    """All pairs, in portions whose features fit into memory; a larger family is a portion of its own."""
-    n, codes = len(corpus), np.concatenate([first, rest])
-    concerned, labels = families(n, codes // n, codes % n)
-    sizes = np.bincount(labels, corpus.features[concerned] * 8, len(concerned))
-    ends = np.cumsum(np.where(sizes > TILE_BYTES, 0, sizes))
-    portion = (np.maximum(ends - 1, 0) // TILE_BYTES).astype(np.int64)
-    large = np.flatnonzero(sizes > TILE_BYTES)
-    portion[large] = int(portion.max(initial=0)) + 1 + np.arange(len(large))
-    portion = portion[labels]  # of each document concerned
-    of_document = np.zeros(n, np.int64)
-    of_document[concerned] = portion
-    parts = [
-        _grouped(concerned, portion),
-        *(_grouped(some, of_document[some // n]) for some in (first, rest)),
-    ]
-    for number in np.unique(portion).tolist():
-        documents, mine, others = (_group(part, number) for part in parts)
-        fits = bool(corpus.features[documents].sum() * 8 <= 2 * TILE_BYTES)
-        yield Family(documents, mine, others, fits)
-
-
-def _grouped(values: Numbers, portion: Numbers) -> tuple[Numbers, Numbers]:
-    """Values in order of their portion, and those portions."""
-    order = np.argsort(portion, kind="stable")
-    return values[order], portion[order]
-
-
-def _group(part: tuple[Numbers, Numbers], number: int) -> Numbers:
-    """The values of one portion."""
-    low, high = np.searchsorted(part[1], [number, number + 1])
-    return part[0][low:high]
 
 
 class Matcher:
@@ -206,7 +163,7 @@ class Matcher:
         a few more members only, if it is large) follow, unless that first round has joined their documents.
         """
         first, rest = self._pairs_of_tables()
-        rest = np.setdiff1d(rest, first, assume_unique=True)
+        rest = without(rest, first)
         found = []
         with self.progress.stage("verify", len(first) + len(rest)):
             portions = list(split_families(self.corpus, first, rest))
@@ -238,12 +195,10 @@ class Matcher:
 
         def pair(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
             buckets, ranks, n = self._buckets(table), self.corpus.ranks, len(self.corpus)
-            left, right, _ = bucket_pairs(buckets, ranks, 1, 1)
-            first = left * n + right
-            left, right, counts = bucket_pairs(buckets, ranks, self.plan.bucket, self.plan.pivots)
-            return first, left * n + right, counts
+            first = bucket_codes(buckets, ranks, n, 1, 1)[0]
+            return first, *bucket_codes(buckets, ranks, n, self.plan.bucket, self.plan.pivots)
 
-        tables, first, rest = self.keys.tables, _Codes(), _Codes()
+        tables, first, rest = self.keys.tables, Codes(), Codes()
         with self.progress.stage("candidates", tables):
             sorters = self.corpus.work.memory.sorters(len(self.corpus), self.threads)
             for stars, others, counts in ordered_map(pair, range(tables), sorters, ahead=1):
@@ -259,24 +214,32 @@ class Matcher:
         Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters
         are then measured completely, below the threshold too, so that their weakest link is exact.
         """
-        n, plan = len(self.corpus), self.plan
-        done = measure(family.first // n, family.first % n)
-        labels = self._labels(family, done)
-        left, right = (
-            np.searchsorted(family.documents, some) for some in (family.rest // n, family.rest % n)
-        )
-        apart = labels[left] != labels[right]
-        if plan.clustering.kind == "leaders":  # a leader must meet every candidate itself
-            apart[:] = True
-        rest = family.rest[apart]
-        done = Pairs.concatenate([done, measure(rest // n, rest % n)])
-        measured, joined = len(done), len(apart) - len(rest)
-        done = done.take(plan.check.passes(done, self.matches.floor))
+        n, plan, rest = len(self.corpus), self.plan, family.rest
+        done = self._measured(family.first, measure)
+        if plan.clustering.kind != "leaders":  # a leader must meet every candidate itself
+            labels = self._labels(family, done)
+            rest = np.concatenate([self._apart(family, labels, some) for some in blocks(rest)])
+        done = Pairs.concatenate([done, self._measured(rest, measure)])
+        measured, joined = len(family.first) + len(rest), len(family.rest) - len(rest)
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
             return Rounds(done, measured, joined)
         inside = complete_groups(family.documents, self._labels(family, done), plan.clustering.complete, n)
-        inside = np.setdiff1d(inside, done.left * n + done.right)
+        inside = without(np.sort(inside), np.sort(done.left * n + done.right))
         return Rounds(Pairs.concatenate([done, measure(inside // n, inside % n)]), measured, joined)
+
+    def _measured(self, codes: Numbers, measure: Callable[[Numbers, Numbers], Pairs]) -> Pairs:
+        """Those of the pairs that reach the floor."""
+        n, found = len(self.corpus), []
+        for some in blocks(codes):
+            measured = measure(some // n, some % n)
+            found.append(measured.take(self.plan.check.passes(measured, self.matches.floor)))
+        return Pairs.concatenate(found)
+
+    def _apart(self, family: Family, labels: Numbers, codes: Numbers) -> Numbers:
+        """Those of the pairs whose documents are in different clusters."""
+        n = len(self.corpus)
+        left, right = (np.searchsorted(family.documents, some) for some in (codes // n, codes % n))
+        return codes[labels[left] != labels[right]]
 
     def _labels(self, family: Family, pairs: Pairs) -> Numbers:
         """For each document of a family its cluster, by the pairs that reach the threshold."""
@@ -293,7 +256,8 @@ class Matcher:
             total = sum(count_all(self._buckets(table)) for table in range(tables))
         if total > 10 * len(self.corpus):
             size = f"{total:,} candidates of {len(self.corpus):,} documents"
-            self.progress.note(f"pairs=all compares up to {size}")
+            room = f"; pairs that are found take 40 bytes of memory each, {40 * total >> 20:,} MB at the most"
+            self.progress.note(f"pairs=all compares up to {size}{room}")
         found = [self._counted(done) for done in self.verified.earlier()]
         for left, right in islice(self._blocks(), len(found), None):
             found.append(self.verified.add(Rounds(self._verify(left, right), len(left))).pairs)
@@ -322,25 +286,6 @@ class Matcher:
             a, b = self.keys.at(earlier, left, right)
             fresh &= a != b
         return fresh
-
-
-class _Codes:
-    """A set of integers that grows; it is sorted now and then, so that repeats do not fill the memory."""
-
-    def __init__(self) -> None:
-        self._parts: list[Numbers] = []
-        self._size, self._limit = 0, BLOCK_PAIRS
-
-    def add(self, codes: Numbers) -> None:
-        self._parts.append(codes)
-        self._size += len(codes)
-        if self._size > self._limit:
-            self._parts = [self.all()]
-            self._size = len(self._parts[0])
-            self._limit = max(BLOCK_PAIRS, 2 * self._size)
-
-    def all(self) -> Numbers:
-        return np.unique(np.concatenate(self._parts)) if self._parts else np.zeros(0, np.int64)
 
 
 def _joined(parts: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from neardup.clusters.graph import components
+from neardup import kernels
+from neardup.candidates.codes import distinct
 from neardup.columns import Features, Numbers, Pairs, Signatures, make_distinct
 from neardup.engines.reading import Corpus
 from neardup.engines.signing import portions
@@ -16,6 +17,7 @@ from neardup.plan import Plan
 from neardup.workers import ordered_map
 
 TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
+NOTHING: Numbers = np.zeros(0, np.int64)
 LARGE_TILE_BYTES = 32 << 20  # … of each side of a comparison within a family that does not fit a tile
 
 
@@ -43,7 +45,7 @@ class Measurer:
         starts = np.append(np.flatnonzero(np.diff(code, prepend=-1)), len(code))
         parts = []
         for start, stop in pairwise(starts.tolist()):
-            some = np.unique(np.concatenate([left[start:stop], right[start:stop]]))
+            some = distinct(left[start:stop], right[start:stop])
             parts.append(self.holding(some)(left[start:stop], right[start:stop]))
         return Pairs.concatenate(parts)
 
@@ -74,7 +76,7 @@ class Measurer:
 
 def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
     """For each document the tile that it is compared in, documents that are compared with each other together."""
-    concerned, labels = families(len(corpus), left, right)
+    concerned, labels = families(len(corpus), left * len(corpus) + right)
     order = np.argsort(labels, kind="stable")
     size = np.cumsum(corpus.features[concerned[order]] * 8)
     tile = np.zeros(len(corpus), np.int64)
@@ -82,12 +84,13 @@ def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
     return tile
 
 
-def families(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+def families(n: int, codes: Numbers, more: Numbers = NOTHING) -> tuple[Numbers, Numbers]:
     """The documents of some pairs, and a label for each: equal where pairs connect them."""
-    concerned = np.unique(np.concatenate([left, right]))
-    place = np.full(n, -1, np.int64)
+    labels, among = kernels.graph.coded_components(n, codes, more)
+    concerned = np.flatnonzero(among)
+    place = np.zeros(n, np.int64)
     place[concerned] = np.arange(len(concerned))
-    return concerned, components(len(concerned), place[left], place[right])
+    return concerned, place[labels[concerned]]
 
 
 def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:

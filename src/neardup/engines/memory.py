@@ -12,6 +12,7 @@ from neardup.errors import ParameterError
 
 LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first document
 DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
+BYTE = 7  # bytes that each byte of the largest document takes while it is read and signed
 SORTING = 40  # … and while the keys of a table are sorted
 WHOLE = 1 << 30  # where the system does not tell
 
@@ -61,6 +62,16 @@ class Memory:
         """How many tables may be sorted at the same time."""
         room = max(0, self.budget - LEAST - DOCUMENT * documents)
         return max(1, min(threads, room // (2 * SORTING * max(1, documents))))
+
+    def too_large(self, document: int) -> str | None:
+        """What to tell the user where a single document needs more; None where it does not."""
+        needed = LEAST // 2 + BYTE * document
+        if needed <= self.budget:
+            return None
+        return (
+            f"a document of {document >> 20:,} MB needs about {needed >> 20:,} MB while it is looked at; "
+            f"the budget is {self.budget >> 20:,} MB (--memory)"
+        )
 
     def too_little(self, documents: int) -> str | None:
         """What to tell the user where documents alone need more; None where they do not."""

@@ -95,12 +95,15 @@ class Spool:
         data = np.empty(int(offsets[-1]), np.uint8)
         # One read for each run of neighbours; what lies between them is left out when copying.
         far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
-        room, places = memoryview(data.data), offsets.tolist()
+        room, places, firsts = memoryview(data.data), offsets.tolist(), begins.tolist()
+        file = self._file.fileno()
         for start, stop in pairwise([0, *far.tolist(), len(numbers)]):
             if stop - start == 1:  # most often: straight to its place
-                self._read_into(room[places[start] : places[stop]], int(begins[start]))
+                place = room[places[start] : places[stop]]
+                if os.preadv(file, [place], firsts[start]) != len(place):
+                    self._read_into(place, firsts[start])
             elif start < stop:
-                first = int(begins[start])
+                first = firsts[start]
                 block = np.empty(int(ends[stop - 1]) - first, np.uint8)
                 self._read_into(memoryview(block.data), first)
                 where = slice(start, stop)

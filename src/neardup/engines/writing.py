@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup
+from neardup.candidates.codes import count_distinct
 from neardup.documents import (
     Batch,
     Layout,
@@ -222,7 +223,7 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "without_tokens": int((run.corpus.tokens == 0).sum()),
         "without_features": int((~run.corpus.present & (run.corpus.tokens > 0)).sum()),
         "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
-        "clusters": len(np.unique(decisions.cluster)),
+        "clusters": count_distinct(decisions.cluster),
         "largest_clusters": largest_clusters(run),
         "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
         "recall_at_threshold": _found(plan),

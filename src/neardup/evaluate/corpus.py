@@ -26,7 +26,8 @@ from neardup.engines.local import run as run_local
 from neardup.engines.matching import Matches, find_matches
 from neardup.engines.progress import Progress
 from neardup.engines.ranks import rank_ids
-from neardup.engines.reading import Columns, Corpus, read_corpus, with_fields
+from neardup.engines.reader import Columns, with_fields
+from neardup.engines.reading import Corpus, Job, read_corpus
 from neardup.engines.work import Work
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan, Text
@@ -201,7 +202,7 @@ def find_candidates(
     if known is not None:
         loose = loose.with_(statistics=known.digest)
     with Work(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
-        corpus = read_corpus(loose, documents.sources(), PLAIN, work, Problems(), Progress(), threads, known)
+        corpus = read_corpus(Job(loose, documents.sources(), work, PLAIN, threads=threads), known)
         matches = find_matches(loose, corpus, Progress(), threads)
     codes = matches.pairs.left * len(documents) + matches.pairs.right
     return matches, np.sort(codes)

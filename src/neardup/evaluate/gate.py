@@ -18,7 +18,7 @@ from typing import Any
 
 from neardup.documents import open_inputs
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import InputError, NeardupError, ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.label_files import read_labels

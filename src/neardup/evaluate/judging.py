@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.candidates.codes import distinct
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Job, read_corpus
 from neardup.engines.signing import contents_of, portions
 from neardup.engines.spool import Spool
 from neardup.engines.work import Work
@@ -77,7 +79,8 @@ def sample_pairs(
     random = np.random.default_rng(sampling.seed)
     plan = get_method("minhash").plan(ngram=sampling.ngram, bands=1, rows=1)
     with Work(folder=work_dir) as work:
-        corpus = read_corpus(plan, sources, columns, work, problems or Problems(), progress, threads)
+        job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
+        corpus = read_corpus(job)
         owners, _ = contents_of(corpus.digests, corpus.ranks)
         owners = owners[corpus.present[owners]]
         with progress.stage("group by phrase"):
@@ -143,7 +146,7 @@ def _draw(
     second = (first + random.integers(1, sizes[group])) % sizes[group]
     a, b = documents[starts[group] + first], documents[starts[group] + second]
     n = int(documents.max()) + 1
-    codes = np.unique(np.minimum(a, b) * n + np.maximum(a, b))
+    codes = distinct(np.minimum(a, b) * n + np.maximum(a, b))
     return codes // n, codes % n
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.api import as_inputs
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal

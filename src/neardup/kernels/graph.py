@@ -16,19 +16,44 @@ def find(parent, x):
     return x
 
 
+@inline
+def join(parent, a, b):
+    """One component of those of a and b; its root is the smallest number in it."""
+    a, b = find(parent, a), find(parent, b)
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
+
+
+@inline
+def settle(parent):
+    """Every node points to its root, once nothing is joined any more."""
+    for x in range(len(parent)):
+        parent[x] = parent[parent[x]]  # roots are smaller than their members, hence final already
+
+
 @jit
 def components(n, left, right):
     """For each of n nodes the smallest number in its component."""
     parent = np.arange(n)
     for p in range(len(left)):
-        a, b = find(parent, left[p]), find(parent, right[p])
-        if a < b:
-            parent[b] = a
-        elif b < a:
-            parent[a] = b
-    for x in range(n):
-        parent[x] = parent[parent[x]]  # roots are smaller than their members, hence final already
+        join(parent, left[p], right[p])
+    settle(parent)
     return parent
+
+
+@jit
+def coded_components(n, codes, more):
+    """The same for edges that come as a · n + b in two arrays; and which nodes have any."""
+    parent, among = np.arange(n), np.zeros(n, np.bool_)
+    for k in range(len(codes) + len(more)):
+        code = codes[k] if k < len(codes) else more[k - len(codes)]
+        a, b = code // n, code % n
+        join(parent, a, b)
+        among[a] = among[b] = True
+    settle(parent)
+    return parent, among
 
 
 @jit

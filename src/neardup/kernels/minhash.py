@@ -7,6 +7,7 @@ import numpy as np
 from neardup.kernels import inline, jit
 
 U32, U64 = np.uint32, np.uint64
+BLOCK = 4096  # features of a document that are looked at together: they stay in the nearest cache
 
 
 @inline
@@ -38,21 +39,20 @@ def minhash(hashes, offsets, mix, places, slots):
     so that the bands of small documents do not consist of such. len(places) is a multiple of four. A document
     without features keeps the largest value in every slot.
     """
-    longest = 0
-    for d in range(len(offsets) - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    scratch = np.empty((2, longest), U32)
+    scratch = np.empty((2, BLOCK), U32)
     least = np.empty(4, U32)
     for d in range(len(offsets) - 1):
-        document = hashes[offsets[d] : offsets[d + 1]]
-        values, steps = scratch[0, : len(document)], scratch[1, : len(document)]
-        for i in range(len(document)):
-            values[i] = U32(U32(U32(document[i] >> U64(32)) * mix[0]) + mix[1])
-            steps[i] = U32(U32(U32(document[i]) * mix[2]) + mix[3])
-        for k in range(0, len(places), 4):
-            next_four(values, steps, least)
-            for j in range(4):
-                slots[d, places[k + j]] = least[j]
+        slots[d, :] = U32(0xFFFFFFFF)
+        for start in range(offsets[d], offsets[d + 1], BLOCK):
+            some = hashes[start : min(start + BLOCK, offsets[d + 1])]
+            values, steps = scratch[0, : len(some)], scratch[1, : len(some)]
+            for i in range(len(some)):
+                values[i] = U32(U32(U32(some[i] >> U64(32)) * mix[0]) + mix[1])
+                steps[i] = U32(U32(U32(some[i]) * mix[2]) + mix[3])
+            for k in range(0, len(places), 4):
+                next_four(values, steps, least)
+                for j in range(4):
+                    slots[d, places[k + j]] = min(slots[d, places[k + j]], least[j])
 
 
 @jit

@@ -17,6 +17,16 @@ def finish(h):
 
 
 @inline
+def hash_fives(tokens, factors, out):
+    """The same for runs of five, the usual width, in one pass."""
+    a, b, c, d, e = factors[0], factors[1], factors[2], factors[3], factors[4]
+    for i in range(len(out)):
+        h = U64(U64(tokens[i] * a) + U64(tokens[i + 1] * b))
+        h = U64(h + U64(U64(tokens[i + 2] * c) + U64(tokens[i + 3] * d)))
+        out[i] = finish(U64(h + U64(tokens[i + 4] * e)))
+
+
+@inline
 def hash_runs(tokens, factors, out):
     """A multilinear hash of each run of len(factors) tokens; the loops compile to vector instructions."""
     for i in range(len(out)):
@@ -41,6 +51,9 @@ def shingle(tokens, offsets, factors, hashes):
         document = tokens[offsets[d] : offsets[d + 1]]
         size = len(document)
         count = max(size - width + 1, min(size, 1))
-        hash_runs(document, factors[: min(size, width)], hashes[ends[d] : ends[d] + count])
+        if width == 5 and size >= 5:
+            hash_fives(document, factors, hashes[ends[d] : ends[d] + count])
+        else:
+            hash_runs(document, factors[: min(size, width)], hashes[ends[d] : ends[d] + count])
         ends[d + 1] = ends[d] + count
     return ends

@@ -32,7 +32,7 @@ DIGIT = 32
 MARK_SHIFT = 4  # CAPITAL and DIGIT become bits 0 and 1 of a token's marks
 
 WORDS, WHITESPACE, TABLE = 0, 1, 2  # how ASCII is classified; whatever else goes through the table
-BLOCK = 128  # ASCII is recognised in blocks of so many bytes
+RUN = 16  # so many bytes of ASCII in a row are folded at once, fewer one by one
 SEGMENT = 1 << 16  # a document is folded in pieces of about so many bytes
 
 
@@ -84,12 +84,24 @@ def fold_ascii_spaces(source, folded, classes):
 
 
 @inline
-def is_ascii(source):
-    """Whether no byte has its high bit set."""
-    bits = U8(0)
-    for i in range(len(source)):
-        bits = U8(bits | source[i])
-    return bits < 128
+def load(source, i):
+    """The eight bytes at position i, little end first; written byte by byte, compiled to one load."""
+    low = U64(source[i]) | U64(source[i + U64(1)]) << U64(8)
+    low = low | U64(source[i + U64(2)]) << U64(16) | U64(source[i + U64(3)]) << U64(24)
+    high = U64(source[i + U64(4)]) | U64(source[i + U64(5)]) << U64(8)
+    high = high | U64(source[i + U64(6)]) << U64(16) | U64(source[i + U64(7)]) << U64(24)
+    return U64(low | high << U64(32))
+
+
+@inline
+def ascii_end(source, i):
+    """The first position from i on whose byte is not ASCII."""
+    size = len(source)
+    while i + 8 <= size and load(source, U64(i)) & U64(0x8080808080808080) == U64(0):
+        i += 8
+    while i < size and source[i] < 128:
+        i += 1
+    return i
 
 
 @inline
@@ -129,17 +141,15 @@ def fold_text(source, table, mode, room):
     folded, classes, origin = room.folded, room.classes, room.origin
     index, pages = table.index, table.pages
     i, j, size, risky = 0, 0, len(source), U32(0)
-    step = size if is_ascii(source) else BLOCK  # most texts need no second look
     while i < size:
-        stop = min(i + step, size)
-        block = source[i:stop]
-        if mode != TABLE and is_ascii(block):
-            fold_ascii(block, mode, folded[j:], classes[j:])
+        stop = i if mode == TABLE else ascii_end(source, i)
+        if stop - i >= RUN:
+            fold_ascii(source[i:stop], mode, folded[j:], classes[j:])
             if len(origin):
                 number_bytes(origin[j : j + stop - i], i)
             j += stop - i
             i = stop
-        while i < stop:
+        while i < min(stop + 1, size):  # to the end of the character that is not ASCII
             point, length = decode(source, i)
             entry = pages[index[point >> U32(8)], point & U32(255)]
             risky |= U32(entry & U32(NOT_NFC))
@@ -201,16 +211,6 @@ def find_boundaries(size, room):
         count += flags[i] != U8(0)
     bounds[count] = U32(size)
     return count
-
-
-@inline
-def load(source, i):
-    """The eight bytes at position i, little end first; written byte by byte, compiled to one load."""
-    low = U64(source[i]) | U64(source[i + U64(1)]) << U64(8)
-    low = low | U64(source[i + U64(2)]) << U64(16) | U64(source[i + U64(3)]) << U64(24)
-    high = U64(source[i + U64(4)]) | U64(source[i + U64(5)]) << U64(8)
-    high = high | U64(source[i + U64(6)]) << U64(16) | U64(source[i + U64(7)]) << U64(24)
-    return U64(low | high << U64(32))
 
 
 @inline

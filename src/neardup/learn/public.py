@@ -8,7 +8,7 @@ from typing import Any
 
 from neardup.api import as_inputs
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal

@@ -18,7 +18,7 @@ from typing import Any
 
 from neardup.documents import Problems
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import InputError, NeardupError, PlanError
 from neardup.plan import Plan
 from neardup.search.database import open_database, read_about, transaction, write_about

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Job, read_corpus
 from neardup.engines.work import Work
 from neardup.errors import PlanError
 from neardup.plan import Plan
@@ -58,16 +59,10 @@ def fingerprint(
             "(--stats), or choose weights without tfidf, such as 'tf'."
         )
     with Work(folder=folder) as work:
-        corpus = read_corpus(
-            plan,
-            sources,
-            columns or Columns(),
-            work,
-            problems or Problems(),
-            progress or Progress(),
-            threads,
-            statistics,
+        job = Job(
+            plan, sources, work, columns or Columns(), problems or Problems(), progress or Progress(), threads
         )
+        corpus = read_corpus(job, statistics)
     assert corpus.signatures is not None
     return Fingerprints(
         corpus.ids.to_pylist(),

@@ -15,7 +15,8 @@ from neardup.clusters.keep import moment
 from neardup.documents import Problems, Source, open_inputs, plain_column
 from neardup.engines.counting import count
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Job, read_corpus
 from neardup.engines.signing import contents_of
 from neardup.engines.work import Work
 from neardup.errors import InputError
@@ -139,9 +140,8 @@ def read_batch(
     """
     plan = plan.with_(statistics="" if statistics is None else statistics.digest)
     with Work() as work:
-        corpus = read_corpus(
-            plan, sources, columns, work, problems or Problems(), progress, threads, statistics
-        )
+        job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
+        corpus = read_corpus(job, statistics)
         assert corpus.signatures is not None
         digests = [row.tobytes() for row in corpus.digests]
         counted = None

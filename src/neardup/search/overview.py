@@ -13,7 +13,8 @@ from neardup.clusters.views import ClusterSizes, Evenness, balance, cluster_size
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Job, read_corpus
 from neardup.engines.signing import portions
 from neardup.engines.spool import Spool
 from neardup.engines.work import Work
@@ -75,8 +76,10 @@ def overview(
         raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
     with Work(folder=folder) as work:
         spool = work.spool
-        corpus = read_corpus(plan, sources, columns or Columns(), work, problems or Problems(),
-                             progress or Progress(), threads, statistics)  # fmt: skip
+        job = Job(
+            plan, sources, work, columns or Columns(), problems or Problems(), progress or Progress(), threads
+        )
+        corpus = read_corpus(job, statistics)
         assert corpus.signatures is not None
         slots, present = corpus.signatures.slots, corpus.signatures.present
         ids = corpus.ids.to_pylist()

@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
-from neardup.engines.reading import with_fields
+from neardup.engines.reader import with_fields
 from neardup.engines.signing import cut, describe, needs_contents_first, sign
 from neardup.engines.spark.arrow import Batches, in_arrow, signed
 from neardup.engines.spark.meaning import Meaning

@@ -9,7 +9,8 @@ import tempfile
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from neardup.engines.reading import Columns, _check_statistics
+from neardup.engines.reader import Columns
+from neardup.engines.reading import _check_statistics
 from neardup.engines.spark.failures import translated
 from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.engines.spark.running import SparkRun

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents import Problems, Source, choose_columns, document_ids, fitted, unified_schema
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.spark.arrow import Batches
 from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.errors import InputError

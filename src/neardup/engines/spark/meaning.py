@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from neardup.documents import choose_columns
 from neardup.engines.populations import population_column
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import InputError
 from neardup.plan import Plan
 

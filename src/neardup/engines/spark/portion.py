@@ -14,7 +14,8 @@ from neardup.engines.deciding import decide
 from neardup.engines.local import Run, Settings
 from neardup.engines.matching import Matches
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, Corpus
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Corpus
 from neardup.engines.spark.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.crowds import EXTRA, FIRST
 from neardup.engines.spark.parcels import column

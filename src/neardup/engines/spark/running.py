@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.engines.populations import first_plan, population_column
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.engines.signing import needs_contents_first
 from neardup.engines.spark import stories
 from neardup.engines.spark.components import components

@@ -10,7 +10,7 @@ from typing import Any
 
 from neardup.documents import open_inputs
 from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns
+from neardup.engines.reader import Columns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal

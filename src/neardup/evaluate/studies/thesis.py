@@ -14,9 +14,9 @@ import pyarrow as pa
 from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
-from neardup.documents import Problems, open_inputs
-from neardup.engines.progress import Progress
-from neardup.engines.reading import Columns, read_corpus
+from neardup.documents import open_inputs
+from neardup.engines.reader import Columns
+from neardup.engines.reading import Job, read_corpus
 from neardup.engines.work import Work
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
@@ -96,7 +96,7 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
     columns = Columns(text, "id", text == "html", "error")
     with Work() as work:
         sources = open_inputs([collection.documents])
-        corpus = read_corpus(plan, sources, columns, work, Problems(), Progress(), threads)
+        corpus = read_corpus(Job(plan, sources, work, columns, threads=threads))
     assert corpus.signatures is not None
     owners = np.flatnonzero(corpus.signatures.present)
     left, right, apart = near_pairs(to_columns(corpus.signatures.slots[owners]), MOST)
