@@ -63,9 +63,8 @@ class Collected:
         return {name: values[chosen] for name, values in pairs.items()}
 
 
-def crowded(keys: Hashes, ranks: Numbers, heads: int) -> Any:
-    """Which entries are in a bucket of very many and not among its `heads` smallest ranks; None if there are none."""
-    least = max(CROWD, 2 * heads)
+def crowded(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:
+    """Which entries are in a bucket of more than `least` and not among its `heads` smallest ranks; None if none is."""
     if len(keys) <= least:
         return None
     order = np.argsort(keys)

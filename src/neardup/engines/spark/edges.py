@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Numbers
+from neardup.engines.spark import crowds
 from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unsigned
 from neardup.engines.spark.crowds import (
     COUNTED,
@@ -76,6 +77,14 @@ class Rule:
     def heads(self) -> int:
         """Members of a crowd, the smallest, that go to the place of their bucket."""
         return max(self.limit, self.pivots) + 1
+
+    @property
+    def crowd(self) -> int:
+        """Members of a bucket in one task from which on most of them wait elsewhere.
+
+        Pivots are sent to all tasks: that must not be more than the members that stay away.
+        """
+        return max(crowds.CROWD, 2 * self.heads, 5 * self.tasks)
 
     @property
     def waiting(self) -> int:
@@ -137,7 +146,7 @@ class _Keys:
             keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
             columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
             if not rule.every:
-                waiting = crowded(keys, ranks, rule.heads)
+                waiting = crowded(keys, ranks, rule.heads, rule.crowd)
                 if waiting is not None:
                     yield from self._waiting(number, {k: v[waiting] for k, v in columns.items()})
                     columns = {name: each[~waiting] for name, each in columns.items()}
@@ -166,6 +175,7 @@ class _Pairing:
 
     def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
         rule, counts, found = self.rule, BucketCounts(), Collected()
+        told: list[Columns] = []  # pivots of crowds
         for part, some in received(batches).items():
             if part >= rule.waiting:
                 members = {name: column(some, name) for name in some.column_names}
@@ -174,11 +184,10 @@ class _Pairing:
             number = part // rule.slices
             keys, ranks, places = (column(some, name) for name in ("key", "rank", "place"))
             if (places < 0).any():
-                keys, ranks, places, crowds = take_crowds(keys, ranks, places)
-                for crowd in crowds:
+                keys, ranks, places, crowded_buckets = take_crowds(keys, ranks, places)
+                for crowd in crowded_buckets:
                     counts += crowd.pair(rule.pivots, found)
-                    for task in range(rule.tasks):
-                        yield rule.tasks + task, crowd.pivots(number, rule.pivots)
+                    told.append(crowd.pivots(number, rule.pivots))
             buckets = find_buckets(keys, np.arange(len(keys)))
             if rule.every:
                 counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
@@ -190,6 +199,10 @@ class _Pairing:
             else:
                 counts += self._some(buckets, ranks, places, found)
         yield from self._sent(found)
+        if told:
+            pivots = {name: np.concatenate([each[name] for each in told]) for name in told[0]}
+            for task in range(rule.tasks):
+                yield rule.tasks + task, pivots
         tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
         yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
 

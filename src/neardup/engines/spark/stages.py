@@ -26,6 +26,9 @@ OPTIONS = {
     "parquet.page.size.row.check.min": "1",
     "parquet.page.size.row.check.max": "64",
     "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+    "parquet.size.statistics.enabled": "false",
+    "parquet.page.write-checksum.enabled": "false",
 }
 
 
