@@ -20,7 +20,7 @@ BANDS, ROWS = 17, 4  # minhash at threshold 0.7
 LIMIT, PIVOTS = 32, 4
 ENTRY, PAIR = 24, 36  # bytes of a key, a rank and a place; of a pair in a parcel
 TASK = 64 << 20  # bytes that a task receives
-CROWD = 128  # members in one task from which on only the smallest are sent
+CROWD = 128  # members in one task, or five times the tasks, from which on only the smallest are sent
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,16 @@ class Corpus:
 
 
 def group_sizes(
-    total: float, largest: float, exponent: float, random: np.random.Generator
+    total: float, largest: float, exponent: float, random: np.random.Generator, first: int = 0
 ) -> tuple[NDArray, NDArray]:
-    """Sizes of groups, and how many groups have each: a power law that holds about `total` documents."""
+    """Sizes of groups, and how many groups have each: a power law.
+
+    All groups together hold about `total` documents, the `first` ones of each not counted.
+    """
     sizes = np.unique(np.geomspace(2, max(largest, 3), 400).astype(np.int64))
     widths = np.diff(np.append(sizes, sizes[-1] + 1))
     share = widths * sizes.astype(float) ** -exponent
-    expected = share * total / (share * sizes).sum()
+    expected = share * total / (share * (sizes - first)).sum()
     counts = random.poisson(np.minimum(expected, 1e15))
     counts[-1] = max(counts[-1], 1)
     return sizes, counts
@@ -89,7 +92,7 @@ class Simulated:
 
 def simulate(n: float, corpus: Corpus, random: np.random.Generator) -> Simulated:
     """One draw of a corpus of n documents."""
-    copy_sizes, copy_counts = group_sizes(corpus.copies * n * 1.5, corpus.most_copied * n, 2.0, random)
+    copy_sizes, copy_counts = group_sizes(corpus.copies * n, corpus.most_copied * n, 2.0, random, 1)
     contents = n - float(((copy_sizes - 1) * copy_counts).sum())
     sizes, counts = group_sizes(corpus.near * contents, corpus.largest * contents, corpus.exponent, random)
     band = (2 * corpus.agree / (1 + corpus.agree)) ** ROWS  # a member has the group's commonest key
@@ -109,7 +112,7 @@ def simulate(n: float, corpus: Corpus, random: np.random.Generator) -> Simulated
     whole, limited = np.full(tasks, total / tasks), np.full(tasks, total / tasks)
     at = random.integers(0, tasks, len(hot))
     np.add.at(whole, at, hot)
-    np.add.at(limited, at, np.minimum(hot, CROWD * tasks))  # as many tasks send as receive
+    np.add.at(limited, at, np.minimum(hot, max(CROWD, 5 * tasks) * tasks))  # as many tasks send as receive
     least = min(measured, contents)
     return Simulated(
         contents, pairs, least, float(copy_sizes[copy_counts > 0].max()), float(max(hot, default=0)), tasks,
@@ -157,8 +160,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     random = np.random.default_rng(given.seed)
-    for n in given.documents:
-        show(n, given.machines, given.cores, simulate(n, Corpus(), random), Costs())
+    hot = Corpus(templates=((0.2, 0.9), *Corpus().templates))  # a fifth of all pages have one template
+    for name, corpus in (("As it comes", Corpus()), ("A fifth of all pages in one template", hot)):
+        print(name)
+        for n in given.documents:
+            show(n, given.machines, given.cores, simulate(n, corpus, random), Costs())
 
 
 if __name__ == "__main__":
