@@ -20,7 +20,8 @@ BANDS, ROWS = 17, 4  # minhash at threshold 0.7
 LIMIT, PIVOTS = 32, 4
 ENTRY, PAIR = 24, 36  # bytes of a key, a rank and a place; of a pair in a parcel
 TASK = 64 << 20  # bytes that a task receives
-CROWD = 128  # members in one task, or five times the tasks, from which on only the smallest are sent
+CROWD = 128  # members in one task from which on only the smallest are sent to one place
+HEADS, SPREAD = 33, 32  # so many of them; and in how many tasks the others wait at least
 
 
 @dataclass(frozen=True)
@@ -109,14 +110,21 @@ def simulate(n: float, corpus: Corpus, random: np.random.Generator) -> Simulated
     hot += random.binomial(np.tile(each, BANDS), band).tolist()
     total = contents * BANDS
     tasks = max(1, int(-(-total * ENTRY // TASK)))
-    whole, limited = np.full(tasks, total / tasks), np.full(tasks, total / tasks)
+    whole, spread = np.full(tasks, total / tasks), np.full(tasks, total / tasks)
     at = random.integers(0, tasks, len(hot))
     np.add.at(whole, at, hot)
-    np.add.at(limited, at, np.minimum(hot, max(CROWD, 5 * tasks) * tasks))  # as many tasks send as receive
+    for where, members in zip(at.tolist(), hot, strict=True):
+        local = members / tasks  # as many tasks send as receive
+        if local <= CROWD:
+            spread[where] += members
+            continue
+        wide = int(min(max(local / 4, SPREAD), tasks))
+        spread[where] += (HEADS + 1) * tasks
+        spread[(where + np.arange(wide)) % tasks] += members / wide
     least = min(measured, contents)
     return Simulated(
         contents, pairs, least, float(copy_sizes[copy_counts > 0].max()), float(max(hot, default=0)), tasks,
-        total / tasks * ENTRY, float(whole.max()) * ENTRY, float(limited.max()) * ENTRY,
+        total / tasks * ENTRY, float(whole.max()) * ENTRY, float(spread.max()) * ENTRY,
     )  # fmt: skip
 
 

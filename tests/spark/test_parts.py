@@ -95,8 +95,16 @@ def chunk_row(number, present, ranks, keys):
 keyed = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=60)
 
 
-@given(keyed, st.integers(2, 5), st.integers(1, 3), st.integers(1, 3), st.booleans(), st.randoms())
-def test_pairs_of_buckets(documents, limit, pivots, tasks, every, source):
+@given(
+    keyed,
+    st.integers(2, 5),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.booleans(),
+    st.randoms(),
+)
+def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source):
     """Star pairs, pivots, limits and counts as in the local engine, for any buckets, tasks and crowds."""
     n = len(documents)
     ranks = np.array(source.sample(range(1, 2**32), n), np.int64)
@@ -110,8 +118,10 @@ def test_pairs_of_buckets(documents, limit, pivots, tasks, every, source):
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
+        patch.setattr(crowds, "SPREAD", spread)
         sent = [batch for row in rows for batch in edges._Keys(rule)(iter([row]))]
-        found = list(wire(edges._Finishing(rule), wire(edges._Pairing(rule), sent))) if sent else []
+        paired = list(wire(edges._Pairing(rule), sent)) if sent else []
+        found = list(wire(edges._finished, wire(edges._Waiting(rule), paired))) if sent else []
     got = [row for batch in found for row in batch.to_pylist()]
     mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
     assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
 from neardup.engines.spark.arrow import begins
-from neardup.engines.spark.parcels import Columns, column
+from neardup.engines.spark.parcels import Columns, column, part_of
 
 FIRST, REST, EXTRA, COPY = (
     0,
@@ -26,6 +26,7 @@ NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
 HELD = 1 << 22  # pairs that wait before repeats are removed
 CROWD = 128  # members of a bucket in one task from which on most of them wait elsewhere
+SPREAD = 32  # tasks in which they do, or more
 
 
 @dataclass
@@ -87,6 +88,7 @@ class Crowd:
     ranks: Numbers
     places: Numbers
     elsewhere: int
+    spread: int  # tasks in which they wait
 
     def pair(self, pivots: int, found: Collected) -> BucketCounts:
         """Collects the pairs of the members that are here."""
@@ -104,14 +106,26 @@ class Crowd:
         tables, keys = np.full(len(ranks), -1 - number, np.int32), np.full(len(ranks), self.key, np.uint64)
         return {"table": tables, "key": keys, "rank": ranks, "place": places}
 
+    def told(self, number: int, count: int, tasks: int) -> tuple[Numbers, Columns]:
+        """The same for every task in which members wait, and those tasks."""
+        home = int(part_of(np.array([self.key], np.uint64), tasks)[0])
+        targets = np.repeat((home + np.arange(self.spread)) % tasks, count)
+        rows = {name: np.tile(values, self.spread) for name, values in self.pivots(number, count).items()}
+        return targets, rows
+
 
 def take_crowds(
     keys: Hashes, ranks: Numbers, places: Numbers
 ) -> tuple[Hashes, Numbers, Numbers, Iterator[Crowd]]:
-    """Entries without those of crowds, and the crowds. A negative place says how many members wait elsewhere."""
+    """Entries without those of crowds, and the crowds.
+
+    A negative place says how many members wait elsewhere, and the rank beside it in how many tasks.
+    """
     told = places < 0
     names, inverse = np.unique(keys[told], return_inverse=True)
     elsewhere = np.bincount(inverse, -places[told]).astype(np.int64)
+    spread = np.zeros(len(names), np.int64)
+    np.maximum.at(spread, inverse, ranks[told])
     mine = ~told & np.isin(keys, names)
     some = np.flatnonzero(mine)
     some = some[np.lexsort((ranks[some], keys[some]))]
@@ -120,7 +134,9 @@ def take_crowds(
     def crowds() -> Iterator[Crowd]:
         for number, (start, end) in enumerate(pairwise(starts.tolist())):
             who = some[start:end]
-            yield Crowd(int(names[number]), ranks[who], places[who], int(elsewhere[number]))
+            yield Crowd(
+                int(names[number]), ranks[who], places[who], int(elsewhere[number]), int(spread[number])
+            )
 
     rest = ~told & ~mine
     return keys[rest], ranks[rest], places[rest], crowds()

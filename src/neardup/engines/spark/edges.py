@@ -4,8 +4,8 @@ Keys go to the part of their table and value, where whole buckets are paired. A 
 larger rank, where it is met by the same pair from other tables, and one of them stays.
 
 A crowd, a bucket with very many members in one task, is not sent to one place. Only its smallest ranks go there,
-with the number of the others: they are all that pivots can be chosen from. The others wait in the part of their own
-rank, and the pivots of the bucket are sent to them. So no task sees more of a bucket than its share.
+with the number of the others: they are all that pivots can be chosen from. The others wait in some tasks beside it, the
+more the more they are, and the pivots of the bucket are sent to them. So no task sees more of a bucket than its share.
 """
 
 from __future__ import annotations
@@ -80,11 +80,12 @@ class Rule:
 
     @property
     def crowd(self) -> int:
-        """Members of a bucket in one task from which on most of them wait elsewhere.
+        """Members of a bucket in one task from which on most of them wait elsewhere."""
+        return max(crowds.CROWD, 2 * self.heads)
 
-        Pivots are sent to all tasks: that must not be more than the members that stay away.
-        """
-        return max(crowds.CROWD, 2 * self.heads, 5 * self.tasks)
+    def spread(self, members: Numbers) -> Numbers:
+        """In how many tasks members of a crowd wait: telling those of their pivots must not cost more than they do."""
+        return np.clip(members // 4, min(crowds.SPREAD, self.tasks), self.tasks)
 
     @property
     def waiting(self) -> int:
@@ -100,7 +101,8 @@ def find_edges(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> D
     rule = Rule.of(plan, documents, tasks)
     keys = in_arrow(contents.select("chunk", "seen", "wanted"), _Keys(rule), PARCEL)
     found = in_arrow(shuffled(keys, tasks), _Pairing(rule), PARCEL)
-    return in_arrow(shuffled(found, tasks), _Finishing(rule), PAIRS)
+    met = in_arrow(shuffled(found, tasks), _Waiting(rule), PARCEL)
+    return in_arrow(shuffled(met, tasks), _finished, PAIRS)
 
 
 def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
@@ -154,12 +156,14 @@ class _Keys:
             yield from split(columns, parts)
 
     def _waiting(self, number: int, columns: dict[str, Any]) -> Iterator[tuple[int, Columns]]:
-        """Members of crowds: how many to the place of their bucket, they themselves to the part of their rank."""
+        """Members of crowds: how many to the place of their bucket, they themselves to tasks beside it."""
         rule = self.rule
-        keys, counts = np.unique(columns["key"], return_counts=True)
-        told = {"key": keys, "rank": np.zeros(len(keys), np.int64), "place": -counts.astype(np.int64)}
+        keys, inverse, counts = np.unique(columns["key"], return_inverse=True, return_counts=True)
+        spread = rule.spread(counts)
+        told = {"key": keys, "rank": spread, "place": -counts.astype(np.int64)}
         yield from split(told, number * rule.slices + part_of(keys, rule.slices))
-        parts = rule.waiting + part_of(columns["rank"], rule.tasks)
+        at = part_of(columns["key"], rule.tasks) + part_of(columns["rank"], spread[inverse])
+        parts = rule.waiting + at % rule.tasks
         tables = np.full(len(parts), number, np.int32)
         yield from split({"table": tables, **columns}, parts)
 
@@ -175,7 +179,7 @@ class _Pairing:
 
     def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
         rule, counts, found = self.rule, BucketCounts(), Collected()
-        told: list[Columns] = []  # pivots of crowds
+        told: list[tuple[Numbers, Columns]] = []  # pivots of crowds
         for part, some in received(batches).items():
             if part >= rule.waiting:
                 members = {name: column(some, name) for name in some.column_names}
@@ -187,28 +191,24 @@ class _Pairing:
                 keys, ranks, places, crowded_buckets = take_crowds(keys, ranks, places)
                 for crowd in crowded_buckets:
                     counts += crowd.pair(rule.pivots, found)
-                    told.append(crowd.pivots(number, rule.pivots))
+                    told.append(crowd.told(number, rule.pivots, rule.tasks))
             buckets = find_buckets(keys, np.arange(len(keys)))
             if rule.every:
                 counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
                 for left, right in all_pairs(buckets, BLOCK):
                     found.add(REST, ranks, places, left, right)
                     if found.size > HELD // 2:
-                        yield from self._sent(found)
+                        yield from _sent(found, rule.tasks)
                         found = Collected()
             else:
                 counts += self._some(buckets, ranks, places, found)
-        yield from self._sent(found)
+        yield from _sent(found, rule.tasks)
         if told:
-            pivots = {name: np.concatenate([each[name] for each in told]) for name in told[0]}
-            for task in range(rule.tasks):
-                yield rule.tasks + task, pivots
+            targets = np.concatenate([where for where, _ in told])
+            pivots = {name: np.concatenate([each[name] for _, each in told]) for name in told[0][1]}
+            yield from split(pivots, rule.tasks + targets)
         tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
         yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
-
-    def _sent(self, found: Collected) -> Iterator[tuple[int, Columns]]:
-        pairs = found.distinct()
-        yield from split(pairs, part_of(pairs["right"], self.rule.tasks))
 
     def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers, found: Collected) -> BucketCounts:
         """Collects the pairs that clusters need."""
@@ -220,23 +220,43 @@ class _Pairing:
         return counts
 
 
+def _sent(found: Collected, tasks: int) -> Iterator[tuple[int, Columns]]:
+    """Pairs for the part of their larger rank."""
+    pairs = found.distinct()
+    yield from split(pairs, part_of(pairs["right"], tasks))
+
+
 @dataclass(frozen=True)
-class _Finishing:
-    """Pairs, each once; and those of members that have waited with the pivots of their crowds."""
+class _Waiting:
+    """Members that wait, and pivots, to pairs; pairs go on."""
 
     rule: Rule
 
     def __call__(self, batches: Batches) -> Batches:
-        found = Collected()
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
         for part, some in received(batches).items():
+            found = Collected()
             if part == TALLY:
-                counts = {name: column(some, name) for name in NAMES[1:]}
-                yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
+                yield TALLY, {name: column(some, name) for name in some.column_names}
             elif part < self.rule.tasks:
                 found.put({name: column(some, name) for name in NAMES})
             else:
                 meet_pivots(some, found)
-        yield from sliced(table(found.distinct()))
+            yield from _sent(found, self.rule.tasks)
+
+
+def _finished(batches: Batches) -> Batches:
+    """Pairs, each once."""
+    found = Collected()
+    for part, some in received(batches).items():
+        if part == TALLY:
+            counts = {name: column(some, name) for name in NAMES[1:]}
+            yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
+        else:
+            found.put({name: column(some, name) for name in NAMES})
+    yield from sliced(table(found.distinct()))
 
 
 def bucket_counts(facts: dict[str, Any]) -> BucketCounts:

@@ -112,10 +112,10 @@ def column(some: pa.Table, name: str) -> Any:
     return some.column(name).to_numpy()
 
 
-def part_of(names: Numbers, parts: int) -> Numbers:
-    """A part for each name, equal ones alike; names are hashes, or a few bits beside one."""
+def part_of(names: Any, parts: int | Numbers) -> Numbers:
+    """A part for each name, of so many, equal ones alike; names are hashes, or a few bits beside one."""
     mixed: Hashes = np.asarray(names).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return ((mixed >> np.uint64(33)) % np.uint64(parts)).astype(np.int64)
+    return ((mixed >> np.uint64(33)) % np.asarray(parts, np.uint64)).astype(np.int64)
 
 
 # places -------------------------------------------------------------------------------------------
