@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -21,7 +22,9 @@ pytestmark = pytest.mark.slow
 STAGES = ["ids", "copies", "edges", "families", "verified", "clusters"]
 COUNTED = ["statistics", "signatures"]  # of methods that weigh by frequency
 PROGRAM = """
+    import json
     import sys
+    from pathlib import Path
     from neardup import spark
     if __name__ == "__main__":
         source, work, output, master, method = sys.argv[1:]
@@ -29,6 +32,8 @@ PROGRAM = """
         result = spark.dedup(session.read.parquet(source), work_dir=work, method=method)
         result.clusters.coalesce(1).write.parquet(output + "/clusters")
         result.pairs.coalesce(1).write.parquet(output + "/pairs")
+        report = {name: result.report[name] for name in ("documents", "clusters", "pairs", "removed")}
+        Path(output.removeprefix("file://"), "report.json").write_text(json.dumps(report))
         session.stop()
 """
 
@@ -81,7 +86,8 @@ class Driver:
 
     def finish(self) -> dict[str, object]:
         assert self.process.wait(600) == 0
-        return {name: rows(pq.read_table(self.output / name)) for name in ("clusters", "pairs")}
+        found = {name: rows(pq.read_table(self.output / name)) for name in ("clusters", "pairs")}
+        return found | {"report": json.loads((self.output / "report.json").read_text())}
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -89,6 +95,11 @@ class Driver:
 
 
 def same(found, expected):
+    """Whether pairs and clusters are those of the local engine, and the counts, which must count no task twice."""
+    removed, kept, pairs = (len(expected[name]) for name in ("removed", "kept", "pairs"))
+    names = {row[1] for row in expected["clusters"]}
+    counts = {"documents": removed + kept, "clusters": len(names), "pairs": pairs, "removed": removed}
+    assert found["report"] == counts
     return all(found[name] == expected[name] for name in ("clusters", "pairs"))
 
 
