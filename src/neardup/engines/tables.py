@@ -111,8 +111,8 @@ def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
 def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
     pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
     similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
-    similarity[~copy] = pairs.similarity[edge[~copy]]
-    containment[~copy] = pairs.containment[edge[~copy]]
+    found = pairs.take(edge[~copy])
+    similarity[~copy], containment[~copy] = found.similarity, found.containment
     bridge[~copy] = run.decisions.bridge[edge[~copy]]
     a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
     swapped = pc.greater(a, b)
