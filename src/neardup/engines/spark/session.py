@@ -144,10 +144,11 @@ def _one_machine(master: str | None) -> dict[str, str]:
     """
     if master is not None and not master.startswith("local"):
         return {}
-    young = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms1500m -XX:NewSize=1000m"
+    # Packed rows of megabytes are not worth moving between generations.
+    large = "-Xms1500m -Xmn400m -XX:PretenureSizeThreshold=512k"
     return {
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": young,
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {large}",
         "spark.shuffle.compress": "false",
     }
 
