@@ -37,7 +37,13 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("texts", SPECIAL.values(), ids=SPECIAL)
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(texts, id=name, marks=[] if name == "copies" else pytest.mark.slow)
+        for name, texts in SPECIAL.items()
+    ],
+)
 def test_small_corpora(spark, texts):
     small = pa.table({"id": [f"d{k}" for k in range(len(texts))], "text": texts})
     assert spark_facts(spark.createDataFrame(small)) == local_facts(small)
@@ -59,6 +65,21 @@ def test_as_if_there_were_many(spark, table, monkeypatch, method, clusters):
     frame = spark.createDataFrame(table).repartition(3)
     options = {"method": method, "clusters": clusters}
     assert spark_facts(frame, **options) == local_facts(table, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", ["1", "5"])
+def test_older_spark(spark, table, monkeypatch, partitions):
+    """Spark 4.0 cannot send rows to a task by its number."""
+    frame = spark.createDataFrame(table).repartition(3)
+    for kind in type(frame).__mro__:
+        if "repartitionById" in vars(kind):
+            monkeypatch.delattr(kind, "repartitionById")
+    spark.conf.set("spark.neardup.partitions", partitions)
+    try:
+        assert spark_facts(frame) == local_facts(table)
+    finally:
+        spark.conf.unset("spark.neardup.partitions")
 
 
 @pytest.mark.slow
