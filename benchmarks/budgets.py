@@ -1,10 +1,15 @@
-"""Runs within a memory budget: how they grow, what copies cost, what a forecast and a resumed run are worth."""
+"""Runs within a memory budget: how they grow, what copies cost, what a forecast and a resumed run are worth.
+
+python benchmarks/run.py --sections budgets      # results/budgets.json
+python benchmarks/budgets.py growth.svg          # draws that
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,7 @@ import ours
 import sections
 from goals import Goal, judged
 from records import DASH, Record, good, table
-from settings import OUTPUTS
+from settings import OUTPUTS, RESULTS
 
 # The corpus, its budget, and whether it is one of the growing sizes.
 RUNS = (
@@ -25,6 +30,7 @@ RUNS = (
     ("10m-short", "4G", False),
     ("1m-short-distinct", "1G", False),
     ("1m-short-identical", "1G", False),
+    ("1m-short-near-identical", "1G", False),
 )
 QUICK = (("2k", "1G", True), ("8k", "1G", True), ("4k-distinct", "1G", False), ("4k-identical", "1G", False))
 FORETOLD = ("seconds", "memory_bytes", "disk_bytes", "candidates", "removed")
@@ -157,3 +163,33 @@ def forecasts(result: Record) -> str:
 def quotient(expected: Any, came: Any) -> str:
     """Expected by came; nothing where nothing came."""
     return f"{expected / came:.2f}" if came else (DASH if expected > 1 else "0 of 0")
+
+
+def draw(result: Record, path: Path) -> None:
+    """Time and peak memory against the size of the text, both axes logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = [row for row in good(result["records"]) if row["grows"] or row["name"].endswith("short")]
+    size = [row["megabytes"] / 1000 for row in rows]
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    left.loglog(size, [row["cpu"] for row in rows], "o-", label="CPU")
+    left.loglog(size, [row["wall"] for row in rows], "s--", label="on the clock, all cores")
+    left.set(xlabel="text, GB", ylabel="seconds")
+    right.loglog(size, [row["report"]["memory_bytes"] / 2**30 for row in rows], "o-", label="peak")
+    right.loglog(size, [row["report"]["budget"] / 2**30 for row in rows], "k_:", label="--memory")
+    right.set(xlabel="text, GB", ylabel="GB of memory")
+    for row, x in zip(rows, size, strict=True):
+        left.annotate(
+            f"{row['documents']:,}", (x, row["cpu"]), (4, -10), textcoords="offset points", fontsize=7
+        )
+    for axes in (left, right):
+        axes.grid(alpha=0.3, which="both", linewidth=0.4)
+        axes.legend(fontsize=8)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+if __name__ == "__main__":
+    draw(json.loads((RESULTS / "budgets.json").read_text()), Path(sys.argv[1]))

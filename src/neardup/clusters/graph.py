@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
+from neardup.candidates.codes import distinct
 from neardup.columns import Numbers, Pairs
 
 
@@ -40,10 +41,10 @@ def weakest_links(pairs: Pairs, labels: Numbers) -> dict[int, float]:
     order = np.lexsort((pairs.right, pairs.left, -similarity))
     joins = kernels.graph.spanning_links(len(labels), pairs.left[order], pairs.right[order])
     links = order[joins]
-    weakest: dict[int, float] = {}
-    for label, value in zip(labels[pairs.left[links]].tolist(), similarity[links].tolist(), strict=True):
-        weakest[label] = value  # strongest first: the last one is the weakest
-    return weakest
+    names, least = labels[pairs.left[links]], similarity[links]
+    found = np.full(len(labels), np.inf)
+    np.minimum.at(found, names, least)
+    return {name: float(found[name]) for name in distinct(names).tolist()}
 
 
 def bridges(n: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:

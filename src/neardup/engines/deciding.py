@@ -215,5 +215,7 @@ def _weakest(
     if plan.clustering.kind == "leaders":
         leads = content[members[layout.first]]
         inside = inside.take(np.isin(inside.left, leads) | np.isin(inside.right, leads))
-    weakest = weakest_links(inside, labels)
-    return np.array([weakest.get(label, 1.0) for label in labels[members].tolist()], np.float64)
+    found = np.ones(len(labels))
+    for label, value in weakest_links(inside, labels).items():
+        found[label] = value
+    return found[labels[members]]

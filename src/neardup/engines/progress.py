@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
 
 
 @dataclass
@@ -25,6 +30,7 @@ class Progress:
             yield
         finally:
             self.end(name)
+            give_back()
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - wall
             self.cpu[name] = self.cpu.get(name, 0.0) + time.process_time() - cpu
 
@@ -39,6 +45,22 @@ class Progress:
 
     def note(self, message: str) -> None:
         """Something that the user should know."""
+
+
+def give_back() -> None:
+    """Have what a stage has freed return to the system: allocators keep it, and the next stage needs other sizes."""
+    pa.default_memory_pool().release_unused()
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    """The C library's function for that, where it has one."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):  # not glibc
+        return None
 
 
 def peak_memory() -> int:
