@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz lint bench docs clean
+.PHONY: help demo test test-all fuzz lint bench bench-spark docs clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(BIN)/.core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("neardup needs Python 3.11 or newer; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
@@ -50,6 +50,12 @@ bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/matcher.py
 	$(BIN)/python benchmarks/matcher.py --documents 1000000 --repeats 1
+
+bench-spark: $(BIN)/.test  ## the Spark engine beside MLlib and the local engine (needs Java 17)
+	@mkdir -p benchmarks/work/corpus
+	@test -f benchmarks/work/corpus/100k.parquet || $(BIN)/python benchmarks/generate.py --documents 100000 -o benchmarks/work/corpus/100k.parquet
+	$(BIN)/python benchmarks/spark.py benchmarks/work/corpus/100k.parquet --mllib
+	$(BIN)/python benchmarks/spark_model.py
 
 docs: $(BIN)/.core  ## rewrite the generated reference pages
 	$(BIN)/python docs/generate.py

@@ -403,3 +403,21 @@ def test_the_pairs_of_many_copies_are_counted_and_said_before_they_are_written(t
     result.write(tmp_path / "out", mode="none")
     assert said == ["780 pairs of 40 documents will be written"]
     assert pq.read_metadata(tmp_path / "out/pairs.parquet").num_rows == 780
+
+
+def test_containment_does_not_depend_on_the_input_order():
+    """Of two that are equally large each contains the other: the reason goes by their ids alone."""
+    words = [f"w{k}" for k in range(60)]
+    texts = [" ".join(words), " ".join([*words[:-1], "x"]), " ".join([*words, "y", "z"])]
+    options = {"decide": "containment", "threshold": 0.8, "pairs": "all"}
+    found = []
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        table = pa.table({"id": [f"d{k}" for k in order], "text": [texts[k] for k in order]})
+        rows = neardup.dedup(table, **options).pairs.select(["left", "right", "reason"]).to_pylist()
+        found.append(rows)
+    assert found[0] == found[1] == found[2] and len(found[0]) == 3
+    assert [row["reason"] for row in found[0]] == [
+        "left contains right",
+        "right contains left",
+        "right contains left",
+    ]

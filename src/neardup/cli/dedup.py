@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
+from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
 
 
 @click.command()
@@ -60,6 +61,7 @@ from neardup.cli.options import decide_option, input_options, method_options, re
     help="Put an apostrophe before csv cells that are made here and that a spreadsheet would run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is in the output folder.")
+@engine_options
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -82,6 +84,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       clusters.parquet            id, cluster, leader, keep, duplicate_of, similarity, …
       report.json                 counts, times, problems, and the plan
       problems.jsonl              every bad record, where there are any: file, record, reason, what was done
+    With --engine spark these are folders of parquet files, and .stages holds what a killed run goes on from.
 
     \b
     Examples:
@@ -90,6 +93,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       neardup dedup huge/ -o clean --memory 4G --dry-run
       neardup dedup huge/ -o clean --memory 4G --resume
       neardup dedup news/ -o marked --mode annotate --output-format parquet
+      neardup dedup corpus/ -o clean --engine spark --master spark://host:7077 --conf spark.executor.memory=8g
     """
     from neardup.api import complete_plan
     from neardup.cli.run import finished, run_command
@@ -97,6 +101,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.engines.writing import check_output, document_files, write_run
 
     watch = Stopwatch()
+    engine, master, conf = take_engine(values)
     names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
     mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
     force, escape = values.pop("force"), values.pop("escape_formulas")
@@ -104,6 +109,14 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         take_plan(values), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
     )
     as_json = values["as_json"]
+    if engine == "spark":
+        values["output_format"] = format
+        found = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
+        said = (
+            json.dumps(found, ensure_ascii=False) if as_json else spark_summary(found, output, watch.seconds)
+        )
+        click.echo(said)
+        return
 
     if values.pop("dry_run"):
         from neardup.cli.foretell import foretell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from neardup.engines.reading import Corpus
 from neardup.plan import Plan
 
 Floats = NDArray[np.float64]
+Measure = Callable[[Numbers, Numbers], Pairs]
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,18 @@ class Decisions:
     kept: NDArray[np.bool_]  # for every document of the corpus
 
 
-def decide(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Decisions:
-    """Clusters and what to keep of them, for the plan's threshold."""
+def decide(
+    plan: Plan,
+    corpus: Corpus,
+    matches: Matches,
+    progress: Progress,
+    threads: int,
+    measure: Measure | None = None,
+) -> Decisions:
+    """Clusters and what to keep of them, for the plan's threshold.
+
+    `measure` is told which pairs are wanted that the candidates left out; by default they are measured here.
+    """
     content, n = matches.content, len(corpus)
     with progress.stage("clusters"):
         passed = matches.pairs.take(plan.check.passes(matches.pairs, plan.threshold))
@@ -60,7 +72,9 @@ def decide(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, thr
     layout = _Layout.of(members, labels[members])
     best = members[layout.first]
     removed, duplicate_of = _removals(plan, layout, members, best)
-    extra = _extra_evidence(plan, corpus, matches, layout, members, duplicate_of, progress, threads)
+    wanted = _wanted(plan, matches, layout, members, duplicate_of, n)
+    with progress.stage("verify clusters", len(wanted)):
+        extra = (measure or Measurer(plan, corpus, threads).measure)(wanted // n, wanted % n)
     evidence = Pairs.concatenate([matches.pairs, extra])
     similarity, containment = _look_up(evidence, content, members, duplicate_of, n)
     pairs = evidence.take(plan.check.passes(evidence, plan.threshold))
@@ -150,15 +164,14 @@ def _removals(
     return removed, duplicate_of
 
 
-def _extra_evidence(
-    plan: Plan, corpus: Corpus, matches: Matches, layout: _Layout, members: Numbers, duplicate_of: Numbers,
-    progress: Progress, threads: int,
-) -> Pairs:  # fmt: skip
-    """Measures what the candidates left out: each removed document with what it duplicates, and all pairs
+def _wanted(
+    plan: Plan, matches: Matches, layout: _Layout, members: Numbers, duplicate_of: Numbers, n: int
+) -> Numbers:
+    """Codes of what the candidates left out: each removed document with what it duplicates, and all pairs
     of small clusters (so that their weakest link is exact)."""
-    content, n = matches.content, len(corpus)
+    content = matches.content
     if plan.check.level == "none":  # nothing is measured, and nothing else passes
-        return Pairs.concatenate([])
+        return np.zeros(0, np.int64)
     removed = duplicate_of >= 0
     wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
@@ -166,9 +179,7 @@ def _extra_evidence(
         wanted.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
     codes = distinct(*wanted)
     codes = codes[codes // n != codes % n]
-    codes = without(codes, np.sort(_codes(matches.pairs.left, matches.pairs.right, n)))
-    with progress.stage("verify clusters", len(codes)):
-        return Measurer(plan, corpus, threads).measure(codes // n, codes % n)
+    return without(codes, np.sort(_codes(matches.pairs.left, matches.pairs.right, n)))
 
 
 def _codes(left: Numbers, right: Numbers, n: int) -> Numbers:

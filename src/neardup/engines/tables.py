@@ -96,14 +96,16 @@ def expanded_pairs(
         yield order[first + i], order[first + j], np.full(len(k), -1)
 
 
-def _reasons(pairs: Pairs, left: Numbers, edge: Numbers, swapped: pa.Array) -> Any:
+def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
     """Why each pair is one; where containment decided, which of the two contains the other."""
     if pairs.kind != "containment" or len(pairs) == 0:
         return "similar"
     known = np.maximum(edge, 0)
-    larger = np.where(pairs.left_size >= pairs.right_size, pairs.left, pairs.right)[known]
-    smaller_first = pc.xor(pa.array(larger != pairs.left[known]), swapped)
-    return pc.if_else(smaller_first, "right contains left", "left contains right")
+    mine, theirs = pairs.left_size[known], pairs.right_size[known]
+    smaller_first = pc.xor(pa.array(mine < theirs), swapped)
+    # Of two that are equally large each contains the other: the order of the input must not choose.
+    inside = pc.and_(smaller_first, pa.array(mine != theirs))
+    return pc.if_else(inside, "right contains left", "left contains right")
 
 
 def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
@@ -121,7 +123,7 @@ def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Ta
             pc.if_else(swapped, a, b),
             pa.array(similarity, from_pandas=True),
             pa.array(containment, from_pandas=True),
-            pc.if_else(pa.array(copy), "copy", _reasons(pairs, left, edge, swapped)),
+            pc.if_else(pa.array(copy), "copy", _reasons(pairs, edge, swapped)),
             pa.array(bridge),
             *([] if likely is None else [pa.array(likely, from_pandas=True)]),
         ],

@@ -1,0 +1,214 @@
+"""The Spark engine beside Spark MLlib's MinHashLSH and the local engine, in one run over the same documents.
+
+    python benchmarks/spark.py corpus.parquet [--documents 100000] [--master 'local[2]'] [--mllib] [--runs 3]
+
+Both Spark programs begin with the parquet file and end with verified pairs of Jaccard similarity 0.7 or more of 5-word
+shingles. Recall is the share of the pairs that the local engine finds with pairs=all and recall=0.9999. CPU seconds
+are those of the driver, the JVM and all Python workers. Spark's own start is reported apart: the session, and a first
+query that does no more than read the same file. For each stage: CPU seconds of the JVM and of the workers, bytes that
+were shuffled and bytes that were written, and the same for each document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import neardup
+from neardup import spark as engine
+from neardup.engines.spark.stages import Stages
+
+THRESHOLD = 0.7
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds() -> tuple[float, float, float]:
+    """Processor time of this process, of the JVM below it and of all others below it, dead ones included."""
+    parents: dict[int, int] = {}
+    used: dict[int, tuple[str, float]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields.split()[1])
+            used[int(entry.name)] = name, sum(map(int, fields.split()[11:15])) / TICK
+    mine = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in mine} - mine:
+        mine |= more
+    others = [used[process] for process in mine - {os.getpid()}]
+    jvm = sum(seconds for name, seconds in others if name == "java")
+    return used[os.getpid()][1], jvm, sum(seconds for name, seconds in others if name != "java")
+
+
+def timed(name: str, work: Any) -> Any:
+    """What the work gives, after its wall-clock and CPU seconds have been printed."""
+    wall, before = time.perf_counter(), cpu_seconds()
+    found = work()
+    driver, jvm, workers = (after - start for after, start in zip(cpu_seconds(), before, strict=True))
+    parts = f"driver {driver:.2f}, JVM {jvm:.2f}, workers {workers:.2f}"
+    clock = time.perf_counter() - wall
+    print(f"{name:34} {clock:7.1f} s wall {driver + jvm + workers:7.2f} s CPU ({parts})", flush=True)
+    return found
+
+
+class Watch:
+    """Keeps what each stage of the engine costs: CPU seconds, shuffled and written bytes."""
+
+    def __init__(self, session: Any) -> None:
+        self.store, self.next, self.rows = session.sparkContext._jsc.sc().statusStore(), 0, {}
+        self.open: list[list[float]] = []
+        self.on = False  # to look costs a second itself
+        usual = Stages.stage
+
+        def stage(stages: Stages, name: str, *given: Any, **options: Any) -> Any:
+            if not self.on:
+                return usual(stages, name, *given, **options)
+            before, self.open = cpu_seconds(), [*self.open, [0.0, 0.0, 0.0]]
+            found = usual(stages, name, *given, **options)
+            spent = [after - start for after, start in zip(cpu_seconds(), before, strict=True)]
+            inner = self.open.pop()
+            if self.open:
+                self.open[-1] = [a + b for a, b in zip(self.open[-1], spent, strict=True)]
+            own = [a - b for a, b in zip(spent, inner, strict=True)]
+            self.rows[name] = (*own, *self.bytes(stages, name))
+            return found
+
+        Stages.stage = stage  # type: ignore[method-assign]
+
+    def shuffled(self) -> int:
+        """The bytes that were shuffled since the last time."""
+        found, missing = 0, 0
+        while missing < 20:  # stages that were skipped have no number here
+            try:
+                found += self.store.lastStageAttempt(self.next + missing).shuffleWriteBytes()
+            except Exception:
+                missing += 1
+            else:
+                self.next, missing = self.next + missing + 1, 0
+        return found
+
+    def bytes(self, stages: Stages, name: str) -> tuple[int, int]:
+        """What was shuffled since the last time, and the size of the stage's folder."""
+        folder = Path(f"{stages.folder}/{name}".removeprefix("file://"))
+        return self.shuffled(), sum(file.stat().st_size for file in folder.glob("*.parquet"))
+
+    def show(self, documents: int) -> None:
+        """Prints the table, and forgets it."""
+        print(
+            f"{'stage':18} {'JVM s':>8} {'workers s':>9} {'µs/doc':>8} {'shuffled B/doc':>15} {'written B/doc':>14}"
+        )
+        for name, (driver, jvm, workers, shuffled, written) in self.rows.items():
+            each = 1e6 * (driver + jvm + workers) / documents
+            sizes = f"{shuffled / documents:15.1f} {written / documents:14.1f}"
+            print(f"{name:18} {jvm:8.2f} {workers:9.2f} {each:8.1f} {sizes}")
+        self.rows = {}
+
+
+def mllib_pairs(frame: Any, tables: int) -> pa.Table:
+    """Pairs of ids by MLlib: hashed 5-word shingles, MinHashLSH, and its exact join below a distance."""
+    from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
+    from pyspark.sql import functions as f
+
+    words = RegexTokenizer(inputCol="text", outputCol="words", pattern=r"[^\p{L}\p{N}]+").transform(frame)
+    words = words.where(f.size("words") >= 5)
+    shingles = NGram(n=5, inputCol="words", outputCol="shingles").transform(words)
+    vectors = HashingTF(inputCol="shingles", outputCol="features", binary=True, numFeatures=1 << 20)
+    vectors = vectors.transform(shingles).select("id", "features")
+    model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=tables, seed=1).fit(vectors)
+    joined = model.approxSimilarityJoin(vectors, vectors, 1 - THRESHOLD + 1e-9, "distance")
+    rows = joined.where("datasetA.id < datasetB.id").select("datasetA.id", "datasetB.id").toArrow()
+    return rows.rename_columns(["left", "right"])
+
+
+def main() -> None:
+    """Prints one line for each engine, and a table of stages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--mllib", action="store_true", help="run MLlib too: minutes")
+    parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
+    parser.add_argument("--mllib-alone", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.mllib_alone:
+        mllib_alone(given)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        table = pq.read_table(given.corpus, columns=["id", "text"]).slice(0, given.documents)
+        path = Path(folder) / "corpus.parquet"
+        pq.write_table(table, path, row_group_size=10_000)
+        n = len(table)
+        del table
+        measure(given, path, n)
+
+
+def measure(given: Any, path: Path, n: int) -> None:
+    """All engines over one file of n documents."""
+    truth = neardup.dedup(path, threshold=THRESHOLD, recall=0.9999, pairs="all").pairs
+    wanted = {tuple(sorted(row.values())) for row in truth.select(["left", "right"]).to_pylist()}
+    for pairs in ("clusters", "all"):
+        timed(f"local engine, pairs={pairs}", lambda pairs=pairs: neardup.dedup(path, threads=1, pairs=pairs))
+    session = timed("Spark's start: the session", lambda: engine.make_session(given.master))
+    session.sparkContext.setLogLevel("OFF")
+
+    def read(batches: Any) -> Any:
+        for batch in batches:
+            yield batch.select(["id"])
+
+    for name in ("Spark's start: the file read", "the file read again"):
+        frame = session.read.parquet(str(path))
+        timed(
+            name,
+            lambda frame=frame: (
+                frame.mapInArrow(read, "id long").write.format("noop").mode("overwrite").save()
+            ),
+        )
+    watch = Watch(session)
+    for pairs in ("clusters", "all"):
+        for number in range(1, given.runs + 2):
+            frame, watch.on = session.read.parquet(str(path)), number > given.runs
+            watch.shuffled()  # that of earlier runs does not count
+            name = f"neardup on Spark, {pairs}, " + ("by stage" if watch.on else f"run {number}")
+            result = timed(name, lambda frame=frame, pairs=pairs: engine.dedup(frame, pairs=pairs))
+        watch.show(n)
+        mine = {
+            tuple(sorted(row.values())) for row in result.pairs.select("left", "right").toArrow().to_pylist()
+        }
+        print(f"recall {len(mine & wanted) / len(wanted):.4f} of {len(wanted):,} pairs\n", flush=True)
+    if given.mllib:
+        session.stop()
+        command = [sys.executable, __file__, str(path), "--mllib-alone", "--master", given.master]
+        subprocess.run([*command, "--tables", str(given.tables)], check=True)
+        rows = pq.read_table(path.with_name("mllib.parquet")).to_pylist()
+        theirs = {tuple(sorted(row.values())) for row in rows}
+        print(f"recall of MLlib   {len(theirs & wanted) / len(wanted):.4f} with {given.tables} tables")
+
+
+def mllib_alone(given: Any) -> None:
+    """MLlib in a process of its own, with a Spark session as Spark makes it but for 4 GB of memory."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(given.master).config("spark.driver.memory", "4g")
+    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.enabled", "false")
+    session = timed("Spark's start for MLlib", builder.getOrCreate)
+    session.sparkContext.setLogLevel("OFF")
+    frame = session.read.parquet(str(given.corpus))
+    rows = timed("MLlib MinHashLSH", lambda: mllib_pairs(frame, given.tables))
+    pq.write_table(rows, given.corpus.with_name("mllib.parquet"))
+
+
+if __name__ == "__main__":
+    main()

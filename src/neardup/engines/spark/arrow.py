@@ -1,0 +1,154 @@
+"""How kernels meet Spark: Arrow batches in and out, ranks as signed integers, rows of a group together.
+
+Spark has no unsigned integers. A rank or key travels as the signed integer that is in the same place of the
+order: its highest bit is turned over. So min() and sorting in Spark agree with the local engine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Features, Hashes, Numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TOP = np.uint64(1 << 63)
+OUT_ROWS = 1 << 16  # rows of a batch that is handed back
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def signed(values: Hashes) -> Numbers:
+    """Unsigned integers as signed ones of the same order."""
+    return (np.ascontiguousarray(values) ^ TOP).view(np.int64)
+
+
+def unsigned(values: Numbers) -> Hashes:
+    """What `signed` was made of."""
+    return np.ascontiguousarray(values).view(np.uint64) ^ TOP
+
+
+def numbers(batch: pa.RecordBatch, name: str) -> Any:
+    """A column without nulls as an array."""
+    return batch.column(name).to_numpy(zero_copy_only=False)
+
+
+def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
+    """The frame that a function makes of Arrow batches, partition by partition; empty ones are not shown to it."""
+
+    def work(batches: Batches) -> Batches:
+        yield from function(each for each in batches if each.num_rows)
+        _settle()
+
+    return frame.mapInArrow(work, schema)
+
+
+def _settle() -> None:
+    """Takes what is imported by now out of the garbage collector's sight, once in a worker.
+
+    Spark's workers look for garbage after every task, and compiled kernels are a million objects that are none.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
+
+
+def table(columns: dict[str, Any]) -> pa.RecordBatch:
+    """Columns as a batch."""
+    return pa.RecordBatch.from_arrays([pa.array(values) for values in columns.values()], list(columns))
+
+
+def sliced(batch: pa.RecordBatch) -> Batches:
+    """A batch in parts that are not too large for the way back."""
+    for start in range(0, batch.num_rows, OUT_ROWS):
+        yield batch.slice(start, OUT_ROWS)
+
+
+def whole_groups(batches: Batches, names: Sequence[str], most: int = 8 << 20) -> Iterator[pa.Table]:
+    """Batches joined so that rows of equal `names`, which follow each other, are never torn apart.
+
+    A table holds about `most` bytes, or one group that is larger.
+    """
+    waiting: list[pa.RecordBatch] = []
+    size, limit = 0, most
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size < limit:
+            continue
+        joined = pa.Table.from_batches(waiting)
+        cut = _last_change(joined, names)
+        if cut == 0:
+            limit = 2 * size  # one group so far: look again when there is twice as much
+            continue
+        yield joined.slice(0, cut)
+        rest = joined.slice(cut)
+        waiting, size, limit = rest.to_batches(), rest.nbytes, max(most, 2 * rest.nbytes)
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _last_change(joined: pa.Table, names: Sequence[str]) -> int:
+    """Where the last group begins."""
+    different = np.zeros(max(len(joined) - 1, 0), np.bool_)
+    for name in names:
+        values = joined.column(name).to_numpy()
+        different |= values[1:] != values[:-1]
+    changes = np.flatnonzero(different)
+    return int(changes[-1]) + 1 if len(changes) else 0
+
+
+def begins(*columns: Any) -> Numbers:
+    """Where runs of rows with equal values begin, and behind them the number of rows."""
+    n = len(columns[0])
+    new = np.ones(n, np.bool_)
+    if n:
+        new[1:] = False
+        for values in columns:
+            new[1:] |= values[1:] != values[:-1]
+    return np.append(np.flatnonzero(new), n)
+
+
+def ragged(offsets: Numbers, values: Any) -> pa.Array:
+    """A row of bytes for each document, of its entries."""
+    data = np.ascontiguousarray(values)
+    bounds = (offsets * data.itemsize).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(offsets) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data.view(np.uint8))]
+    )
+
+
+def unragged(column: pa.Array, kind: Any) -> tuple[Numbers, Any]:
+    """Offsets and entries of what `ragged` wrote."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if len(column) == 0:
+        return np.zeros(1, np.int64), np.zeros(0, kind)
+    _, bounds, data = column.buffers()
+    offsets = np.frombuffer(bounds, np.int32)[column.offset : column.offset + len(column) + 1].astype(
+        np.int64
+    )
+    raw = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    size = np.dtype(kind).itemsize
+    values = np.frombuffer(raw[offsets[0] : offsets[-1]].tobytes(), kind)
+    return (offsets - offsets[0]) // size, values
+
+
+def pack_features(features: Features) -> dict[str, pa.Array]:
+    """Features as two columns of bytes; the second is null where they have no weights."""
+    packed = ragged(features.offsets, features.hashes)
+    if features.weights is None:
+        return {"hashes": packed, "weights": pa.nulls(len(features), pa.binary())}
+    return {"hashes": packed, "weights": ragged(features.offsets, features.weights)}
+
+
+def unpack_features(hashes: pa.Array, weights: pa.Array) -> Features:
+    """Distinct features again."""
+    offsets, values = unragged(hashes, np.uint64)
+    known = None if weights.null_count else unragged(weights, np.float32)[1]
+    return Features(offsets, values, known, distinct=True)

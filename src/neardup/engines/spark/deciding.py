@@ -1,0 +1,160 @@
+"""Clusters and what stays of them, by the local engine's own code: a cluster is decided where its rows come together.
+
+The members of clusters are looked up in their chunks, and sent with the measured pairs to the task of their family.
+Where the decisions ask for a pair that nobody has measured, nothing is decided there: the pair is named instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.engines.spark.arrow import Batches, in_arrow, numbers
+from neardup.engines.spark.crowds import COPY, EXTRA, NAMES
+from neardup.engines.spark.parcels import (
+    FEW,
+    PARCEL,
+    ROW_BITS,
+    Columns,
+    beside,
+    by_chunk,
+    column,
+    part_of,
+    posted,
+    received,
+    shuffled,
+    split,
+    unpack,
+)
+from neardup.engines.spark.portion import CLUSTER, MEASURED, MISSING, PAIR, PLACES, Portion
+from neardup.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def decided(
+    plan: Plan, verified: DataFrame, documents: DataFrame, id_type: str, count: int, tasks: int
+) -> DataFrame:
+    """Rows of clusters and of pairs, see `clusters_of` and `pairs_of`; and of pairs that must still be measured."""
+    wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
+    chunks = documents.select("chunk", "facts")
+    facts = in_arrow(beside(chunks, wanted, "inner", 2 * count <= FEW), _Facts(tasks), PARCEL)
+    pairs = in_arrow(verified.where(f"kind != {COPY}"), _Evidence(tasks), PARCEL)
+    ids = ", ".join(f"{name} {id_type}" for name in "abcd")
+    numbers = "x double, y double, z double, flag boolean, size long, reason string"
+    schema = f"kind int, {ids}, {numbers}, family long, {', '.join(f'{name} long' for name in PLACES)}"
+    return in_arrow(shuffled(facts.unionByName(pairs), tasks), _Deciding(plan, tasks), schema)
+
+
+def result_facts() -> dict[str, Any]:
+    """What is remembered of the decisions."""
+    from pyspark.sql import functions as f
+
+    row = f.col("kind") == CLUSTER
+    return {
+        "missing": f.sum((f.col("kind") == MISSING).cast("long")),
+        "pairs": f.sum((f.col("kind") == PAIR).cast("long")),
+        "clusters": f.sum((row & (f.col("a") == f.col("b"))).cast("long")),
+        "removed": f.sum((row & ~f.col("flag")).cast("long")),
+    }
+
+
+def missing_pairs(result: DataFrame) -> DataFrame:
+    """The pairs that must still be measured, as labelled pairs."""
+    from pyspark.sql import functions as f
+
+    kind = f.lit(EXTRA).alias("kind")
+    label = [f.col("family").alias("part_of_it"), f.lit(False).alias("whole")]
+    return result.where(f"kind = {MISSING}").select("family", *label, kind, *PLACES)
+
+
+def clusters_of(result: DataFrame) -> DataFrame:
+    """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+    names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, size size, "
+    names += "z weakest_link"
+    return _named(result.where(f"kind = {CLUSTER}"), names)
+
+
+def pairs_of(result: DataFrame) -> DataFrame:
+    """left, right, similarity, containment, reason, bridge."""
+    names = "a left, b right, x similarity, y containment, reason reason, flag bridge"
+    return _named(result.where(f"kind = {PAIR}"), names)
+
+
+def _named(rows: DataFrame, names: str) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return rows.select(*[f.col(pair.split()[0]).alias(pair.split()[1]) for pair in names.split(", ")])
+
+
+def _members(batches: Batches) -> Iterator[Columns]:
+    """The documents of pairs that passed: place, rank, content and family of each."""
+    for batch in batches:
+        values = {name: numbers(batch, name) for name in ("family", *NAMES)}
+        content = np.where(values["kind"] == COPY, values["left"], values["right"])
+        for side, whose in (("left", values["left"]), ("right", content)):
+            yield {
+                "place": values[f"{side}_place"],
+                "rank": values[side],
+                "content": whose,
+                "family": values["family"],
+            }
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Chunks, and which members they have, to parcels of members."""
+
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        for batch in batches:
+            for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
+                some = unpack(wanted)
+                values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
+                rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
+                facts = unpack(packed)
+                for name in facts.column_names:
+                    values[name] = facts.column(name).take(rows).combine_chunks()
+                    if isinstance(values[name], pa.ChunkedArray):
+                        values[name] = values[name].chunk(0)
+                yield from split(values, part_of(values["family"], self.tasks))
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Measured pairs to parcels."""
+
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        for batch in batches:
+            names = ("family", "kind", "left", "right", *MEASURED, "passed")
+            values = {name: numbers(batch, name) for name in names}
+            yield from split(values, self.tasks + part_of(values["family"], self.tasks))
+
+
+@dataclass(frozen=True)
+class _Deciding:
+    """Members and measured pairs of whole clusters to decisions."""
+
+    plan: Plan
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        came = received(batches)
+        for part, members in came.items():
+            if part < self.tasks:
+                portion = Portion.of(self.plan, members, came.get(part + self.tasks))
+                yield from portion.decided()

@@ -1,0 +1,129 @@
+"""The first stage: all documents in chunks, a row each: what is known of them, and what the plan sees if it can yet.
+
+names   rank (the 64-bit hash of the id), a second hash of the id, digests of the text, number of tokens
+facts   id, position, length, and the columns that decisions and populations ask for
+text    the texts
+seen    present, keys, slots: empty where something must be counted first
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup import kernels
+from neardup.columns import Numbers, Texts
+from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
+from neardup.engines.reader import with_fields
+from neardup.engines.signing import cut, describe, needs_contents_first, sign
+from neardup.engines.spark.arrow import Batches, in_arrow, signed
+from neardup.engines.spark.meaning import Meaning
+from neardup.engines.spark.parcels import ROW_BITS, pack
+from neardup.errors import InputError
+from neardup.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CHUNK = (
+    "chunk long, documents long, empty long, bytes long, names binary, facts binary, text binary, seen binary"
+)
+CHUNKS_OF_A_TASK = 24  # bits
+
+
+def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning) -> DataFrame:
+    """Every document, in chunks."""
+    # On one machine it takes longer to compress texts than to write them; on a network it does not.
+    alone = str(frame.sparkSession.sparkContext.master).startswith("local")
+    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, None if alone else "lz4"), CHUNK)
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """Batches of the input to chunks."""
+
+    plan: Plan
+    meaning: Meaning
+    compression: str | None
+
+    def __call__(self, batches: Batches) -> Batches:
+        from pyspark import TaskContext
+
+        # The number of a chunk is its own because only one attempt of a task is ever kept.
+        task = TaskContext.get()
+        number = (0 if task is None else task.partitionId()) << CHUNKS_OF_A_TASK
+        for batch in batches:
+            for start in range(0, batch.num_rows, 1 << ROW_BITS):
+                yield self._chunk(number, batch.slice(start, 1 << ROW_BITS))
+                number += 1
+
+    def _chunk(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        texts, ids, facts = self._known(batch)
+        whole = Texts.from_arrow(texts)
+        seen = _stacked([self._seen(part) for _, part in cut(whole)])
+        described = describe(whole)
+        tokens = seen.pop("tokens").to_numpy()
+        first, second = id_hashes(ids)
+        digests = [signed(described[name].to_numpy()) for name in ("low", "high")]
+        names = {"rank": first, "second": second, "digest_a": digests[0], "digest_b": digests[1]}
+        if seen:
+            seen = {"rank": pa.array(first), **seen}
+        row = {
+            "chunk": number,
+            "documents": len(whole),
+            "empty": int((tokens == 0).sum()),
+            "bytes": whole.size,
+            "names": pack({**names, "tokens": tokens}),
+            "facts": pack({"id": ids, "length": described["length"], **facts}),
+            "text": pack({"text": texts}, self.compression),
+            "seen": pack(seen) if seen else None,
+        }
+        kinds = {"names": pa.binary(), "facts": pa.binary(), "text": pa.binary(), "seen": pa.binary()}
+        return pa.RecordBatch.from_pydict(
+            {name: pa.array([value], kinds.get(name, pa.int64())) for name, value in row.items()}
+        )
+
+    def _known(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array, dict[str, pa.Array]]:
+        """The texts that are compared, ids, and what the input says of documents."""
+        meaning, quiet = self.meaning, Problems()
+        given = Batch("input", np.zeros(batch.num_rows, np.int64), batch)
+        if batch.column(meaning.id).null_count:
+            raise InputError(f"Some documents have no id in column {meaning.id!r}: give each of them one.")
+        ids = document_ids(given, meaning.id)
+        markup = getattr(self.plan.text, "markup", False)
+        texts = document_texts(given, meaning.text, quiet, html=meaning.html and not markup)
+        texts = with_fields(texts, [plain_column(given, name) for name in meaning.fields])
+        place = batch.column(meaning.position) if meaning.position else pa.array(np.zeros(len(ids), np.int64))
+        facts = {"position": place}
+        if meaning.value is not None:
+            facts["value"] = batch.column(meaning.value)
+        if meaning.group is not None:
+            facts["group"] = plain_column(given, meaning.group).cast(pa.string())
+        return texts, ids, facts
+
+    def _seen(self, texts: Texts) -> dict[str, pa.Array]:
+        if needs_contents_first(self.plan):  # the tokens tell which documents may be copies of each other
+            tokens = self.plan.text(texts, details=False)
+            return {"tokens": pa.array(np.diff(tokens.offsets))}
+        return seen_columns(sign(self.plan, texts))
+
+
+def id_hashes(ids: pa.Array) -> tuple[Numbers, Numbers]:
+    """The rank of each id, as in the local engine, and another hash that tells ids of one rank apart."""
+    texts = Texts.from_arrow(ids.cast(pa.large_string()))
+    digests = np.empty((len(ids), 2), np.uint64)
+    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
+    return signed(digests[:, 0]), signed(digests[:, 1])
+
+
+def seen_columns(seen: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """What was seen, but for features, which lie elsewhere."""
+    wanted = ("tokens", "present", "slots")
+    return {name: values for name, values in seen.items() if name in wanted or name.startswith("key")}
+
+
+def _stacked(parts: list[dict[str, pa.Array]]) -> dict[str, Any]:
+    return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}

@@ -1,0 +1,36 @@
+"""What Spark raises, in the one sentence that a user needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from neardup import errors
+from neardup.errors import NeardupError, OutputError
+
+OURS = re.compile(r"neardup\.errors\.(\w+): (.+)")
+UNWRITABLE = re.compile(
+    r"(Permission denied|Mkdirs failed|AccessControlException|AccessDenied|No space left|Read-only file system"
+    r"|Parent path is not a directory|NotDirectory|No FileSystem for scheme[^\n]*)"
+)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Raises errors of ours that happened in a worker, and storage that cannot be written, as errors of ours."""
+    try:
+        yield
+    except NeardupError:
+        raise
+    except Exception as error:
+        said = str(error)
+        ours = OURS.findall(said)
+        if ours:
+            kind = getattr(errors, ours[-1][0], NeardupError)
+            kind = NeardupError if kind is errors.ParameterError or kind is errors.MissingExtra else kind
+            raise kind(ours[-1][1].strip()) from None
+        stopped = UNWRITABLE.search(said)
+        if stopped:
+            raise OutputError(f"{where} cannot be written by Spark: {stopped[1]}") from error
+        raise

@@ -1,0 +1,238 @@
+"""A run on Spark from a DataFrame of documents to the decisions, stage by stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from neardup.candidates.buckets import BucketCounts
+from neardup.engines.populations import first_plan, population_column
+from neardup.engines.reader import Columns
+from neardup.engines.signing import needs_contents_first
+from neardup.engines.spark import stories
+from neardup.engines.spark.components import components
+from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
+from neardup.engines.spark.crowds import COPY, COUNTED
+from neardup.engines.spark.deciding import clusters_of, decided, missing_pairs, pairs_of, result_facts
+from neardup.engines.spark.documents import read_documents
+from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
+from neardup.engines.spark.failures import translated
+from neardup.engines.spark.families import label_pairs, relabelled
+from neardup.engines.spark.meaning import Meaning
+from neardup.engines.spark.parcels import FEW, beside, task_count
+from neardup.engines.spark.signatures import sign_contents
+from neardup.engines.spark.stages import Stages
+from neardup.engines.spark.statistics import collected, count_facts, count_frequencies
+from neardup.engines.spark.verification import payload_columns, verify
+from neardup.errors import InputError
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NAME = 32  # bytes that are sent around of a document, or of a pair, where only names are
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What the matching found: measured pairs by family or cluster, and how many; what the check looks at."""
+
+    verified: DataFrame
+    count: int
+    payload: DataFrame
+
+
+class SparkRun:
+    """A run; each stage is made when it is asked for, and once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        frame: DataFrame,
+        columns: Columns,
+        stages: Stages,
+        statistics: Statistics | None = None,
+    ) -> None:
+        self.plan, self.frame, self.stages, self.given = plan, frame, stages, statistics
+        self.meaning = Meaning.of(plan, frame, columns)
+
+    def tasks(self, size: float) -> int:
+        """How many tasks should receive so many bytes."""
+        return task_count(self.stages.spark, size)
+
+    # documents ----------------------------------------------------------------------------------
+
+    @cached_property
+    def documents(self) -> DataFrame:
+        """Every document, in chunks."""
+        from pyspark.sql import functions as f
+
+        facts = {name: f.sum(name) for name in ("documents", "empty", "bytes")}
+        made = self.stages.stage("ids", lambda: read_documents(self.plan, self.frame, self.meaning), facts)
+        if not self.facts["documents"]:
+            raise InputError("There are no documents in the DataFrame.")
+        return made
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The numbers of documents, of those without tokens, and of bytes of text."""
+        return self.stages.facts("ids")
+
+    @cached_property
+    def copies(self) -> DataFrame:
+        """For each chunk its documents that are copies. All ids have been checked when this is there."""
+        documents = self.documents
+        tasks = self.tasks(2 * NAME * self.facts["documents"])
+        found = self.stages.stage("copies", lambda: find_copies(documents, tasks), copy_facts())
+        if self.stages.facts("copies")["twice"]:
+            refuse_ids(documents)
+        return found
+
+    def _contents(self, chunks: DataFrame) -> DataFrame:
+        """Chunks with what is to be left out of them: documents whose text another has."""
+        from pyspark.sql import functions as f
+
+        copies, known = self.copies, self.stages.facts("copies")
+        number = self.facts["documents"] - known["contents"]
+        if not number:
+            return chunks.withColumn("wanted", f.lit(None).cast("binary"))
+        return beside(chunks, copies, "left", number <= FEW)
+
+    # frequencies --------------------------------------------------------------------------------
+
+    def _statistics(self, plan: Plan, prefix: str) -> Any:
+        """The frequencies that the plan asks for, where every worker can see them; None if it asks for none."""
+        if not plan.counts:
+            return None
+        spark = self.frame.sparkSession
+        if plan is self.plan and self.given is not None:
+            return spark.sparkContext.broadcast(self.given)
+        grouped = plan.population != "contents"
+        contents, tasks = self._contents(self.documents), self.tasks(2 * self.facts["bytes"])
+        if grouped and population_column(plan) is None:
+            contents = self._beside_clusters(plan, contents, tasks)
+        elif not grouped:
+            contents = contents.drop("facts")
+        name = prefix + "statistics"
+        made = self.stages.stage(
+            name, lambda: count_frequencies(plan, contents, grouped, tasks), count_facts()
+        )
+        found, texts = self.stages.facts(name), self.stages.facts("copies")["contents"]
+        with translated("the statistics"):
+            return spark.sparkContext.broadcast(
+                collected(plan, made, found["features"], found["groups"] if grouped else texts)
+            )
+
+    def _beside_clusters(self, plan: Plan, contents: DataFrame, tasks: int) -> DataFrame:
+        """Contents with the clusters of a first run that count once."""
+        first = first_plan(plan)
+        matched = self._match(first, "first-", copies=False)
+        labels = stories.labelled(matched.verified, self.stages.stage)
+        if first.counts and stories.tells_families(first):
+            known = self._statistics(first, "first-")
+            shares = self.stages.stage(
+                "first-shares",
+                lambda: stories.own_shares(first, contents, labels, known, tasks),
+            )
+            labels = stories.without_families(labels, shares)
+        wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
+        return contents.drop("facts").join(wanted.select("chunk", "labels"), "chunk", "left")
+
+    # matching -----------------------------------------------------------------------------------
+
+    def _signed(self, plan: Plan, prefix: str) -> DataFrame:
+        """What the plan sees of each content, in chunks."""
+        if plan is self.plan and not needs_contents_first(plan):
+            return self._contents(self.documents.select("chunk", "seen"))
+
+        def make() -> DataFrame:
+            return sign_contents(plan, self._contents(self.documents), self._statistics(plan, prefix))
+
+        from pyspark.sql import functions as f
+
+        made = self.stages.stage(prefix + "signatures", make)
+        return made.withColumn("wanted", f.lit(None).cast("binary"))
+
+    def _match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
+        """Candidates, verified, by family or cluster."""
+        signed = self._signed(plan, prefix)
+        edges = self._edges(plan, signed, prefix)
+        pairs = edges.where(f"kind != {COUNTED}")
+        count = self.stages.facts(prefix + "edges")["pairs"]
+        if copies and self.stages.facts("copies")["copies"]:
+            pairs = pairs.unionByName(copy_pairs(self.copies, COPY))
+            count += self.stages.facts("copies")["copies"]
+        labelled = label_pairs(pairs, count, self.stages.stage, prefix + "families")
+        payload = self._payload(plan, signed)
+        made = self.stages.stage(prefix + "verified", lambda: self._verified(plan, labelled, payload, count))
+        if self.stages.facts(prefix + "families")["apart"]:
+            labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
+            made = relabelled(made, labels)
+        return Matched(made, count, payload)
+
+    def _edges(self, plan: Plan, signed: DataFrame, prefix: str) -> DataFrame:
+        documents = self.facts["documents"]
+
+        def make() -> DataFrame:
+            if plan.joins:
+                from neardup.engines.spark.joins import find_joined
+
+                return find_joined(plan, signed, documents)
+            tables: int = plan.candidates.tables  # type: ignore[attr-defined]
+            return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
+
+        return self.stages.stage(prefix + "edges", make, edge_facts())
+
+    def _payload(self, plan: Plan, signed: DataFrame) -> DataFrame:
+        """What the check looks at, as chunks."""
+        from pyspark.sql import functions as f
+
+        first = payload_columns(plan)[0]
+        if first == "text":
+            return self.documents.select("chunk", f.col("text").alias("packed"))
+        return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
+
+    def _verified(self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int) -> DataFrame:
+        """So many pairs, measured: by tasks that get about as many documents as there are pairs."""
+        each = self.facts["bytes"] / max(1, self.facts["documents"])
+        return verify(plan, pairs, payload, count, self.tasks(each * count), self.tasks(2 * NAME * count))
+
+    # decisions ----------------------------------------------------------------------------------
+
+    @cached_property
+    def result(self) -> DataFrame:
+        """What became of each document in a cluster, and all pairs that are reported."""
+        matched = self._match(self.plan)
+        facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
+
+        def make(verified: DataFrame) -> DataFrame:
+            return decided(self.plan, verified, self.documents, self.meaning.id_type, matched.count, tasks)
+
+        made = self.stages.stage("clusters", lambda: make(matched.verified), facts)
+        self.found = self.stages.facts("clusters")
+        missing = self.found["missing"]
+        if missing:
+            more = self.stages.stage(
+                "more-verified",
+                lambda: self._verified(self.plan, missing_pairs(made), matched.payload, missing),
+            )
+            made = self.stages.stage("all-clusters", lambda: make(matched.verified.unionByName(more)), facts)
+            self.found = self.stages.facts("all-clusters")
+        return made
+
+    @property
+    def clusters(self) -> DataFrame:
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+        return clusters_of(self.result)
+
+    @property
+    def pairs(self) -> DataFrame:
+        """left, right, similarity, containment, reason, bridge."""
+        return pairs_of(self.result)
+
+    @property
+    def counts(self) -> BucketCounts:
+        """What was met while pairing buckets."""
+        return bucket_counts(self.stages.facts("edges"))

@@ -1,0 +1,107 @@
+"""What a plan sees of contents when frequencies are known, or features are all that it compares: chunks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Texts, make_distinct
+from neardup.engines.signing import _as_features, cut, sign
+from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, ragged, table
+from neardup.engines.spark.documents import seen_columns
+from neardup.engines.spark.edges import seen_contents
+from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SIGNED = "chunk long, seen binary, features binary"
+
+
+def sign_contents(plan: Plan, contents: DataFrame, statistics: Any) -> DataFrame:
+    """What the plan sees in contents, and the features that its check looks at.
+
+    `contents` has chunks: names, text, and wanted, the documents to leave out. `statistics` is a broadcast variable,
+    or None.
+    """
+
+    def work(batches: Batches) -> Batches:
+        known: Statistics | None = None if statistics is None else statistics.value
+        for batch in batches:
+            for chunk, ranks, rows, texts in content_texts(batch):
+                if len(rows):
+                    yield _signed(plan, chunk, ranks, rows, texts, known)
+
+    return in_arrow(contents.select("chunk", "names", "text", "wanted"), work, SIGNED)
+
+
+def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
+    """Chunk by chunk: its number, and ranks, rows and texts of the documents that have tokens and are no copies."""
+    wanted = batch.column("wanted")
+    for number, chunk in enumerate(batch.column("chunk").to_pylist()):
+        names = unpack(batch.column("names")[number])
+        chosen = column(names, "tokens") > 0
+        if wanted[number].is_valid:
+            chosen[column(unpack(wanted[number]), "place") & ((1 << ROW_BITS) - 1)] = False
+        rows = np.flatnonzero(chosen)
+        texts = unpack(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
+        yield chunk, column(names, "rank")[rows], rows, texts
+
+
+def _signed(
+    plan: Plan, chunk: int, ranks: Any, rows: Any, texts: pa.Array, statistics: Statistics | None
+) -> pa.RecordBatch:
+    seen, packed = [], []
+    for _, part in cut(Texts.from_arrow(texts)):
+        found = sign(plan, part, statistics)
+        seen.append(seen_columns(found))
+        view = plan.check_view or plan.view
+        if plan.check_view is None and "hashes" in found:
+            features = make_distinct(_as_features(found["hashes"], found.get("weights"), "distinct" in found))
+        else:
+            features = make_distinct(view.look(plan.text(part, details=view.details), statistics))
+        packed.append(pack_features(features))
+    columns = {name: pa.concat_arrays([each[name] for each in seen]) for name in seen[0]}
+    joined = {name: pa.concat_arrays([each[name] for each in packed]) for name in packed[0]}
+    return table(
+        {
+            "chunk": np.array([chunk]),
+            "seen": [pack({"row": rows, "rank": ranks, **columns})],
+            "features": [pack({"row": rows, **joined})],
+        }
+    )
+
+
+def content_rows(signed: DataFrame, names: list[str]) -> DataFrame:
+    """A row for each content that is present: rank, place, and its slots or its hashes and weights as bytes."""
+    of_features = "hashes" in names
+
+    def work(batches: Batches) -> Batches:
+        for batch in batches:
+            for number, (seen, places) in enumerate(seen_contents(batch)):
+                columns: dict[str, Any] = {"rank": column(seen, "rank"), "place": places}
+                if of_features:
+                    features = unpack(batch.column("features")[number])
+                    at = np.searchsorted(column(features, "row"), places & ((1 << ROW_BITS) - 1))
+                    some = features.take(pa.array(at)).combine_chunks()
+                    columns |= {name: some.column(name).chunk(0) for name in names} if len(some) else {}
+                elif names:
+                    columns["slots"] = _as_bytes(seen.column("slots").combine_chunks())
+                if len(places):
+                    yield table(columns)
+
+    wanted = ["chunk", "seen", "wanted", *(["features"] if of_features else [])]
+    schema = ", ".join(["rank long", "place long", *(f"{name} binary" for name in names)])
+    return in_arrow(signed.select(*wanted), work, schema)
+
+
+def _as_bytes(slots: Any) -> pa.Array:
+    """Signatures as a row of bytes each."""
+    whole = slots.chunk(0) if isinstance(slots, pa.ChunkedArray) else slots
+    width = whole.type.list_size
+    return ragged(np.arange(len(whole) + 1) * width, whole.flatten().to_numpy())

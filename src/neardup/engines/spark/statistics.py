@@ -1,0 +1,202 @@
+"""Document frequencies as a distributed count: tasks count their own contents, and parts of all features add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Numbers, Texts
+from neardup.engines.counting import by_document
+from neardup.engines.populations import host_of
+from neardup.engines.signing import cut
+from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
+from neardup.engines.spark.documents import id_hashes
+from neardup.engines.spark.parcels import (
+    PARCEL,
+    ROW_BITS,
+    Columns,
+    column,
+    pack,
+    part_of,
+    places_of,
+    posted,
+    received,
+    shuffled,
+    split,
+    unpack,
+)
+from neardup.errors import StatisticsError
+from neardup.plan import Plan, stage_json
+from neardup.statistics import Frequencies, Statistics, count_features
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LEAST = 2  # what occurs once is left out, as in the local engine
+MOST_FEATURES = 1 << 28  # of two documents or more; every worker holds their table: 16 bytes each
+COUNTS = "stage int, number long, packed binary"
+POPULATION = -1  # the stage whose features are the names of groups
+HELD = 1 << 22  # entries that a task holds before it adds them up and sends them
+
+
+def count_frequencies(plan: Plan, contents: DataFrame, grouped: bool, tasks: int) -> DataFrame:
+    """Parts of the tables of features that occur at least twice; and, of groups, how many there are.
+
+    `contents` has chunks: names, text, wanted (documents to leave out), facts where a column names groups, and labels
+    (place and label of documents of one group) where clusters are groups.
+    """
+    names = [
+        "chunk",
+        "names",
+        "text",
+        "wanted",
+        *(name for name in ("facts", "labels") if name in contents.columns),
+    ]
+    counted = in_arrow(contents.select(*names), _Counting(plan, grouped, tasks), PARCEL)
+    return in_arrow(shuffled(counted, tasks), _Adding(plan, grouped, tasks), COUNTS)
+
+
+def count_facts() -> dict[str, Any]:
+    """What is remembered of the stage: features, and groups."""
+    from pyspark.sql import functions as f
+
+    groups = f.col("stage") == POPULATION
+    return {
+        "features": f.sum(f.when(~groups, f.col("number"))),
+        "groups": f.sum(f.when(groups, f.col("number"))),
+    }
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Contents to parcels of features, with their counts, or with the groups that they occur in."""
+
+    plan: Plan
+    grouped: bool
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from posted(self._parcels(batches))
+
+    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+        held: dict[int, list[tuple[Any, Any, Any]]] = {}
+        size = 0
+        for batch in batches:
+            for row in range(batch.num_rows):
+                for stage, entries in self._chunk(batch.slice(row, 1)):
+                    held.setdefault(stage, []).append(entries)
+                    size += len(entries[0])
+                if size > HELD:
+                    yield from self._sent(held)
+                    held, size = {}, 0
+        yield from self._sent(held)
+
+    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> Iterator[tuple[int, Columns]]:
+        for stage, parts in held.items():
+            keys, groups, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
+            columns = _added(keys, groups, counts)
+            yield from split(columns, (stage + 1) * self.tasks + part_of(columns["key"], self.tasks))
+
+    def _chunk(self, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
+        """For each stage the features of a chunk: keys, groups (or zeros) and counts."""
+        names = unpack(batch.column("names")[0])
+        rows = np.arange(len(names))
+        if batch.column("wanted")[0].is_valid:
+            copies = column(unpack(batch.column("wanted")[0]), "place") & ((1 << ROW_BITS) - 1)
+            rows = np.setdiff1d(rows, copies)
+        groups = np.zeros(len(rows), np.int64)
+        if self.grouped:
+            groups = self._groups(batch, column(names, "rank")[rows], rows)
+            yield (
+                POPULATION,
+                (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
+            )
+        texts = unpack(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
+        details, start = any(stage.details for stage in self.plan.counts), 0
+        for _, part in cut(Texts.from_arrow(texts)):
+            tokens, own = self.plan.text(part, details=details), groups[start : start + len(part)]
+            start += len(part)
+            for number, stage in enumerate(self.plan.counts):
+                features = stage(tokens)
+                if self.grouped and by_document(stage):
+                    count = np.ones(len(features.hashes), np.int64)
+                    yield number, (features.hashes, np.repeat(own, features.sizes), count)
+                else:
+                    found = count_features(features)
+                    yield number, (found.keys, np.zeros(len(found), np.int64), found.counts)
+
+    def _groups(self, batch: pa.RecordBatch, ranks: Numbers, rows: Numbers) -> Numbers:
+        """The group of each document of a chunk: its cluster, or what the column says; else itself."""
+        if "facts" not in batch.schema.names:
+            groups = ranks.copy()
+            if batch.column("labels")[0].is_valid:
+                known = unpack(batch.column("labels")[0])
+                places = places_of(batch.column("chunk")[0].as_py(), rows)
+                at = np.minimum(np.searchsorted(column(known, "place"), places), len(known) - 1)
+                mine = column(known, "place")[at] == places
+                groups[mine] = column(known, "label")[at[mine]]
+            return groups
+        values = unpack(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
+        if self.plan.population.startswith("host:"):
+            values = [None if value is None else host_of(value) for value in values]
+        named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]
+        return id_hashes(pa.array(named, pa.string()))[0]
+
+
+def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
+    """Each feature and group once, its counts added up."""
+    order = np.lexsort((keys, groups)) if groups.any() else np.argsort(keys, kind="stable")
+    keys, groups = keys[order], groups[order]
+    starts = begins(keys, groups)
+    sums = np.add.reduceat(counts[order], starts[:-1]) if len(keys) else counts
+    return {"key": keys[starts[:-1]], "group": groups[starts[:-1]], "count": sums}
+
+
+@dataclass(frozen=True)
+class _Adding:
+    """Parcels of features to a part of the table."""
+
+    plan: Plan
+    grouped: bool
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        for part, some in received(batches).items():
+            stage = part // self.tasks - 1
+            found = _added(*(column(some, name) for name in ("key", "group", "count")))
+            keys, counts = found["key"], found["count"]
+            if stage == POPULATION:
+                yield _row(stage, len(keys), None)
+                continue
+            if self.grouped and by_document(self.plan.counts[stage]):
+                keys, counts = np.unique(keys, return_counts=True)
+            often = counts >= LEAST
+            yield _row(stage, int(often.sum()), pack({"key": keys[often], "count": counts[often]}))
+
+
+def _row(stage: int, number: int, packed: bytes | None) -> pa.RecordBatch:
+    columns = {"stage": np.array([stage], np.int32), "number": np.array([number], np.int64)}
+    return table({**columns, "packed": pa.array([packed], pa.binary())})
+
+
+def collected(plan: Plan, counts: DataFrame, features: int, documents: int) -> Statistics:
+    """The frequencies, to be sent to every worker."""
+    if features > MOST_FEATURES:
+        raise StatisticsError(
+            f"{features:,} features occur in two documents or more; the Spark engine sends at most {MOST_FEATURES:,} "
+            "to each worker. Count a sample with `neardup stats build` and give it with --stats."
+        )
+    rows = counts.where(counts["stage"] >= 0).toArrow()
+    tables = {}
+    stages = rows.column("stage").to_numpy()
+    for number, stage in enumerate(plan.counts):
+        parts = [unpack(rows.column("packed")[int(k)]) for k in np.flatnonzero(stages == number)]
+        keys = np.concatenate([np.zeros(0, np.uint64), *(column(part, "key") for part in parts)])
+        found = np.concatenate([np.zeros(0, np.int64), *(column(part, "count") for part in parts)])
+        order = np.argsort(keys)
+        tables[stage_json(stage)] = Frequencies(keys[order], found[order].astype(np.int64), LEAST)
+    return Statistics(documents, stage_json(plan.text), tables, plan.population)

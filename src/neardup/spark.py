@@ -1,0 +1,56 @@
+"""neardup.spark: `dedup` and `pairs` over Spark DataFrames, with the plans, kernels and results of the local engine.
+
+from neardup import spark
+
+result = spark.dedup(frame, threshold=0.8, work_dir="hdfs:///tmp/neardup-run")
+result.kept.write.parquet("hdfs:///clean")
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from neardup.api import make_plan, with_statistics
+from neardup.engines.reader import Columns
+from neardup.engines.spark.frames import Result, run
+from neardup.engines.spark.session import SparkError, make_session
+from neardup.errors import ParameterError
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Result", "SparkError", "dedup", "make_session", "pairs"]
+
+
+def dedup(
+    frame: DataFrame,
+    plan: Plan | None = None,
+    *,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    html: bool | None = None,
+    work_dir: str | None = None,
+    statistics: Statistics | str | os.PathLike[str] | None = None,
+    stats_group: str | None = None,
+    **options: Any,
+) -> Result:
+    """Near-duplicates among the rows of a DataFrame, decided when this returns.
+
+    Give a plan (`neardup.make_plan`), or a method and its options as to `neardup.dedup`. `work_dir` is a folder that
+    every worker can write to, on any storage that Spark knows; a run with the same plan and input goes on from what
+    is complete in it. Without one, a temporary folder of this machine is used, which is for local mode only.
+    """
+    if plan is not None and options:
+        raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))
+    plan, known = with_statistics(plan or make_plan(**options), statistics, stats_group)
+    return run(frame, plan, Columns(text_column, id_column, html), work_dir, known)
+
+
+def pairs(frame: DataFrame, plan: Plan | None = None, **options: Any) -> DataFrame:
+    """All near-duplicate pairs among the rows of a DataFrame; the options are those of `dedup`."""
+    if plan is not None:
+        return dedup(frame, plan.with_(pairs="all"), **options).pairs
+    return dedup(frame, **{"pairs": "all", **options}).pairs

@@ -1,0 +1,32 @@
+"""One Spark session for all tests of the engine; without pyspark or Java they are skipped, with the reason."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
+
+
+@pytest.fixture(scope="session")
+def java():
+    """Skips what needs Spark where it cannot run."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
+    from neardup.engines.spark.session import SparkError, check_java
+
+    try:
+        check_java()
+    except SparkError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def spark(java):
+    from neardup.engines.spark.session import make_session
+
+    session = make_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -1,0 +1,308 @@
+"""The workers' functions without Spark: whatever batches rows come in, the rules are those of the local engine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
+from neardup.candidates.exact import exact_pairs
+from neardup.candidates.hamming import near_pairs, to_columns
+from neardup.columns import Features, make_distinct
+from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
+from neardup.engines.spark.arrow import (
+    pack_features,
+    ragged,
+    signed,
+    table,
+    unpack_features,
+    unragged,
+    unsigned,
+    whole_groups,
+)
+
+
+def in_batches(whole, cuts):
+    """A table in batches that end at some places."""
+    bounds = sorted({0, *(cut % (whole.num_rows + 1) for cut in cuts), whole.num_rows})
+    return [whole.slice(a, b - a) for a, b in pairwise(bounds) if b > a]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
+def test_signed_keeps_the_order(values):
+    array = np.array(values, np.uint64)
+    assert (unsigned(signed(array)) == array).all()
+    assert (np.argsort(signed(array), kind="stable") == np.argsort(array, kind="stable")).all()
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=5), min_size=1, max_size=6))
+def test_ragged_columns_come_back(lists):
+    offsets = np.cumsum([0, *map(len, lists)])
+    values = np.array([value for each in lists for value in each], np.uint64)
+    for column in (ragged(offsets, values), pa.concat_arrays([ragged(offsets, values)] * 2)[len(lists) :]):
+        back, entries = unragged(column, np.uint64)
+        assert (back == offsets).all() and (entries == values).all()
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1, 2, 1], np.float32)])
+def test_features_come_back(weights):
+    features = Features(np.array([0, 2, 2, 3]), np.array([3, 9, 4], np.uint64), weights, distinct=True)
+    packed = pack_features(features)
+    back = unpack_features(packed["hashes"], packed["weights"])
+    assert (back.offsets == features.offsets).all() and (back.hashes == features.hashes).all()
+    assert (back.weights is None) == (weights is None)
+    assert weights is None or (back.weights == weights).all()
+
+
+@given(st.lists(st.integers(0, 3), max_size=60).map(sorted), st.lists(st.integers(0, 60), max_size=6))
+def test_groups_stay_whole(names, cuts):
+    whole = table({"name": np.array(names, np.int64)})
+    parts = list(whole_groups(iter(in_batches(whole, cuts)), ("name",), most=64))
+    assert [value for part in parts for value in part.column("name").to_pylist()] == names
+    seen = [set(part.column("name").to_pylist()) for part in parts]
+    assert sum(map(len, seen)) == len(set().union(*seen))
+
+
+class Wire:
+    """Parcels between two functions, for tasks that are all this one process."""
+
+    def __init__(self, tasks):
+        self.tasks = tasks
+
+    def __call__(self, function, batches):
+        """What a function gives for each task's parcels, as rows."""
+        rows = [batch for batch in batches if batch.num_rows]
+        whole = pa.Table.from_batches(rows)
+        for task in range(self.tasks):
+            mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
+            yield from function(iter(mine.to_batches(max_chunksize=2)))
+
+
+def chunk_row(number, present, ranks, keys):
+    """A chunk with keys (tables × documents), as the edges read it."""
+    seen = {"rank": ranks, "present": present, **{f"key{t}": each for t, each in enumerate(keys)}}
+    return table(
+        {"chunk": np.array([number]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
+    )
+
+
+keyed = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=60)
+
+
+@given(
+    keyed,
+    st.integers(2, 5),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.booleans(),
+    st.randoms(),
+)
+def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source):
+    """Star pairs, pivots, limits and counts as in the local engine, for any buckets, tasks and crowds."""
+    n = len(documents)
+    ranks = np.array(source.sample(range(1, 2**32), n), np.int64)
+    keys = np.array(documents, np.uint64).reshape(n, 2).T
+    rule = edges.Rule(every, limit, pivots, 2, tasks, tasks)
+    cut = source.randrange(n + 1)
+    wire, present = Wire(tasks), np.ones(n, np.bool_)
+    rows = [
+        chunk_row(number, present[part], ranks[part], keys[:, part])
+        for number, part in enumerate((slice(0, cut), slice(cut, n)))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
+        patch.setattr(crowds, "SPREAD", spread)
+        sent = [batch for row in rows for batch in edges._Keys(rule)(iter([row]))]
+        paired = list(wire(edges._Pairing(rule), sent)) if sent else []
+        found = list(wire(edges._finished, wire(edges._Waiting(rule), paired))) if sent else []
+    got = [row for batch in found for row in batch.to_pylist()]
+    mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
+    assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
+    expected, counts = local_pairs(keys, ranks, rule)
+    assert mine == expected
+    places = {
+        rank: (int(k >= cut) << 16) + (k - cut if k >= cut else k) for k, rank in enumerate(ranks.tolist())
+    }
+    for row in got:
+        if row["kind"] != edges.COUNTED:
+            assert (row["left_place"], row["right_place"]) == (places[row["left"]], places[row["right"]])
+    told = [[r[name] for name in crowds.NAMES[1:]] for r in got if r["kind"] == edges.COUNTED]
+    total = sum((BucketCounts(*each) for each in told), BucketCounts())
+    assert total == counts
+
+
+def local_pairs(keys, ranks, rule):
+    """Pairs (kind, left, right) of ranks, and counts, by the local engine's functions."""
+    pairs, counts, owners = {}, BucketCounts(), np.arange(len(ranks))
+    for each in keys:
+        buckets = find_buckets(each, owners)
+        if rule.every:
+            counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
+            found = [(edges.REST, *some) for some in all_pairs(buckets, 7)]
+        else:
+            first = bucket_pairs(find_buckets(each, owners), ranks.astype(np.uint64), 1, 1)
+            rest = bucket_pairs(buckets, ranks.astype(np.uint64), rule.limit, rule.pivots)
+            counts += rest[2]
+            found = [(edges.REST, *rest[:2]), (edges.FIRST, *first[:2])]
+        for kind, left, right in found:
+            for a, b in zip(ranks[left].tolist(), ranks[right].tolist(), strict=True):
+                pairs[min(a, b), max(a, b)] = min(kind, pairs.get((min(a, b), max(a, b)), kind))
+    return {(kind, *pair) for pair, kind in pairs.items()}, counts
+
+
+def test_copies_are_left_out():
+    row = chunk_row(3, np.array([True, False, True, True]), np.arange(4), np.zeros((1, 4), np.uint64))
+    copies = parcels.pack({"place": parcels.places_of(3, np.array([2]))})
+    row = row.set_column(2, "wanted", pa.array([copies], pa.binary()))
+    seen, places = next(edges.seen_contents(row))
+    assert seen["rank"].to_pylist() == [0, 3] and (places & 0xFFFF).tolist() == [0, 3]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.booleans()), max_size=30), st.integers(1, 3)
+)
+def test_copies(documents, tasks):
+    """Copies belong to the smallest rank of their text, wherever they lie; all texts are counted."""
+    n = len(documents)
+    ranks = np.arange(n, dtype=np.int64)[::-1].copy()
+    names = {
+        "rank": ranks, "second": ranks,
+        "digest_a": np.array([d[0] for d in documents], np.int64),
+        "digest_b": np.array([d[1] for d in documents], np.int64),
+        "tokens": np.array([d[2] for d in documents], np.int64),
+    }  # fmt: skip
+    row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
+    wire = Wire(tasks)
+    sent = list(copies._Names(tasks)(iter([row])))
+    found = list(wire(copies._by_chunk, wire(copies._Meeting(tasks), sent))) if n else []
+    rows = [
+        each
+        for batch in found
+        for packed in batch["wanted"]
+        if packed.is_valid
+        for each in parcels.unpack(packed).to_pylist()
+    ]
+    best = {}
+    for k in range(n):
+        best.setdefault(documents[k][:2], []).append(int(ranks[k]))
+    expected = {(rank, min(same)) for same in best.values() for rank in same if rank != min(same)}
+    assert {(r["rank"], r["content"]) for r in rows} == expected
+    assert all(r["place"] == (5 << 16) + n - 1 - r["rank"] for r in rows)
+    assert sum(batch["contents"][0].as_py() for batch in found) == len(best)
+    assert sum(batch["twice"][0].as_py() for batch in found) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40), st.integers(1, 4))
+def test_families(pairs, large):
+    """Pairs that are connected have one family; those of a large one are measured with few others."""
+    left, right = np.array([min(p) for p in pairs]), np.array([max(p) for p in pairs]) + 10
+    columns = {"left": left, "right": right, "left_place": left, "right_place": right}
+    batch = table({"kind": np.zeros(len(left), np.int32), **columns})
+    rows = [row for each in families._Labelling(large, 2)(iter([batch])) for row in each.to_pylist()]
+    assert [(r["left"], r["right"]) for r in rows] == list(zip(left.tolist(), right.tolist(), strict=True))
+    nodes, labels = components._connected(iter([batch]))
+    known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
+    for row in rows:
+        assert row["family"] == known[row["left"]] == known[row["right"]]
+        size = sum(other["family"] == row["family"] for other in rows)
+        assert row["whole"] == (size <= large)
+        together = [
+            other for other in rows if other["part_of_it"] == row["part_of_it"] and not other["whole"]
+        ]
+        if row["whole"]:
+            assert row["part_of_it"] == row["family"]
+        else:
+            assert len([other for other in together if other["left"] == row["left"]]) <= 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
+def test_a_forest_connects_what_its_pairs_connect(pairs):
+    batch = table(
+        {
+            "left": np.array([p[0] for p in pairs], np.int64),
+            "right": np.array([p[1] for p in pairs], np.int64),
+        }
+    )
+    forest = list(components._forest(iter([batch] if pairs else [])))
+    nodes, labels = components._connected(iter([batch] if pairs else []))
+    again, named = components._connected(iter([b for b in forest if b.num_rows]))
+    known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
+    assert all(known[node] == label for node, label in zip(again.tolist(), named.tolist(), strict=True))
+    assert {node for node, label in known.items() if node != label} <= set(again.tolist())
+
+
+@pytest.mark.parametrize(
+    "bits, distance, documents", [(64, 3, 1000), (64, 3, 10**12), (64, 0, 10), (128, 5, 10**9)]
+)
+def test_near_fingerprints_share_a_key(bits, distance, documents):
+    rng = np.random.default_rng(bits + distance)
+    first = rng.integers(0, 2**32, (200, bits // 32), dtype=np.uint32)
+    second = first.copy()
+    for row in range(200):
+        for bit in rng.choice(bits, distance, replace=False).tolist():
+            second[row, bit // 32] ^= np.uint32(1 << bit % 32)
+    masks = joins.block_masks(bits, distance, documents)
+    different = to_columns(first) ^ to_columns(second)
+    assert all(any(not (different[:, row] & mask).any() for mask in masks) for row in range(200))
+    assert len(masks) <= joins.MOST_TABLES
+
+
+def test_buckets_of_fingerprints_find_every_near_pair():
+    rng = np.random.default_rng(3)
+    base = rng.integers(0, 2**32, (40, 2), dtype=np.uint32)
+    slots = np.concatenate([base, base, base])
+    slots[40:80, 0] ^= np.uint32(5)
+    slots[80:, 1] ^= np.uint32(1 << 31)
+    ranks = rng.permutation(len(slots)).astype(np.int64)
+    batch = pa.RecordBatch.from_pydict(
+        {"rank": pa.array(ranks), "slots": ragged(np.arange(len(slots) + 1) * 2, slots.ravel())}
+    )
+    rows = pa.Table.from_batches(joins._Fingerprints(joins.block_masks(64, 3, 100))(iter([batch])))
+    rows = rows.sort_by([("table", "ascending"), ("key", "ascending"), ("rank", "ascending")])
+    found = pa.Table.from_batches(joins._Nearby(3, False)(iter(rows.to_batches(max_chunksize=17))))
+    mine = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
+    left, right, _ = near_pairs(to_columns(slots), 3)
+    truth = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(left, right, strict=True)}
+    assert mine == truth and len(truth) >= 120
+
+
+sets = st.lists(st.lists(st.integers(0, 12), max_size=10), min_size=1, max_size=14)
+
+
+@given(
+    sets, st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]), st.booleans(), st.lists(st.integers(0, 13))
+)
+def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
+    """Every pair that reaches the threshold is a candidate, whichever features are taken for common."""
+    distinct = [sorted(set(each)) for each in lists]
+    offsets = np.cumsum([0, *map(len, distinct)])
+    hashes = np.array([value for each in distinct for value in each], np.uint64)
+    weights = [each.count(value) for each, own in zip(lists, distinct, strict=True) for value in own]
+    features = Features(offsets, hashes, np.array(weights, np.float32) if counted else None, distinct=True)
+    ranks = np.arange(len(lists), dtype=np.int64)[::-1].copy()
+    batch = pa.RecordBatch.from_pydict({"rank": pa.array(ranks), **pack_features(features)})
+    sized = next(iter(exact._summarise(iter([batch]))))
+    known = np.unique(np.array(common, np.uint64))
+    limit = Fraction(threshold)
+    rows = list(exact._Prefixes(limit, (known, np.arange(len(known)) + 2))(iter([sized])))
+    order = [(name, "ascending") for name in ("part", "key", "size", "rank")]
+    batches = pa.Table.from_batches(rows).sort_by(order).to_batches(max_chunksize=3) if rows else []
+    found = [batch for batch in exact._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
+    mine = {
+        (a, b)
+        for each in found
+        for k, a, b in zip(*(c.to_pylist() for c in each.columns), strict=True)
+        if k < 2
+    }
+    truth = exact_pairs(make_distinct(features), float(threshold))
+    wanted = {
+        tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
+    }
+    assert wanted <= mine

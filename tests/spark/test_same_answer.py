@@ -1,0 +1,192 @@
+"""Pairs, clusters and decisions of the Spark engine are those of the local engine, whatever the method."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from comparing import local_facts, spark_facts
+
+import neardup
+from corpora import corpus
+from neardup.registry import methods
+
+SHAPES = [
+    pytest.param({"pairs": "clusters", "clusters": "components"}, id="clusters"),
+    pytest.param({"pairs": "all", "clusters": "components"}, id="all"),
+    pytest.param({"pairs": "all", "clusters": "leaders"}, id="leaders"),
+    pytest.param({"pairs": "clusters", "clusters": "leaders"}, id="clusters-leaders"),
+]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return corpus(families=45)
+
+
+@pytest.mark.parametrize("method", ["minhash", "imatch"])
+def test_quick(spark, table, method):
+    frame = spark.createDataFrame(table).repartition(2)
+    assert spark_facts(frame, method=method) == local_facts(table, method=method)
+
+
+SPECIAL = {
+    "one": ["a single document that has nobody to be compared with"],
+    "different": ["one text of five words", "another that is not like it", "and a third one of its own"],
+    "copies": ["the same text of some words"] * 3 + ["", "", " "],
+    "nothing": ["", "", "..."],
+}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(texts, id=name, marks=[] if name == "copies" else pytest.mark.slow)
+        for name, texts in SPECIAL.items()
+    ],
+)
+def test_small_corpora(spark, texts):
+    small = pa.table({"id": [f"d{k}" for k in range(len(texts))], "text": texts})
+    assert spark_facts(spark.createDataFrame(small)) == local_facts(small)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["minhash", "rare_phrases", "spotsigs"])
+@pytest.mark.parametrize("clusters", ["components", "leaders"])
+def test_as_if_there_were_many(spark, table, monkeypatch, method, clusters):
+    """The ways that only very many pairs take: joins in Spark, rounds of stars, families that are measured in parts."""
+    from neardup.engines.spark import components, deciding, families, parcels, running, verification
+
+    monkeypatch.setattr(families, "FEW_PAIRS", 0)
+    monkeypatch.setattr(families, "LARGE", 3)
+    monkeypatch.setattr(families, "TOGETHER", 2)
+    monkeypatch.setattr(components, "SMALL", 0)
+    for module in (deciding, running, verification, parcels):
+        monkeypatch.setattr(module, "FEW", 0)
+    frame = spark.createDataFrame(table).repartition(3)
+    options = {"method": method, "clusters": clusters}
+    assert spark_facts(frame, **options) == local_facts(table, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", ["1", "5"])
+def test_older_spark(spark, table, monkeypatch, partitions):
+    """Spark 4.0 cannot send rows to a task by its number."""
+    frame = spark.createDataFrame(table).repartition(3)
+    for kind in type(frame).__mro__:
+        if "repartitionById" in vars(kind):
+            monkeypatch.delattr(kind, "repartitionById")
+    spark.conf.set("spark.neardup.partitions", partitions)
+    try:
+        assert spark_facts(frame) == local_facts(table)
+    finally:
+        spark.conf.unset("spark.neardup.partitions")
+
+
+@pytest.mark.slow
+def test_families_that_are_large(spark, table, monkeypatch):
+    """The same with few pairs: one task labels them, and large families are decided after another measurement."""
+    from neardup.engines.spark import families
+
+    monkeypatch.setattr(families, "LARGE", 3)
+    frame = spark.createDataFrame(table).repartition(3)
+    assert spark_facts(frame) == local_facts(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("population", ["clusters", "column:site", "host:address"])
+@pytest.mark.parametrize("method", ["rare_phrases", "imatch"])
+def test_populations(spark, table, method, population):
+    n = len(table)
+    table = table.append_column("site", [[None if k % 7 == 0 else f"s{k % 5}" for k in range(n)]])
+    table = table.append_column("address", [[f"https://www.h{k % 4}.example/{k}" for k in range(n)]])
+    options = {"method": method, "stats_group": population}
+    assert spark_facts(spark.createDataFrame(table).repartition(3), **options) == local_facts(
+        table, **options
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("method", list(methods()))
+def test_every_method(spark, table, method, shape):
+    frame = spark.createDataFrame(table).repartition(3)
+    found = spark_facts(frame, method=method, **shape)
+    assert len(found["pairs"]) > 50
+    assert found == local_facts(table, method=method, **shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+@pytest.mark.parametrize("method", list(methods()))
+def test_partitions(spark, table, method, partitions):
+    frame = spark.createDataFrame(table).repartition(partitions)
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    spark.conf.set("spark.neardup.partitions", str(partitions))
+    try:
+        assert spark_facts(frame, method=method) == local_facts(table, method=method)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+        spark.conf.unset("spark.neardup.partitions")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "keep", ["shortest", "highest:size", "lowest:size", "newest:day", "priority:source=b,a", "none"]
+)
+def test_keep_policies(spark, table, keep):
+    n = len(table)
+    table = table.append_column("size", [[k * 7919 % 101 for k in range(n)]])
+    table = table.append_column("day", [[f"2020-01-{k % 28 + 1:02}" if k % 5 else None for k in range(n)]])
+    table = table.append_column("source", [["abc"[k % 3] for k in range(n)]])
+    frame = spark.createDataFrame(table)
+    assert spark_facts(frame, keep=keep) == local_facts(table, keep=keep)
+
+
+@pytest.mark.slow
+def test_statistics_from_elsewhere(spark, table, tmp_path):
+    """Given frequencies are used as they are, and become part of the plan."""
+    import pyarrow.parquet as pq
+
+    from neardup.cli import main
+    from neardup.documents import load_statistics
+
+    pq.write_table(table, tmp_path / "corpus.parquet")
+    main(
+        [
+            "stats",
+            "build",
+            str(tmp_path / "corpus.parquet"),
+            "-o",
+            str(tmp_path / "s.stats.parquet"),
+            "--method",
+            "imatch",
+        ]
+    )
+    known = load_statistics(tmp_path / "s.stats.parquet")
+    half = table.slice(0, len(table) // 2)
+    frame = spark.createDataFrame(half)
+    assert spark_facts(frame, method="imatch", statistics=known) == local_facts(
+        half, method="imatch", statistics=known
+    )
+
+
+@pytest.mark.slow
+def test_integer_ids(spark, table):
+    numbered = table.set_column(0, "id", [[(k * 7919) % 100_003 for k in range(len(table))]])
+    frame = spark.createDataFrame(numbered)
+    assert spark_facts(frame) == local_facts(numbered)
+
+
+@pytest.mark.slow
+def test_containment(spark, table):
+    frame = spark.createDataFrame(table)
+    for pairs in ("clusters", "all"):
+        options = {"decide": "containment", "threshold": 0.9, "pairs": pairs}
+        assert spark_facts(frame, **options) == local_facts(table, **options)
+
+
+def test_plans_travel(spark):
+    """What a worker gets is the plan that was made here."""
+    plan = neardup.make_plan("rare_phrases")
+    digest = spark.sparkContext.parallelize([1], 1).map(lambda _: plan.digest).collect()[0]
+    assert digest == plan.digest
