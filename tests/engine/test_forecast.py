@@ -57,6 +57,29 @@ def test_a_sample_tells_what_the_whole_will_do(
     assert found["candidates"]["low"] / 2 <= report["pairs"]["candidates"] <= 2 * found["candidates"]["high"]
 
 
+def test_a_crowd_is_foretold_as_the_linear_work_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import random
+
+    rng, words = random.Random(2), [f"word{k}" for k in range(150)]
+    texts = []
+    for number in range(3000):
+        changed = list(words)
+        for place in rng.sample(range(len(words)), rng.randint(1, 5)):
+            changed[place] = f"other{number}x{place}"
+        texts.append(" ".join(changed))
+    path = tmp_path / "crowd.parquet"
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=100)
+    monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", path.stat().st_size // 2)
+    monkeypatch.setattr(forecast_module, "SAMPLE_SHARE", 0)
+    found = foretold(path, "-o", tmp_path / "out")
+    assert found["sampled_documents"] < 1500  # the square of what it saw would be far too much
+    report = neardup.dedup(path).write(tmp_path / "real")
+    assert near({**found["candidates"], "low": 0, "high": 1e9}, report["pairs"]["candidates"], 3)
+    assert near({**found["removed"], "low": 0, "high": 1e9}, report["removed"])
+
+
 def test_small_inputs_are_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text("".join(json.dumps({"text": f"text {k % 5} of five or so"}) + "\n" for k in range(20)))

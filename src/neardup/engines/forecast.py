@@ -32,6 +32,7 @@ SAMPLE_SHARE = 0.05  # … so much of the input, whichever is more, up to …
 MOST_BYTES = 192 << 20
 PLACES = 16  # from which a large parquet file is sampled
 ID = "neardup:id"  # a column of the sample
+CODE, EVIDENCE = 24, 120  # bytes of memory that a candidate and a pair that is found take at the most
 BY_CANDIDATES = ("verify", "verify clusters")
 FEWER_REMOVED = 0.75  # documents that go for each pair: clusters of three have three pairs and lose two
 
@@ -47,6 +48,10 @@ class Range:
     def times(self, factor: float) -> Range:
         """The same in another unit."""
         return Range(self.expected * factor, self.low * factor, self.high * factor)
+
+    def at_most(self, other: Range) -> Range:
+        """The same, where there is a limit."""
+        return Range(min(self.expected, other.expected), min(self.low, other.low), min(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -184,8 +189,10 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
     times = sample.documents.times(1 / max(1, taken))
     pairs = _pairs(done, times)
     candidates = pairs.times(max(1, done.matches.candidates) / max(1, len(done.decisions.pairs)))
-    seconds = _seconds(done, times, candidates)
     tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
+    if plan.pairs == "clusters" and tables:  # a crowd is linear work: in each table, each meets the first
+        candidates = candidates.at_most(sample.documents.times(tables))
+    seconds = _seconds(done, times, candidates)
     fixed = LEAST + (150 << 20)
     each = DOCUMENT + SORTING * threads
     text = times.times(done.corpus.spool.size)
@@ -193,7 +200,9 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
         documents=sample.documents,
         text_bytes=text,
         seconds=seconds,
-        memory_bytes=_plus(sample.documents.times(each + _features(done, taken)), fixed),
+        memory_bytes=_plus(
+            _sum(sample.documents.times(each + _features(done, taken)), _pairs_held(done, candidates)), fixed
+        ),
         disk_bytes=_sum(text, _sum(times.times(written), sample.documents.times(8 * tables + 100))),
         candidates=candidates,
         removed=_removed(done, sample.documents, pairs),
@@ -205,6 +214,13 @@ def _features(done: Run, taken: int) -> float:
     """Bytes for each document where candidates come from features, which are held with what indexes them."""
     held = done.corpus.contents
     return 0.0 if held is None else 4.0 * held.bytes / max(1, taken)
+
+
+def _pairs_held(done: Run, candidates: Range) -> Range:
+    """Bytes for codes of pairs, three times while repeats are removed, and for what was measured of them."""
+    measured = max(1, done.matches.candidates)
+    codes = CODE * (measured + done.matches.joined) + EVIDENCE * len(done.decisions.pairs)
+    return candidates.times(codes / measured)
 
 
 def _pairs(done: Run, times: Range) -> Range:
