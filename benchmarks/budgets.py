@@ -41,7 +41,7 @@ def budgets(options: sections.Options, quick: bool = False) -> Record:
     rows, sizes = [], QUICK if quick else RUNS
     for name, memory, grows in sizes:
         rows.append({**one_run(name, memory, options), "grows": grows})
-    # Checkpoints are ten seconds apart, so that it takes a long run to see what they are worth.
+    # Checkpoints are seconds apart, so that it takes a long run to see what they are worth.
     longest = max(good(rows), key=lambda row: row["documents"], default=None)
     return {"records": rows, "resumed": [half_way(longest, options)] if longest else []}
 

@@ -140,7 +140,7 @@ def resume_options(command: Command) -> Command:
         click.option(
             "--checkpoint",
             type=click.FloatRange(min=0),
-            default=10.0,
+            default=5.0,
             show_default=True,
             metavar="SECONDS",
             help="How much work may be lost when the run is killed.",

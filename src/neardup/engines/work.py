@@ -29,7 +29,7 @@ from neardup.errors import InputError, OutputError
 from neardup.statistics import Statistics
 
 NAME = ".neardup-work"
-EVERY = 10.0  # seconds between two checkpoints
+EVERY = 5.0  # seconds between two checkpoints
 STATISTICS = "statistics.parquet"
 SAMPLE = 1 << 20  # bytes at the beginning and at the end of a file that its hash is made of
 
