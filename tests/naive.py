@@ -357,6 +357,15 @@ def fill_pairs(bucket: Sequence[int], rank: Sequence[int], limit: int, pivots: i
     return {(min(a, b), max(a, b)) for a, b in combinations(bucket, 2) if a in firsts or b in firsts}
 
 
+def star_rounds(pairs: Sequence[Edge], rank: Sequence[int], most: int) -> list[int]:
+    """For each pair, how many of the documents that its later one, by rank, meets come before its earlier one."""
+    ordered = [sorted(pair, key=lambda one: rank[one]) for pair in pairs]
+    return [
+        min(most, sum(rank[other] < rank[low] for other, later in ordered if later == high))
+        for low, high in ordered
+    ]
+
+
 def components(n: int, edges: Iterable[Edge]) -> list[int]:
     """For each node the smallest that can be reached from it."""
     labels = list(range(n))
@@ -366,7 +375,7 @@ def components(n: int, edges: Iterable[Edge]) -> list[int]:
     return labels
 
 
-def coded_components(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+def join_coded(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
     """The same for edges a · n + b, and which nodes have any."""
     edges = [divmod(code, n) for code in codes]
     return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]

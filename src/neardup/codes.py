@@ -10,6 +10,8 @@ import numpy as np
 
 from neardup.columns import Numbers
 
+BLOCK = 1 << 20  # values that are looked up at a time
+
 
 def distinct(*parts: Numbers) -> Numbers:
     """The values of all parts, each once, sorted."""
@@ -31,9 +33,12 @@ def without(values: Numbers, others: Numbers) -> Numbers:
     """The values that are not among the others; both are sorted."""
     if not len(others):
         return values
-    places = np.searchsorted(others, values)
-    np.minimum(places, len(others) - 1, out=places)
-    return values[others[places] != values]
+    keep = np.empty(len(values), np.bool_)
+    for start in range(0, len(values), BLOCK):  # places of all of them would take as much memory again
+        some = values[start : start + BLOCK]
+        places = np.minimum(np.searchsorted(others, some), len(others) - 1)
+        np.not_equal(others[places], some, out=keep[start : start + BLOCK])
+    return values[keep]
 
 
 def _fresh(values: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

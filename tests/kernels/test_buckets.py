@@ -51,6 +51,14 @@ def test_the_order_in_which_members_come_makes_no_difference(
     assert sorted(pairs) == sorted(again)
 
 
+@given(bucket_lists, ranks, st.integers(0, 5))
+def test_rounds_of_stars_are_those_of_the_twin(found: list[list[int]], rank: list[int], most: int) -> None:
+    pairs = sorted({pair for bucket in found for pair in naive.fill_pairs(bucket, rank, 1, 1)})
+    codes = np.array([a * NODES + b for a, b in pairs], np.int64)
+    rounds = buckets.star_rounds(codes, NODES, np.array(rank, np.uint64), most)
+    assert rounds.tolist() == naive.star_rounds(pairs, rank, most)
+
+
 @given(st.integers(2, 2000), st.integers(1, 5))
 def test_a_hot_bucket_is_linear_work_and_stays_connected(size: int, pivots: int) -> None:
     counts = buckets.count_pairs(np.array([0, size]), 1, pivots)

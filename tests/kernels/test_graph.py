@@ -52,9 +52,10 @@ def test_components_of_codes_are_those_of_the_twin(found: tuple[int, list[Edge]]
     n, edges = found
     codes = [a * n + b for a, b in edges]
     half = len(codes) // 2
-    first, rest = (np.array(part, np.int64) for part in (codes[:half], codes[half:]))
-    labels, among = graph.coded_components(n, first, rest)
-    assert (labels.tolist(), among.tolist()) == naive.coded_components(n, codes)
+    labels, among = np.arange(n), np.zeros(n, np.bool_)
+    for part in (codes[:half], codes[half:]):
+        graph.join_coded(labels, among, np.array(part, np.int64))
+    assert (labels.tolist(), among.tolist()) == naive.join_coded(n, codes)
 
 
 @given(graphs(), st.randoms(use_true_random=False))

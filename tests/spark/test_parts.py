@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
 from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.columns import Features, make_distinct
+from neardup.engines.matching import ROUNDS
 from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
 from neardup.engines.spark.arrow import (
     pack_features,
@@ -154,6 +156,10 @@ def local_pairs(keys, ranks, rule):
         for kind, left, right in found:
             for a, b in zip(ranks[left].tolist(), ranks[right].tolist(), strict=True):
                 pairs[min(a, b), max(a, b)] = min(kind, pairs.get((min(a, b), max(a, b)), kind))
+    stars = [pair for pair, kind in pairs.items() if kind == edges.FIRST]
+    order = {rank: rank for pair in stars for rank in pair}
+    for pair, number in zip(stars, naive.star_rounds(stars, order, ROUNDS - 1), strict=True):
+        pairs[pair] += number
     return {(kind, *pair) for pair, kind in pairs.items()}, counts
 
 

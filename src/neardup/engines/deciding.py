@@ -37,9 +37,8 @@ class Decisions:
     containment: Floats
     size: Numbers
     weakest_link: Floats
-    evidence: Pairs  # between contents, measured, whatever came of it
-    pairs: Pairs  # … those that reach the threshold
-    bridge: NDArray[np.bool_]  # … which of those hold a cluster together alone
+    pairs: Pairs  # between contents: those that reach the threshold
+    bridge: NDArray[np.bool_]  # … which of them hold a cluster together alone
     kept: NDArray[np.bool_]  # for every document of the corpus
 
 
@@ -51,31 +50,20 @@ def decide(
     threads: int,
     measure: Measure | None = None,
 ) -> Decisions:
-    """Clusters and what to keep of them, for the plan's threshold.
+    """Clusters and what to keep of them, for the plan's threshold; what is measured here joins the matches' pairs.
 
     `measure` is told which pairs are wanted that the candidates left out; by default they are measured here.
     """
     content, n = matches.content, len(corpus)
     with progress.stage("clusters"):
-        passed = matches.pairs.take(plan.check.passes(matches.pairs, plan.threshold))
-        copies = np.flatnonzero(content != np.arange(n))
-        labels = components(
-            n, np.concatenate([passed.left, content[copies]]), np.concatenate([passed.right, copies])
-        )
-        members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
-        places = _places(plan, corpus, members)
-        if plan.clustering.kind == "leaders":
-            labels = _led(n, content, passed, members, places)
-            members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
-    order = np.lexsort((places[members], labels[members]))
-    members = members[order]
+        members, labels = _clustered(plan, corpus, matches)
     layout = _Layout.of(members, labels[members])
     best = members[layout.first]
     removed, duplicate_of = _removals(plan, layout, members, best)
     wanted = _wanted(plan, matches, layout, members, duplicate_of, n)
     with progress.stage("verify clusters", len(wanted)):
         extra = (measure or Measurer(plan, corpus, threads).measure)(wanted // n, wanted % n)
-    evidence = Pairs.concatenate([matches.pairs, extra])
+    matches.pairs = evidence = Pairs.concatenate([matches.pairs, extra])
     similarity, containment = _look_up(evidence, content, members, duplicate_of, n)
     pairs = evidence.take(plan.check.passes(evidence, plan.threshold))
     kept = np.ones(n, np.bool_)
@@ -90,11 +78,26 @@ def decide(
         containment=containment,
         size=layout.size,
         weakest_link=_weakest(plan, layout, members, labels, content, evidence),
-        evidence=evidence,
         pairs=pairs,
         bridge=bridges(n, pairs.left, pairs.right) if len(pairs) else np.zeros(0, np.bool_),
         kept=kept,
     )
+
+
+def _clustered(plan: Plan, corpus: Corpus, matches: Matches) -> tuple[Numbers, Numbers]:
+    """The documents of clusters of two or more, cluster by cluster, the best first; and each document's label."""
+    content, n = matches.content, len(corpus)
+    passed = matches.pairs.take(plan.check.passes(matches.pairs, plan.threshold))
+    copies = np.flatnonzero(content != np.arange(n))
+    labels = components(
+        n, np.concatenate([passed.left, content[copies]]), np.concatenate([passed.right, copies])
+    )
+    members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
+    places = _places(plan, corpus, members)
+    if plan.clustering.kind == "leaders":
+        labels = _led(n, content, passed, members, places)
+        members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
+    return members[np.lexsort((places[members], labels[members]))], labels
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Run:
                 f"for {threshold:g} run again with threshold={threshold:g}."
             )
         plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
-        matches = replace(self.matches, pairs=self.decisions.evidence)
+        matches = replace(self.matches)
         if threshold > self.plan.threshold:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup import kernels
 from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
@@ -30,6 +31,7 @@ from neardup.engines.work import Work
 from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
+ROUNDS = 8  # in which a document meets the first members of its buckets; what is left comes in the last one
 CROWD = 64  # members of a list that a document meets in a join for clusters
 
 
@@ -159,14 +161,14 @@ class Matcher:
     def _what_clusters_need(self) -> Pairs:
         """The evidence that decides which contents belong together, linear in the size of a bucket.
 
-        Every member of a bucket meets the member of the smallest rank; then the other pairs of the bucket (with
-        a few more members only, if it is large) follow, unless that first round has joined their documents.
+        In rounds, each without the pairs whose documents those before have joined. A document meets the members of
+        the smallest rank of its buckets, one after the other; then follow the other pairs of the buckets (with a
+        few more members only, if they are large).
         """
-        first, rest = self._pairs_of_tables()
-        rest = without(rest, first)
+        rounds = self._pairs_in_rounds()
         found = []
-        with self.progress.stage("verify", len(first) + len(rest)):
-            portions = list(split_families(self.corpus, first, rest))
+        with self.progress.stage("verify", sum(map(len, rounds))):
+            portions = list(split_families(self.corpus, rounds))
             # Portions that fit are independent of each other: each thread takes one from its features to its
             # clusters. A family that is too large for that is compared tile by tile, with all threads.
             small = [family for family in portions if family.fits]
@@ -190,15 +192,25 @@ class Matcher:
         self.progress.advance(done.measured + done.joined)
         return done.pairs
 
+    def _pairs_in_rounds(self) -> list[Numbers]:
+        """Codes of candidate pairs, each once: in rounds those with the first members, then the others."""
+        stars, rest = self._pairs_of_tables()
+        number = kernels.buckets.star_rounds(stars, len(self.corpus), self.corpus.ranks, ROUNDS - 1)
+        return [*(stars[number == each] for each in range(ROUNDS)), without(rest, stars)]
+
     def _pairs_of_tables(self) -> tuple[Numbers, Numbers]:
         """Codes of the pairs of all buckets, sorted and each once: with the first member, and all that are wanted."""
 
         def pair(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
             buckets, ranks, n = self._buckets(table), self.corpus.ranks, len(self.corpus)
             first = bucket_codes(buckets, ranks, n, 1, 1)[0]
-            return first, *bucket_codes(buckets, ranks, n, self.plan.bucket, self.plan.pivots)
+            others, counts = bucket_codes(buckets, ranks, n, self.plan.bucket, self.plan.pivots)
+            first.sort()
+            others.sort()
+            return first, others, counts
 
-        tables, first, rest = self.keys.tables, Codes(), Codes()
+        most = len(self.corpus) ** 2
+        tables, first, rest = self.keys.tables, Codes(most), Codes(most)
         with self.progress.stage("candidates", tables):
             sorters = self.corpus.work.memory.sorters(len(self.corpus), self.threads)
             for stars, others, counts in ordered_map(pair, range(tables), sorters, ahead=1):
@@ -206,7 +218,7 @@ class Matcher:
                 rest.add(others)
                 self.matches.counts += counts
                 self.progress.advance(1)
-        return first.all(), rest.all()
+        return first.taken(), rest.taken()
 
     def _rounds(self, family: Family, measure: Callable[[Numbers, Numbers], Pairs]) -> Rounds:
         """What the pairs of a family are worth, as far as it matters.
@@ -214,13 +226,15 @@ class Matcher:
         Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters
         are then measured completely, below the threshold too, so that their weakest link is exact.
         """
-        n, plan, rest = len(self.corpus), self.plan, family.rest
-        done = self._measured(family.first, measure)
-        if plan.clustering.kind != "leaders":  # a leader must meet every candidate itself
-            labels = self._labels(family, done)
-            rest = np.concatenate([self._apart(family, labels, some) for some in blocks(rest)])
-        done = Pairs.concatenate([done, self._measured(rest, measure)])
-        measured, joined = len(family.first) + len(rest), len(family.rest) - len(rest)
+        n, plan, measured, joined = len(self.corpus), self.plan, 0, 0
+        done = Pairs.concatenate([])
+        for codes in family.rounds:
+            wanted = codes
+            if len(done) and plan.clustering.kind != "leaders":  # a leader must meet every candidate itself
+                labels = self._labels(family, done)
+                wanted = np.concatenate([self._apart(family, labels, some) for some in blocks(codes)])
+            done = Pairs.concatenate([done, self._measured(wanted, measure)])
+            measured, joined = measured + len(wanted), joined + len(codes) - len(wanted)
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
             return Rounds(done, measured, joined)
         inside = complete_groups(family.documents, self._labels(family, done), plan.clustering.complete, n)

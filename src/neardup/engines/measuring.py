@@ -17,8 +17,8 @@ from neardup.plan import Plan
 from neardup.workers import ordered_map
 
 TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
-NOTHING: Numbers = np.zeros(0, np.int64)
 LARGE_TILE_BYTES = 32 << 20  # … of each side of a comparison within a family that does not fit a tile
+HUB = 16  # pairs of a document that many others are compared with
 
 
 class Measurer:
@@ -75,18 +75,26 @@ class Measurer:
 
 
 def _tiles(corpus: Corpus, left: Numbers, right: Numbers) -> Numbers:
-    """For each document the tile that it is compared in, documents that are compared with each other together."""
-    concerned, labels = families(len(corpus), left * len(corpus) + right)
-    order = np.argsort(labels, kind="stable")
+    """For each document the tile that it is compared in, documents that are compared with each other together.
+
+    What a crowd is compared with comes first, in as few tiles as may be: each of the crowd is then looked at once
+    or twice, and not once for every tile that one of its many partners lies in.
+    """
+    n = len(corpus)
+    concerned, labels = families(n, left * n + right)
+    hub = (np.bincount(left, minlength=n) + np.bincount(right, minlength=n))[concerned] > HUB
+    order = np.lexsort((labels, ~hub))
     size = np.cumsum(corpus.features[concerned[order]] * 8)
-    tile = np.zeros(len(corpus), np.int64)
+    tile = np.zeros(n, np.int64)
     tile[concerned[order]] = size // LARGE_TILE_BYTES
     return tile
 
 
-def families(n: int, codes: Numbers, more: Numbers = NOTHING) -> tuple[Numbers, Numbers]:
+def families(n: int, *codes: Numbers) -> tuple[Numbers, Numbers]:
     """The documents of some pairs, and a label for each: equal where pairs connect them."""
-    labels, among = kernels.graph.coded_components(n, codes, more)
+    labels, among = np.arange(n), np.zeros(n, np.bool_)
+    for some in codes:
+        kernels.graph.join_coded(labels, among, some)
     concerned = np.flatnonzero(among)
     place = np.zeros(n, np.int64)
     place[concerned] = np.arange(len(concerned))

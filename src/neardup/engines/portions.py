@@ -8,34 +8,50 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.codes import distinct, made_distinct
+from neardup.codes import distinct
 from neardup.columns import Numbers
 from neardup.engines.measuring import TILE_BYTES, families
 from neardup.engines.reading import Corpus
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
+RANGES = 16  # of codes that are sorted apart
 
 
 class Codes:
-    """A set of integers that grows; it is sorted now and then, so that repeats do not fill the memory."""
+    """A set of integers below `most` that grows; repeats are removed now and then, so that they do not fill the memory.
 
-    def __init__(self) -> None:
-        self._parts: list[Numbers] = []
+    Range by range: what is sorted and copied at a time is a small part of the whole.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._bounds = np.arange(1, RANGES) * (most // RANGES + 1)
+        self._ranges: list[list[Numbers]] = [[] for _ in range(RANGES)]
         self._size, self._limit = 0, BLOCK_PAIRS
 
     def add(self, codes: Numbers) -> None:
-        self._parts.append(codes)
+        """More of them, sorted."""
+        parts = np.split(codes, np.searchsorted(codes, self._bounds))
+        for held, part in zip(self._ranges, parts, strict=True):
+            held.append(part.copy())  # a view would keep all of the codes
         self._size += len(codes)
         if self._size > self._limit:
-            self._size = len(self.all())
+            self._remove_repeats()
             self._limit = max(BLOCK_PAIRS, self._size + self._size // 2)
 
-    def all(self) -> Numbers:
-        """Every integer once, sorted."""
-        whole = np.concatenate([np.zeros(0, np.int64), *self._parts])
-        self._parts = []  # before sorting, not after: there may be very many
-        self._parts = [made_distinct(whole)]
-        return self._parts[0]
+    def _remove_repeats(self) -> None:
+        for held in self._ranges:
+            held[:] = [distinct(*held)]
+        self._size = sum(len(held[0]) for held in self._ranges)
+
+    def taken(self) -> Numbers:
+        """Every integer once, sorted; nothing stays here."""
+        self._remove_repeats()
+        whole, start = np.empty(self._size, np.int64), 0
+        for held in self._ranges:
+            part = held.pop()
+            whole[start : start + len(part)] = part
+            start += len(part)
+        return whole
 
 
 def blocks(codes: Numbers) -> Iterator[Numbers]:
@@ -46,18 +62,17 @@ def blocks(codes: Numbers) -> Iterator[Numbers]:
 
 @dataclass(frozen=True)
 class Family:
-    """Documents that are compared with each other and with nobody else, and the codes of their pairs."""
+    """Documents that are compared with each other and with nobody else, and the codes of their pairs in rounds."""
 
     documents: Numbers
-    first: Numbers
-    rest: Numbers
+    rounds: list[Numbers]
     fits: bool  # their features may be held in memory together
 
 
-def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Family]:
-    """All pairs, in portions whose features fit into memory; a larger family is a portion of its own."""
+def split_families(corpus: Corpus, rounds: list[Numbers]) -> Iterator[Family]:
+    """The pairs of all rounds, in portions whose features fit into memory; a larger family is a portion of its own."""
     n = len(corpus)
-    concerned, labels = families(n, first, rest)
+    concerned, labels = families(n, *rounds)
     sizes = np.bincount(labels, corpus.features[concerned] * 8, len(concerned))
     ends = np.cumsum(np.where(sizes > TILE_BYTES, 0, sizes))
     portion = (np.maximum(ends - 1, 0) // TILE_BYTES).astype(np.int32)
@@ -66,14 +81,12 @@ def split_families(corpus: Corpus, first: Numbers, rest: Numbers) -> Iterator[Fa
     portion = portion[labels]  # of each document concerned
     of_document = np.zeros(n, np.int32)
     of_document[concerned] = portion
-    parts = [
-        _grouped(concerned, portion),
-        *(_grouped(some, of_document[some // n]) for some in (first, rest)),
-    ]
+    members = _grouped(concerned, portion)
+    parts = [_grouped(some, of_document[some // n]) for some in rounds]
     for number in distinct(portion).tolist():
-        documents, mine, others = (_group(part, number) for part in parts)
+        documents = _group(members, number)
         fits = bool(corpus.features[documents].sum() * 8 <= 2 * TILE_BYTES)
-        yield Family(documents, mine, others, fits)
+        yield Family(documents, [_group(part, number) for part in parts], fits)
 
 
 def _grouped(values: Numbers, portion: NDArray[np.int32]) -> tuple[Numbers, NDArray[np.int32]]:

@@ -33,6 +33,39 @@ def move_pivots_first(members, rank, pivots):
 
 
 @jit
+def star_rounds(codes, n, rank, most):
+    """For each pair, as left · n + right, how many smaller ranks the document of the larger one is paired with.
+
+    Below `most`, which stands for that many and more.
+    """
+    starts = np.zeros(n + 1, np.int64)
+    for code in codes:
+        starts[by_rank(code, n, rank)[1] + 1] += 1
+    for k in range(n):
+        starts[k + 1] += starts[k]
+    met = np.empty(len(codes), np.int64)  # by each document, the others that come before it
+    for code in codes:
+        low, high = by_rank(code, n, rank)
+        met[starts[high]] = low
+        starts[high] += 1  # becomes the end of its stretch, which is the beginning of the next one
+    rounds = np.zeros(len(codes), np.uint8)
+    for k in range(len(codes)):
+        low, high = by_rank(codes[k], n, rank)
+        smaller = 0
+        for other in met[starts[high - 1] if high > 0 else 0 : starts[high]]:
+            smaller += rank[other] < rank[low]
+        rounds[k] = min(smaller, most)
+    return rounds
+
+
+@inline
+def by_rank(code, n, rank):
+    """The documents of a pair, the one of the smaller rank first."""
+    a, b = code // n, code % n
+    return (b, a) if rank[b] < rank[a] else (a, b)
+
+
+@jit
 def fill_pairs(members, starts, rank, rule, out):
     """Writes the pairs of each bucket to out = (left, right), smaller number left."""
     limit, pivots = rule

@@ -44,16 +44,14 @@ def components(n, left, right):
 
 
 @jit
-def coded_components(n, codes, more):
-    """The same for edges that come as a · n + b in two arrays; and which nodes have any."""
-    parent, among = np.arange(n), np.zeros(n, np.bool_)
-    for k in range(len(codes) + len(more)):
-        code = codes[k] if k < len(codes) else more[k - len(codes)]
+def join_coded(parent, among, codes):
+    """Joins the components of edges that come as a · n + b, and marks the nodes that have any."""
+    n = len(parent)
+    for code in codes:
         a, b = code // n, code % n
         join(parent, a, b)
         among[a] = among[b] = True
     settle(parent)
-    return parent, among
 
 
 @jit

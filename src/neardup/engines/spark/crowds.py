@@ -12,16 +12,13 @@ import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
+from neardup.engines.matching import ROUNDS
 from neardup.engines.spark.arrow import begins
 from neardup.engines.spark.parcels import Columns, column, part_of
 
-FIRST, REST, EXTRA, COPY = (
-    0,
-    1,
-    2,
-    3,
-)  # pairs with the first member of a bucket; others; measured besides; copies
-COUNTED = 4  # rows with the counts of buckets: number, largest, above the limit, pairs skipped there
+FIRST = -ROUNDS  # pairs with the first member of a bucket, of the first round; those of later ones follow
+REST, EXTRA, COPY = 0, 1, 2  # the other pairs of buckets; pairs that are measured besides; copies
+COUNTED = 3  # rows with the counts of buckets: number, largest, above the limit, pairs skipped there
 NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
 HELD = 1 << 22  # pairs that wait before repeats are removed
@@ -62,6 +59,16 @@ class Collected:
         order = np.lexsort((pairs["kind"], pairs["right"], pairs["left"]))
         chosen = order[begins(pairs["left"][order], pairs["right"][order])[:-1]]
         return {name: values[chosen] for name, values in pairs.items()}
+
+
+def in_rounds(pairs: dict[str, Any]) -> dict[str, Any]:
+    """All pairs of some larger ranks, those with first members of buckets in the rounds that the local engine has."""
+    first = np.flatnonzero(pairs["kind"] == FIRST)
+    first = first[np.lexsort((pairs["left"][first], pairs["right"][first]))]
+    starts = begins(pairs["right"][first])
+    smaller = np.arange(len(first)) - np.repeat(starts[:-1], np.diff(starts))
+    pairs["kind"][first] += np.minimum(smaller, ROUNDS - 1).astype(np.int32)
+    return pairs
 
 
 def crowded(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:

@@ -30,6 +30,7 @@ from neardup.engines.spark.crowds import (
     REST,
     Collected,
     crowded,
+    in_rounds,
     meet_pivots,
     take_crowds,
 )
@@ -256,7 +257,7 @@ def _finished(batches: Batches) -> Batches:
             yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
         else:
             found.put({name: column(some, name) for name in NAMES})
-    yield from sliced(table(found.distinct()))
+    yield from sliced(table(in_rounds(found.distinct())))
 
 
 def bucket_counts(facts: dict[str, Any]) -> BucketCounts:

@@ -17,7 +17,7 @@ from neardup.engines.progress import Progress
 from neardup.engines.reader import Columns
 from neardup.engines.reading import Corpus
 from neardup.engines.spark.arrow import Batches, sliced, unsigned
-from neardup.engines.spark.crowds import EXTRA, FIRST
+from neardup.engines.spark.crowds import EXTRA, FIRST, REST
 from neardup.engines.spark.parcels import column
 from neardup.engines.tables import cluster_table, pair_tables
 from neardup.plan import Plan
@@ -122,7 +122,7 @@ def _kind_of(plan: Plan) -> str:
 def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) -> tuple[Pairs, Pairs]:
     """The measured pairs of members that count, and those that were measured besides.
 
-    Pairs of documents that the first pairs of buckets have joined count only if they are asked for, as in the local
+    Pairs of documents that the rounds before theirs have joined count only if they are asked for, as in the local
     engine, which does not measure them.
     """
     if pairs is None:
@@ -133,9 +133,10 @@ def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) 
     spare = values["kind"] == EXTRA
     if not (plan.pairs == "all" or plan.clustering.kind == "leaders" or plan.joins):
         left, right = (np.searchsorted(members, values[side]) for side in ("left", "right"))
-        first = (values["kind"] == FIRST) & values["passed"]
-        labels = components(len(members), left[first], right[first])
-        spare |= (labels[left] == labels[right]) & (values["kind"] != FIRST)
+        for kind in range(FIRST + 1, REST + 1):
+            before = (values["kind"] < kind) & values["passed"]
+            labels = components(len(members), left[before], right[before])
+            spare |= (labels[left] == labels[right]) & (values["kind"] == kind)
     measured = _pairs(values, place, _kind_of(plan))
     return measured.take(~spare), measured.take(spare)
 
