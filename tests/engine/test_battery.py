@@ -114,6 +114,8 @@ def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, mon
         "BATCH_ROWS": size,
         "BLOCK_PAIRS": 16 * size,
         "ROWS": size,
+        "LARGE_TILE_BYTES": size * 1000,
+        "HUB": 1,
     }
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)
     chunks = [part for _, part in signing.cut(Texts.from_arrow(table["text"].combine_chunks()))]

@@ -16,7 +16,7 @@ from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, fi
 from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.columns import Features, make_distinct
-from neardup.engines.matching import ROUNDS
+from neardup.engines.portions import ROUNDS
 from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
 from neardup.engines.spark.arrow import (
     pack_features,

@@ -14,7 +14,7 @@ from neardup.clusters.graph import bridges, complete_groups, components, leaders
 from neardup.clusters.keep import Candidates, worth
 from neardup.codes import distinct, without
 from neardup.columns import Numbers, Pairs
-from neardup.engines.matching import Matches
+from neardup.engines.matches import Matches
 from neardup.engines.measuring import Measurer
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
@@ -64,6 +64,7 @@ def decide(
     with progress.stage("verify clusters", len(wanted)):
         extra = (measure or Measurer(plan, corpus, threads).measure)(wanted // n, wanted % n)
     matches.pairs = evidence = Pairs.concatenate([matches.pairs, extra])
+    matches.besides += len(extra)
     similarity, containment = _look_up(evidence, content, members, duplicate_of, n)
     pairs = evidence.take(plan.check.passes(evidence, plan.threshold))
     kept = np.ones(n, np.bool_)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from neardup.documents import Problems, Source
 from neardup.engines.deciding import Decisions, decide
-from neardup.engines.matching import Matches, find_matches, find_more
+from neardup.engines.matches import Matches
+from neardup.engines.matching import find_matches, find_more
 from neardup.engines.memory import Memory
 from neardup.engines.progress import Progress
 from neardup.engines.reader import Columns

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup import kernels
 from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
@@ -21,9 +20,10 @@ from neardup.candidates.buckets import (
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
 from neardup.codes import without
-from neardup.columns import Features, Hashes, Numbers, Pairs, Signatures
-from neardup.engines.measuring import Measurer
-from neardup.engines.portions import BLOCK_PAIRS, Codes, Family, blocks, split_families
+from neardup.columns import Features, Numbers, Pairs, Signatures
+from neardup.engines.matches import Keys, Matches
+from neardup.engines.measuring import Measurer, families
+from neardup.engines.portions import BLOCK_PAIRS, Codes, Family, blocks, in_rounds, split_families
 from neardup.engines.progress import Progress
 from neardup.engines.reading import Corpus
 from neardup.engines.verified import Rounds, Verified
@@ -31,47 +31,7 @@ from neardup.engines.work import Work
 from neardup.plan import Join, Plan, SignatureJoin
 from neardup.workers import ordered_map
 
-ROUNDS = 8  # in which a document meets the first members of its buckets; what is left comes in the last one
 CROWD = 64  # members of a list that a document meets in a join for clusters
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The keys of some contents, table by table, wherever they lie."""
-
-    owners: Numbers
-    tables: int
-    key: Callable[[int], Hashes]  # of every document, or of every owner where they are `held`
-    held: bool = False
-
-    def of(self, table: int) -> Hashes:
-        """The owners' keys in a table."""
-        return self.key(table) if self.held else self.key(table)[self.owners]
-
-    def at(self, table: int, *documents: Numbers) -> list[Hashes]:
-        """The keys of some owners in a table."""
-        keys = self.key(table)
-        return [keys[np.searchsorted(self.owners, some) if self.held else some] for some in documents]
-
-    def only(self, documents: Numbers) -> Keys:
-        """The keys of some of the owners, and of nobody else, in memory."""
-        values = [self.at(table, documents)[0] for table in range(self.tables if len(documents) else 0)]
-        none = np.zeros(0, np.uint64)
-        return Keys(documents, self.tables, lambda table: values[table] if values else none, held=True)
-
-
-@dataclass
-class Matches:
-    """What the matching found: contents, evidence, and how it was come by."""
-
-    content: Numbers  # for each document the one that stands for its content
-    pairs: Pairs  # measured, between contents: at least `floor` similar, or inside a small cluster
-    floor: float
-    counts: BucketCounts = field(default_factory=BucketCounts)
-    candidates: int = 0  # pairs that were measured
-    large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
-    cuts: int = 0  # lists of a join of which not all members were met
-    joined: int = 0  # … and that were not, because their documents were in one cluster already
 
 
 class Matcher:
@@ -162,13 +122,17 @@ class Matcher:
         """The evidence that decides which contents belong together, linear in the size of a bucket.
 
         In rounds, each without the pairs whose documents those before have joined. A document meets the members of
-        the smallest rank of its buckets, one after the other; then follow the other pairs of the buckets (with a
-        few more members only, if they are large).
+        the smallest rank of its buckets, in a large family one after the other; then follow the other pairs of the
+        buckets (with a few more members only, if they are large).
         """
-        rounds = self._pairs_in_rounds()
+        stars, rest = self._pairs_of_tables()
+        rest = without(rest, stars)
+        relatives = families(len(self.corpus), stars, rest)
+        rounds = in_rounds(self.corpus, stars, rest, relatives)
+        del stars, rest
         found = []
         with self.progress.stage("verify", sum(map(len, rounds))):
-            portions = list(split_families(self.corpus, rounds))
+            portions = list(split_families(self.corpus, rounds, relatives))
             # Portions that fit are independent of each other: each thread takes one from its features to its
             # clusters. A family that is too large for that is compared tile by tile, with all threads.
             small = [family for family in portions if family.fits]
@@ -191,12 +155,6 @@ class Matcher:
         self.matches.joined += done.joined
         self.progress.advance(done.measured + done.joined)
         return done.pairs
-
-    def _pairs_in_rounds(self) -> list[Numbers]:
-        """Codes of candidate pairs, each once: in rounds those with the first members, then the others."""
-        stars, rest = self._pairs_of_tables()
-        number = kernels.buckets.star_rounds(stars, len(self.corpus), self.corpus.ranks, ROUNDS - 1)
-        return [*(stars[number == each] for each in range(ROUNDS)), without(rest, stars)]
 
     def _pairs_of_tables(self) -> tuple[Numbers, Numbers]:
         """Codes of the pairs of all buckets, sorted and each once: with the first member, and all that are wanted."""
@@ -333,7 +291,7 @@ def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, 
     found = Matcher(plan, corpus, more, matches.large, progress, threads).run()
     n = len(corpus)
     new = ~np.isin(found.left * n + found.right, matches.pairs.left * n + matches.pairs.right)
-    return replace(matches, pairs=Pairs.concatenate([matches.pairs, found.take(new)]))
+    return replace(matches, pairs=Pairs.concatenate([found.take(new), matches.pairs]))
 
 
 def _in_large_clusters(plan: Plan, pairs: Pairs, n: int) -> Numbers:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.codes import distinct
+from neardup import kernels
+from neardup.codes import distinct, made_distinct
 from neardup.columns import Numbers
-from neardup.engines.measuring import TILE_BYTES, families
+from neardup.engines.measuring import TILE_BYTES
 from neardup.engines.reading import Corpus
 
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 RANGES = 16  # of codes that are sorted apart
+ROUNDS = 8  # in which a document meets the first members of its buckets; what is left comes in the last one
+ONE_ROUND = 4096  # pairs of a family that come in one round: all that is measured tells which pairs are bridges
 
 
 class Codes:
@@ -40,7 +43,9 @@ class Codes:
 
     def _remove_repeats(self) -> None:
         for held in self._ranges:
-            held[:] = [distinct(*held)]
+            whole = np.concatenate([np.zeros(0, np.int64), *held])
+            held.clear()  # before sorting, not after: there may be very many
+            held.append(made_distinct(whole))
         self._size = sum(len(held[0]) for held in self._ranges)
 
     def taken(self) -> Numbers:
@@ -60,6 +65,27 @@ def blocks(codes: Numbers) -> Iterator[Numbers]:
         yield codes[start : start + BLOCK_PAIRS]
 
 
+def in_rounds(
+    corpus: Corpus, stars: Numbers, rest: Numbers, relatives: tuple[Numbers, Numbers]
+) -> list[Numbers]:
+    """Codes of pairs in rounds: those with the first members of buckets, as each document meets them, then the rest.
+
+    `relatives` are the documents concerned, and a label of each one's family. In a family of few pairs a document
+    meets all first members at once.
+    """
+    n, (concerned, labels) = len(corpus), relatives
+    family = np.zeros(n, np.int64)
+    family[concerned] = labels
+    pairs = np.zeros(len(concerned), np.int64)
+    for some in (*blocks(stars), *blocks(rest)):
+        pairs += np.bincount(family[some // n], minlength=len(pairs))
+    number = kernels.buckets.star_rounds(stars, n, corpus.ranks, ROUNDS - 1)
+    for start in range(0, len(stars), BLOCK_PAIRS):
+        part = slice(start, start + BLOCK_PAIRS)
+        number[part] *= pairs[family[stars[part] // n]] > ONE_ROUND
+    return [*(stars[number == each] for each in range(ROUNDS)), rest]
+
+
 @dataclass(frozen=True)
 class Family:
     """Documents that are compared with each other and with nobody else, and the codes of their pairs in rounds."""
@@ -69,10 +95,14 @@ class Family:
     fits: bool  # their features may be held in memory together
 
 
-def split_families(corpus: Corpus, rounds: list[Numbers]) -> Iterator[Family]:
-    """The pairs of all rounds, in portions whose features fit into memory; a larger family is a portion of its own."""
-    n = len(corpus)
-    concerned, labels = families(n, *rounds)
+def split_families(
+    corpus: Corpus, rounds: list[Numbers], relatives: tuple[Numbers, Numbers]
+) -> Iterator[Family]:
+    """The pairs of all rounds, in portions whose features fit into memory; a larger family is a portion of its own.
+
+    `relatives` are the documents concerned, and a label of each one's family.
+    """
+    n, (concerned, labels) = len(corpus), relatives
     sizes = np.bincount(labels, corpus.features[concerned] * 8, len(concerned))
     ends = np.cumsum(np.where(sizes > TILE_BYTES, 0, sizes))
     portion = (np.maximum(ends - 1, 0) // TILE_BYTES).astype(np.int32)

@@ -72,14 +72,14 @@ class Spool:
             try:
                 yield
                 self._settle()
+                self._writing = None
             finally:
-                self._pool = self._writing = None
+                self._pool = None
 
     def _settle(self) -> None:
-        """Wait for what is being written."""
+        """Wait for what is being written; what failed once has failed for good."""
         if self._writing is not None:
-            writing, self._writing = self._writing, None
-            writing.result()
+            self._writing.result()
 
     def restore(self, sizes: Numbers) -> None:
         """Go on behind so many texts of an earlier run; what lies behind them is cut off."""

@@ -23,7 +23,8 @@ from neardup.documents import (
 )
 from neardup.engines.local import Run, Settings
 from neardup.engines.local import run as run_local
-from neardup.engines.matching import Matches, find_matches
+from neardup.engines.matches import Matches
+from neardup.engines.matching import find_matches
 from neardup.engines.progress import Progress
 from neardup.engines.ranks import rank_ids
 from neardup.engines.reader import Columns, with_fields

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.matching import Matches
+from neardup.engines.matches import Matches
 from neardup.engines.measuring import Measurer, features_of
 from neardup.engines.reading import Corpus
 from neardup.engines.tables import expanded_pairs
@@ -104,7 +104,7 @@ def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
     least = plan.reach if verified else 0.0
-    kept = matches.pairs.take(plan.check.passes(matches.pairs, least)) if verified else matches.pairs
+    kept = matches.found.take(plan.check.passes(matches.found, least)) if verified else matches.found
     blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
     if not blocks:
         return Similarities(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), least)

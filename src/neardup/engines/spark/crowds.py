@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
-from neardup.engines.matching import ROUNDS
+from neardup.engines.portions import ROUNDS
 from neardup.engines.spark.arrow import begins
 from neardup.engines.spark.parcels import Columns, column, part_of
 

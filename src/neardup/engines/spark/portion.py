@@ -12,7 +12,7 @@ from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
 from neardup.engines.deciding import decide
 from neardup.engines.local import Run, Settings
-from neardup.engines.matching import Matches
+from neardup.engines.matches import Matches
 from neardup.engines.progress import Progress
 from neardup.engines.reader import Columns
 from neardup.engines.reading import Corpus
