@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -85,6 +86,10 @@ class Wire:
             mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
             yield from function(iter(mine.to_batches(max_chunksize=2)))
 
+    def parcels(self, step, batches):
+        """The parcels that a step makes, as rows."""
+        return self(lambda some: parcels.posted(step(some)), batches)
+
 
 def chunk_row(number, present, ranks, keys):
     """A chunk with keys (tables × documents), as the edges read it."""
@@ -121,9 +126,11 @@ def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
         patch.setattr(crowds, "SPREAD", spread)
-        sent = [batch for row in rows for batch in edges._Keys(rule)(iter([row]))]
-        paired = list(wire(edges._Pairing(rule), sent)) if sent else []
-        found = list(wire(edges._finished, wire(edges._Waiting(rule), paired))) if sent else []
+        sent = [batch for row in rows for batch in parcels.posted(edges._keys(rule, iter([row])))]
+        found = list(wire.parcels(partial(edges._pairing, rule), sent)) if sent else []
+        if sent and not rule.at_home:
+            found = list(wire.parcels(partial(edges._waiting, rule), found))
+        found = list(wire(partial(edges._finished, rule), found)) if sent else []
     got = [row for batch in found for row in batch.to_pylist()]
     mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
     assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
@@ -186,8 +193,8 @@ def test_copies(documents, tasks):
     }  # fmt: skip
     row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
     wire = Wire(tasks)
-    sent = list(copies._Names(tasks)(iter([row])))
-    found = list(wire(copies._by_chunk, wire(copies._Meeting(tasks), sent))) if n else []
+    sent = list(parcels.posted(copies._names(tasks, iter([row]))))
+    found = list(wire(copies._by_chunk, wire.parcels(partial(copies._meeting, tasks), sent))) if n else []
     rows = [
         each
         for batch in found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +11,14 @@ import pyarrow as pa
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
 from neardup.engines.spark.crowds import PAIRS
 from neardup.engines.spark.parcels import (
-    PARCEL,
     ROW_BITS,
     TALLY,
-    Columns,
+    Parcels,
     _gathered,
     column,
+    in_parcels,
     part_of,
     places_of,
-    posted,
     received,
     shuffled,
     split,
@@ -41,57 +39,41 @@ def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
     A copy belongs to the content of the smallest rank; one without a token is marked, and nobody's duplicate. Rows of
     the chunk -1 have counts: of different texts, of ranks that are not used once, and of copies.
     """
-    names = in_arrow(documents.select("chunk", "names"), _Names(tasks), PARCEL)
-    found = in_arrow(shuffled(names, tasks), _Meeting(tasks), PARCEL)
+    names = in_parcels(documents.select("chunk", "names"), partial(_names, tasks))
+    found = in_parcels(shuffled(names, tasks), partial(_meeting, tasks))
     return in_arrow(shuffled(found, tasks), _by_chunk, COPIES)
 
 
-@dataclass(frozen=True)
-class _Names:
+def _names(tasks: int, batches: Batches) -> Parcels:
     """Chunks to parcels: digests in the first parts, ranks in the second."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
-                names = unpack(packed)
-                values = {name: column(names, name) for name in names.column_names}
-                values["place"] = places_of(chunk, np.arange(len(names)))
-                some = {name: values[name] for name in ("digest_a", "digest_b", "rank", "place")}
-                some["tokens"] = values["tokens"] > 0
-                yield from split(some, part_of(values["digest_a"], self.tasks))
-                some = {name: values[name] for name in ("rank", "second")}
-                yield from split(some, self.tasks + part_of(values["rank"], self.tasks))
+    for batch in batches:
+        for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
+            names = unpack(packed)
+            values = {name: column(names, name) for name in names.column_names}
+            values["place"] = places_of(chunk, np.arange(len(names)))
+            some = {name: values[name] for name in ("digest_a", "digest_b", "rank", "place")}
+            some["tokens"] = values["tokens"] > 0
+            yield from split(some, part_of(values["digest_a"], tasks))
+            some = {name: values[name] for name in ("rank", "second")}
+            yield from split(some, tasks + part_of(values["rank"], tasks))
 
 
-@dataclass(frozen=True)
-class _Meeting:
+def _meeting(tasks: int, batches: Batches) -> Parcels:
     """Parcels of names to parcels of copies, for their chunks."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        contents = twice = number = 0
-        for part, some in received(batches).items():
-            if part >= self.tasks:
-                ranks = np.sort(column(some, "rank"))
-                twice += int((ranks[1:] == ranks[:-1]).sum())
-                continue
-            texts, copies = _copies(some)
-            contents += texts
-            number += int(copies["tokens"].sum())
-            yield from split(copies, part_of(copies["place"] >> ROW_BITS, self.tasks))
-        yield (
-            TALLY,
-            {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
-        )
+    contents = twice = number = 0
+    for part, some in received(batches).items():
+        if part >= tasks:
+            ranks = np.sort(column(some, "rank"))
+            twice += int((ranks[1:] == ranks[:-1]).sum())
+            continue
+        texts, copies = _copies(some)
+        contents += texts
+        number += int(copies["tokens"].sum())
+        yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
+    yield (
+        TALLY,
+        {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
+    )
 
 
 def _copies(some: pa.Table) -> tuple[int, dict[str, Any]]:

@@ -7,7 +7,7 @@ Where the decisions ask for a pair that nobody has measured, nothing is decided 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +17,14 @@ from neardup.engines.spark.arrow import Batches, in_arrow, numbers
 from neardup.engines.spark.crowds import COPY, EXTRA, NAMES
 from neardup.engines.spark.parcels import (
     FEW,
-    PARCEL,
     ROW_BITS,
     Columns,
+    Parcels,
     beside,
     by_chunk,
     column,
+    in_parcels,
     part_of,
-    posted,
     received,
     shuffled,
     split,
@@ -43,12 +43,12 @@ def decided(
     """Rows of clusters and of pairs, see `clusters_of` and `pairs_of`; and of pairs that must still be measured."""
     wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
     chunks = documents.select("chunk", "facts")
-    facts = in_arrow(beside(chunks, wanted, "inner", 2 * count <= FEW), _Facts(tasks), PARCEL)
-    pairs = in_arrow(verified.where(f"kind != {COPY}"), _Evidence(tasks), PARCEL)
+    facts = in_parcels(beside(chunks, wanted, "inner", 2 * count <= FEW), partial(_facts, tasks))
+    pairs = in_parcels(verified.where(f"kind != {COPY}"), partial(_evidence, tasks))
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
     numbers = "x double, y double, z double, flag boolean, size long, reason string"
     schema = f"kind int, {ids}, {numbers}, family long, {', '.join(f'{name} long' for name in PLACES)}"
-    return in_arrow(shuffled(facts.unionByName(pairs), tasks), _Deciding(plan, tasks), schema)
+    return in_arrow(shuffled(facts.unionByName(pairs), tasks), partial(_deciding, plan, tasks), schema)
 
 
 def result_facts() -> dict[str, Any]:
@@ -106,55 +106,32 @@ def _members(batches: Batches) -> Iterator[Columns]:
             }
 
 
-@dataclass(frozen=True)
-class _Facts:
+def _facts(tasks: int, batches: Batches) -> Parcels:
     """Chunks, and which members they have, to parcels of members."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
-                some = unpack(wanted)
-                values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
-                rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
-                facts = unpack(packed)
-                for name in facts.column_names:
-                    values[name] = facts.column(name).take(rows).combine_chunks()
-                    if isinstance(values[name], pa.ChunkedArray):
-                        values[name] = values[name].chunk(0)
-                yield from split(values, part_of(values["family"], self.tasks))
+    for batch in batches:
+        for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
+            some = unpack(wanted)
+            values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
+            rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
+            facts = unpack(packed)
+            for name in facts.column_names:
+                values[name] = facts.column(name).take(rows).combine_chunks()
+                if isinstance(values[name], pa.ChunkedArray):
+                    values[name] = values[name].chunk(0)
+            yield from split(values, part_of(values["family"], tasks))
 
 
-@dataclass(frozen=True)
-class _Evidence:
+def _evidence(tasks: int, batches: Batches) -> Parcels:
     """Measured pairs to parcels."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            names = ("family", "kind", "left", "right", *MEASURED, "passed")
-            values = {name: numbers(batch, name) for name in names}
-            yield from split(values, self.tasks + part_of(values["family"], self.tasks))
+    for batch in batches:
+        names = ("family", "kind", "left", "right", *MEASURED, "passed")
+        values = {name: numbers(batch, name) for name in names}
+        yield from split(values, tasks + part_of(values["family"], tasks))
 
 
-@dataclass(frozen=True)
-class _Deciding:
+def _deciding(plan: Plan, tasks: int, batches: Batches) -> Batches:
     """Members and measured pairs of whole clusters to decisions."""
-
-    plan: Plan
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        came = received(batches)
-        for part, members in came.items():
-            if part < self.tasks:
-                portion = Portion.of(self.plan, members, came.get(part + self.tasks))
-                yield from portion.decided()
+    came = received(batches)
+    for part, members in came.items():
+        if part < tasks:
+            yield from Portion.of(plan, members, came.get(part + tasks)).decided()

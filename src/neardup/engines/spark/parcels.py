@@ -7,7 +7,7 @@ unpacks whole arrays. Documents lie in chunks, rows of the first stage, and are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ LEAST_BYTES = 4 << 20  # … for which a task is worth starting
 PARTITIONS = "spark.neardup.partitions"  # a setting: so many tasks receive parcels, whatever the size
 FEW = 1 << 20  # rows that every worker may see
 Columns = Mapping[str, Any]
+Parcels = Iterator[tuple[int, Columns]]  # the part that each is for
 
 
 def task_count(spark: SparkSession, size: float) -> int:
@@ -54,7 +55,7 @@ def unpack(packed: pa.Scalar) -> pa.Table:
     return pa.ipc.open_stream(packed.as_buffer()).read_all()
 
 
-def split(columns: Columns, target: Numbers) -> Iterator[tuple[int, dict[str, Any]]]:
+def split(columns: Columns, target: Numbers) -> Parcels:
     """The rows of some columns by their target."""
     if len(target) == 0:
         return
@@ -72,7 +73,16 @@ def split(columns: Columns, target: Numbers) -> Iterator[tuple[int, dict[str, An
         yield part, {name: values[start:end] for name, values in moved.items()}
 
 
-def posted(parcels: Iterable[tuple[int, Columns]]) -> Batches:
+def in_parcels(frame: DataFrame, step: Callable[[Batches], Parcels]) -> DataFrame:
+    """Rows of PARCEL: what a step makes of the batches of each partition."""
+
+    def work(batches: Batches) -> Batches:
+        yield from posted(step(batches))
+
+    return in_arrow(frame, work, PARCEL)
+
+
+def posted(parcels: Parcels) -> Batches:
     """Rows of PARCEL, some megabytes at a time."""
     parts: list[int] = []
     values: list[bytes] = []
@@ -134,12 +144,11 @@ def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Columns]], tas
     `work` gives columns of which one is `place`; of rows that are equal in all of them one is kept.
     """
 
-    def post(batches: Batches) -> Batches:
+    def step(batches: Batches) -> Parcels:
         for columns in work(batches):
-            places = np.asarray(columns["place"])
-            yield from posted(split(columns, part_of(places >> ROW_BITS, tasks)))
+            yield from split(columns, part_of(np.asarray(columns["place"]) >> ROW_BITS, tasks))
 
-    return in_arrow(shuffled(in_arrow(frame, post, PARCEL), tasks), _gathered, GATHERED)
+    return in_arrow(shuffled(in_parcels(frame, step), tasks), _gathered, GATHERED)
 
 
 GATHERED = "chunk long, count long, wanted binary"
