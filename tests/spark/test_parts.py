@@ -218,7 +218,7 @@ def test_families(pairs, large):
     left, right = np.array([min(p) for p in pairs]), np.array([max(p) for p in pairs]) + 10
     columns = {"left": left, "right": right, "left_place": left, "right_place": right}
     batch = table({"kind": np.zeros(len(left), np.int32), **columns})
-    rows = [row for each in families._Labelling(large, 2)(iter([batch])) for row in each.to_pylist()]
+    rows = [row for each in families.Labelling(large, 2)(iter([batch])) for row in each.to_pylist()]
     assert [(r["left"], r["right"]) for r in rows] == list(zip(left.tolist(), right.tolist(), strict=True))
     nodes, labels = components._connected(iter([batch]))
     known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))

@@ -24,6 +24,7 @@ from neardup.engines.spark.parcels import (
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import unshelved
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def refuse_ids(documents: DataFrame) -> None:
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for names, facts in zip(batch.column("names"), batch.column("facts"), strict=True):
-                ids = unpack(facts).column("id").cast(pa.string()).combine_chunks()
+                ids = unshelved(facts).column("id").cast(pa.string()).combine_chunks()
                 known = unpack(names)
                 yield table({"rank": column(known, "rank"), "second": column(known, "second"), "id": ids})
 

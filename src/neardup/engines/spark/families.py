@@ -31,30 +31,17 @@ Stage = Callable[..., "DataFrame"]
 def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str) -> DataFrame:
     """Pairs with the family that they are in, and the part of it that they are measured with."""
     if count <= FEW_PAIRS:
-        work = _Labelling(LARGE, TOGETHER)
-        return stage(name, lambda: in_arrow(pairs.coalesce(1), work, LABELLED), facts=family_facts())
+        return stage(name, lambda: in_arrow(pairs.coalesce(1), Labelling(), LABELLED))
     labels = components(pairs, stage, f"{name}-labels")
-    return stage(name, lambda: _labelled(pairs, labels), facts=family_facts())
-
-
-def family_facts() -> dict[str, Any]:
-    """What is remembered of the stage: candidate pairs, copies, and pairs of families that are not measured as one."""
-    from pyspark.sql import functions as f
-
-    copies = f.col("kind") == COPY
-    return {
-        "pairs": f.sum((~copies).cast("long")),
-        "copies": f.sum(copies.cast("long")),
-        "apart": f.sum((~f.col("whole")).cast("long")),
-    }
+    return stage(name, lambda: _labelled(pairs, labels))
 
 
 @dataclass(frozen=True)
-class _Labelling:
+class Labelling:
     """All pairs, in one task, to labelled ones."""
 
-    large: int
-    together: int
+    large: int = LARGE
+    together: int = TOGETHER
 
     def __call__(self, batches: Batches) -> Batches:
         parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]

@@ -44,10 +44,14 @@ def pack(columns: Columns | pa.RecordBatch, compression: str | None = None) -> b
     """Columns of equal length as bytes."""
     batch = columns if isinstance(columns, pa.RecordBatch) else table(dict(columns))
     sink = pa.BufferOutputStream()
+    _write(sink, batch, compression)
+    return sink.getvalue().to_pybytes()
+
+
+def _write(sink: Any, batch: pa.RecordBatch, compression: str | None = None) -> None:
     options = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_stream(sink, batch.schema, options=options) as stream:
         stream.write_batch(batch)
-    return sink.getvalue().to_pybytes()
 
 
 def unpack(packed: pa.Scalar) -> pa.Table:
@@ -85,17 +89,24 @@ def in_parcels(frame: DataFrame, step: Callable[[Batches], Parcels]) -> DataFram
 def posted(parcels: Parcels) -> Batches:
     """Rows of PARCEL, some megabytes at a time."""
     parts: list[int] = []
-    values: list[bytes] = []
-    size = 0
+    ends, sink = [0], pa.BufferOutputStream()
     for part, columns in parcels:
+        _write(sink, table(dict(columns)))
         parts.append(part)
-        values.append(pack(columns))
-        size += len(values[-1])
-        if size > OUT_BYTES:
-            yield table({"part": np.array(parts, np.int32), "packed": values})
-            parts, values, size = [], [], 0
+        ends.append(sink.tell())
+        if ends[-1] > OUT_BYTES:
+            yield _rows(parts, ends, sink)
+            parts, ends, sink = [], [0], pa.BufferOutputStream()
     if parts:
-        yield table({"part": np.array(parts, np.int32), "packed": values})
+        yield _rows(parts, ends, sink)
+
+
+def _rows(parts: list[int], ends: list[int], sink: pa.BufferOutputStream) -> pa.RecordBatch:
+    """Parcels that were written one behind the other."""
+    buffers = [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
+    return table(
+        {"part": np.array(parts, np.int32), "packed": pa.Array.from_buffers(pa.binary(), len(parts), buffers)}
+    )
 
 
 def shuffled(frame: DataFrame, tasks: int) -> DataFrame:
@@ -151,6 +162,16 @@ def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Columns]], tas
     return in_arrow(shuffled(in_parcels(frame, step), tasks), _gathered, GATHERED)
 
 
+def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
+    """Rows by ascending place; of those that are equal one."""
+    order = np.lexsort([*(each for name, each in values.items() if name != "place"), values["place"]])
+    values = {name: each[order] for name, each in values.items()}
+    new = np.ones(len(order), np.bool_)
+    if len(order):
+        new[1:] = np.any([each[1:] != each[:-1] for each in values.values()], axis=0)
+    return {name: each[new] for name, each in values.items()}
+
+
 GATHERED = "chunk long, count long, wanted binary"
 
 
@@ -160,13 +181,7 @@ def _gathered(batches: Batches) -> Batches:
     if not tables:
         return
     some = pa.concat_tables(tables)
-    values = {name: column(some, name) for name in some.column_names}
-    order = np.lexsort([*(each for name, each in values.items() if name != "place"), values["place"]])
-    values = {name: each[order] for name, each in values.items()}
-    new = np.ones(len(order), np.bool_)
-    if len(order):
-        new[1:] = np.any([each[1:] != each[:-1] for each in values.values()], axis=0)
-    values = {name: each[new] for name, each in values.items()}
+    values = distinct_rows({name: column(some, name) for name in some.column_names})
     chunks = values["place"] >> ROW_BITS
     starts = np.append(np.flatnonzero(np.diff(chunks, prepend=-2)), len(chunks))
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):

@@ -146,7 +146,11 @@ def _one_machine(master: str | None) -> dict[str, str]:
         return {}
     # Packed rows of megabytes are not worth moving between generations.
     large = "-Xms1500m -Xmn400m -XX:PretenureSizeThreshold=512k"
+    # Checksums tell attempts of a task apart, and here a task has one.
+    checks = ("spark.sql.shuffle.orderIndependentChecksum.enabled", "spark.shuffle.checksum.enabled")
+    one_process = master is None or not master.startswith("local-cluster")
     return {
+        **(dict.fromkeys(checks, "false") if one_process else {}),
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {large}",
         "spark.shuffle.compress": "false",

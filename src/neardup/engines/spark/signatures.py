@@ -14,6 +14,7 @@ from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, ragged
 from neardup.engines.spark.documents import seen_columns
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
+from neardup.engines.spark.shelf import unshelved
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -49,7 +50,7 @@ def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Arr
         if wanted[number].is_valid:
             chosen[column(unpack(wanted[number]), "place") & ((1 << ROW_BITS) - 1)] = False
         rows = np.flatnonzero(chosen)
-        texts = unpack(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
+        texts = unshelved(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
         yield chunk, column(names, "rank")[rows], rows, texts
 
 

@@ -29,6 +29,7 @@ from neardup.engines.spark.parcels import (
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import unshelved
 from neardup.errors import StatisticsError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
@@ -112,7 +113,7 @@ class _Counting:
                 POPULATION,
                 (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
             )
-        texts = unpack(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
+        texts = unshelved(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
         details, start = any(stage.details for stage in self.plan.counts), 0
         for _, part in cut(Texts.from_arrow(texts)):
             tokens, own = self.plan.text(part, details=details), groups[start : start + len(part)]
@@ -137,7 +138,7 @@ class _Counting:
                 mine = column(known, "place")[at] == places
                 groups[mine] = column(known, "label")[at[mine]]
             return groups
-        values = unpack(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
+        values = unshelved(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
         if self.plan.population.startswith("host:"):
             values = [None if value is None else host_of(value) for value in values]
         named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]

@@ -6,7 +6,7 @@ features where frequencies were counted, or signatures. The pairs go there too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -36,6 +36,7 @@ from neardup.engines.spark.parcels import (
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import Index, unshelved
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ EVIDENCE = (
     f"family long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
 )
 LABELS = ("family", "part_of_it", "whole")
+Label = Callable[[Batches], Batches]
+
+
+def evidence_facts() -> dict[str, Any]:
+    """What is remembered of the stage: pairs of families that are not decided as one."""
+    from pyspark.sql import functions as f
+
+    return {"apart": f.sum((~f.col("whole")).cast("long"))}
 
 
 def payload_columns(plan: Plan) -> list[str]:
@@ -53,6 +62,19 @@ def payload_columns(plan: Plan) -> list[str]:
     if plan.check.level == "signatures" and plan.check_view is None:
         return ["slots", "present"]
     return ["hashes", "weights"] if needs_contents_first(plan) else ["text"]
+
+
+def verify_shelved(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
+    """The evidence of pairs, by so many tasks, which look up texts themselves.
+
+    `label` gives the pairs their families, if they have none; `index` is a broadcast variable.
+    """
+
+    def step(batches: Batches) -> Parcels:
+        return _pairs(tasks, label(batches) if label else batches)
+
+    moved = shuffled(in_parcels(pairs, step), tasks)
+    return in_arrow(moved, partial(_measuring, plan, tasks, index), EVIDENCE)
 
 
 def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int, names: int) -> DataFrame:
@@ -69,7 +91,9 @@ def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: 
     wanted = by_chunk(pairs.where(f.col("kind") != COPY), partial(_wanted, tasks), names)
     sent = in_parcels(beside(payload, wanted, "inner", 2 * count <= FEW), partial(_sending, plan, tasks))
     named = in_parcels(pairs, partial(_pairs, tasks))
-    return in_arrow(shuffled(named.unionByName(sent), tasks), partial(_measuring, plan, tasks), EVIDENCE)
+    return in_arrow(
+        shuffled(named.unionByName(sent), tasks), partial(_measuring, plan, tasks, None), EVIDENCE
+    )
 
 
 def _wanted(tasks: int, batches: Batches) -> Iterator[Columns]:
@@ -95,7 +119,7 @@ def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
     """Chunks, and what is wanted of them, to parcels of documents."""
     for batch in batches:
         for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
-            some, stored = unpack(wanted), unpack(packed)
+            some, stored = unpack(wanted), unshelved(packed)
             places, task = column(some, "place"), column(some, "task")
             rows = places & ((1 << ROW_BITS) - 1)
             if "row" in stored.column_names:
@@ -106,7 +130,7 @@ def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
             yield from split({**own, **columns}, tasks + task)
 
 
-def _measuring(plan: Plan, tasks: int, batches: Batches) -> Batches:
+def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
     """Pairs and their documents to evidence; of small clusters of whole families all pairs are measured."""
     came = received(batches)
     for part, pairs in came.items():
@@ -117,7 +141,16 @@ def _measuring(plan: Plan, tasks: int, batches: Batches) -> Batches:
         yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
         values = {name: each[~copy] for name, each in values.items()}
         if len(values["left"]):
-            yield from _measured(plan, values, came[part + tasks])
+            documents = came[part + tasks] if index is None else _texts(index.value, values)
+            yield from _measured(plan, values, documents)
+
+
+def _texts(index: Index, pairs: dict[str, Any]) -> pa.Table:
+    """The documents of some pairs."""
+    both, ranks = (np.concatenate([pairs[f"left{what}"], pairs[f"right{what}"]]) for what in ("_place", ""))
+    places, first = np.unique(both, return_index=True)
+    texts = index.rows("text", places).column("text")
+    return pa.table({"place": places, "rank": ranks[first], "text": texts})
 
 
 def _measured(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches:
