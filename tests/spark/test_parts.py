@@ -18,7 +18,7 @@ from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.columns import Features, make_distinct
 from neardup.engines.matching import ROUNDS
-from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
+from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels, shelf
 from neardup.engines.spark.arrow import (
     pack_features,
     ragged,
@@ -29,6 +29,7 @@ from neardup.engines.spark.arrow import (
     unsigned,
     whole_groups,
 )
+from neardup.errors import OutputError
 
 
 def in_batches(whole, cuts):
@@ -319,3 +320,35 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
         tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
     }
     assert wanted <= mine
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_shelf_gives_back_what_it_got(tmp_path, shared):
+    """Columns of several chunks, from a file or from the row; an index finds single documents of them."""
+    store = shelf.Shelf(str(tmp_path / "shelf") if shared else None, None)
+    chunks = [pa.array([f"{number}-{row}" for row in range(4 - number)]) for number in range(3)]
+    with store.opened(7) as put:
+        values = [put({"text": texts}) for texts in chunks]
+    packed = pa.array(values, pa.binary())
+    for texts, value in zip(chunks, packed, strict=True):
+        assert shelf.unshelved(value).column("text").to_pylist() == texts.to_pylist()
+    if shared:
+        index = shelf.Index(np.arange(3) + 5, {"text": values})
+        places = np.concatenate([parcels.places_of(5, np.array([1, 3])), parcels.places_of(7, np.array([0]))])
+        assert index.rows("text", places).column("text").to_pylist() == ["0-1", "0-3", "2-0"]
+
+
+def test_a_file_that_is_gone(tmp_path):
+    store = shelf.Shelf(str(tmp_path), None)
+    with store.opened(0) as put:
+        value = pa.scalar(put({"text": pa.array(["a"])}), pa.binary())
+    next(tmp_path.iterdir()).unlink()
+    with pytest.raises(OutputError, match="remove the work folder"):
+        shelf.unshelved(value)
+
+
+@pytest.mark.parametrize(
+    "work, expected", [("file:///tmp/a%20b", "/tmp/a b/shelf"), ("hdfs:///tmp/a", None), ("s3a://b/a", None)]
+)
+def test_where_workers_share_files(work, expected):
+    assert shelf.shelf_folder(work) == expected

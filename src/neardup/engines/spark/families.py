@@ -30,18 +30,24 @@ Stage = Callable[..., "DataFrame"]
 
 def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str) -> DataFrame:
     """Pairs with the family that they are in, and the part of it that they are measured with."""
-    if count <= FEW_PAIRS:
-        return stage(name, lambda: in_arrow(pairs.coalesce(1), Labelling(), LABELLED))
+    alone = labelling(count)
+    if alone:
+        return stage(name, lambda: in_arrow(pairs.coalesce(1), alone, LABELLED))
     labels = components(pairs, stage, f"{name}-labels")
     return stage(name, lambda: _labelled(pairs, labels))
+
+
+def labelling(count: int) -> Labelling | None:
+    """How one task labels so many pairs, if they are not too many for it."""
+    return Labelling(LARGE, TOGETHER) if count <= FEW_PAIRS else None
 
 
 @dataclass(frozen=True)
 class Labelling:
     """All pairs, in one task, to labelled ones."""
 
-    large: int = LARGE
-    together: int = TOGETHER
+    large: int
+    together: int
 
     def __call__(self, batches: Batches) -> Batches:
         parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]

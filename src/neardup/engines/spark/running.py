@@ -26,7 +26,7 @@ from neardup.engines.spark.deciding import (
 from neardup.engines.spark.documents import read_documents
 from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
 from neardup.engines.spark.failures import translated
-from neardup.engines.spark.families import FEW_PAIRS, Labelling, label_pairs, relabelled
+from neardup.engines.spark.families import Labelling, label_pairs, labelling, relabelled
 from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import FEW, beside, task_count
 from neardup.engines.spark.shelf import NAME as SHELF
@@ -187,7 +187,7 @@ class SparkRun:
             pairs = pairs.unionByName(copy_pairs(self.copies, COPY))
             count += self.stages.facts("copies")["copies"]
         payload = self._payload(plan, signed)
-        label = Labelling() if self._shelved(plan) and count <= FEW_PAIRS else None
+        label = labelling(count) if self._shelved(plan) else None
         labelled = (
             pairs.coalesce(1) if label else label_pairs(pairs, count, self.stages.stage, prefix + "families")
         )
