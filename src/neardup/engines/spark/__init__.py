@@ -6,6 +6,8 @@
     stages        parquet folders with a manifest: what is complete is not computed again
     arrow         how kernels meet Spark: Arrow batches in and out, ranks as signed integers
     parcels       what documents send each other, packed: Spark moves bytes, and no rows
+    shelf         texts and facts in files, where workers share a file system
+    daemon        the process that workers are forked from
     documents     ids, digests, texts and keys, in chunks
     copies        exact copies, and ids that are not each used once
     statistics    document frequencies, counted in parts; `stories` are the clusters of a first run that count once
