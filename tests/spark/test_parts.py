@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import naive
 from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
 from neardup.candidates.exact import exact_pairs
-from neardup.candidates.hamming import near_pairs, to_columns
-from neardup.columns import Features, make_distinct
+from neardup.candidates.hamming import Hamming, to_columns
+from neardup.columns import Features, Signatures, make_distinct
 from neardup.engines.matching import ROUNDS
-from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels, shelf
+from neardup.engines.spark import components, copies, crowds, edges, exact, families, near, parcels, shelf
 from neardup.engines.spark.arrow import (
     pack_features,
     ragged,
@@ -131,7 +131,7 @@ def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source
         found = list(wire.parcels(partial(edges._pairing, rule), sent)) if sent else []
         if sent and not rule.at_home:
             found = list(wire.parcels(partial(edges._waiting, rule), found))
-        found = list(wire(partial(edges._finished, rule), found)) if sent else []
+        found = list(wire(partial(crowds.finished, tasks), found)) if sent else []
     got = [row for batch in found for row in batch.to_pylist()]
     mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
     assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
@@ -262,29 +262,50 @@ def test_near_fingerprints_share_a_key(bits, distance, documents):
     for row in range(200):
         for bit in rng.choice(bits, distance, replace=False).tolist():
             second[row, bit // 32] ^= np.uint32(1 << bit % 32)
-    masks = joins.block_masks(bits, distance, documents)
+    masks = near.block_masks(bits, distance, documents)
     different = to_columns(first) ^ to_columns(second)
     assert all(any(not (different[:, row] & mask).any() for mask in masks) for row in range(200))
-    assert len(masks) <= joins.MOST_TABLES
+    assert len(masks) <= near.MOST_TABLES
 
 
-def test_buckets_of_fingerprints_find_every_near_pair():
+@pytest.mark.parametrize("spanning", [False, True])
+@pytest.mark.parametrize("last", [0, 3])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_buckets_of_fingerprints_find_every_near_pair(spanning, last, tasks):
+    """All near pairs whose last bits agree; or, of equal fingerprints, those that connect what all would connect."""
     rng = np.random.default_rng(3)
     base = rng.integers(0, 2**32, (40, 2), dtype=np.uint32)
-    slots = np.concatenate([base, base, base])
+    slots = np.concatenate([base, base, base, base])
     slots[40:80, 0] ^= np.uint32(5)
-    slots[80:, 1] ^= np.uint32(1 << 31)
+    slots[80:120, 1] ^= np.uint32(1 << 31)
     ranks = rng.permutation(len(slots)).astype(np.int64)
-    batch = pa.RecordBatch.from_pydict(
-        {"rank": pa.array(ranks), "slots": ragged(np.arange(len(slots) + 1) * 2, slots.ravel())}
-    )
-    rows = pa.Table.from_batches(joins._Fingerprints(joins.block_masks(64, 3, 100))(iter([batch])))
-    rows = rows.sort_by([("table", "ascending"), ("key", "ascending"), ("rank", "ascending")])
-    found = pa.Table.from_batches(joins._Nearby(3, False)(iter(rows.to_batches(max_chunksize=17))))
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(slots.ravel()), 2)
+    seen = {"rank": ranks, "present": np.ones(len(slots), np.bool_), "slots": lists}
+    row = table({"chunk": np.array([3]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())})
+    rule = near.Near(near.block_masks(64, 3, 100) | near.last_bits(64, last), 3, spanning, tasks)
+    wire = Wire(tasks)
+    if spanning:
+        named = list(parcels.posted(near._named(rule, iter([row]))))
+        keys = list(wire.parcels(partial(near._first_of_equal, rule), named))
+    else:
+        keys = list(parcels.posted(near._keys(rule, iter([row]))))
+    met = list(wire.parcels(partial(near._meeting, rule), keys))
+    found = pa.Table.from_batches(wire(partial(crowds.finished, tasks), met))
     mine = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
-    left, right, _ = near_pairs(to_columns(slots), 3)
-    truth = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(left, right, strict=True)}
-    assert mine == truth and len(truth) >= 120
+    truth = Hamming(64, exact=last).pairs(Signatures(slots, seen["present"]), 1 - 3 / 64)
+    wanted = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(truth.left, truth.right, strict=True)}
+    assert len(wanted) >= 120 and len(mine) == len(found) and mine <= wanted
+    if spanning:
+        assert labels(mine) == labels(wanted)
+    else:
+        assert mine == wanted
+
+
+def labels(pairs):
+    """The smallest rank that each rank is connected with."""
+    left, right = np.array(sorted(pairs)).T
+    nodes, found = components._connected(iter([table({"left": left, "right": right})]))
+    return dict(zip(nodes.tolist(), found.tolist(), strict=True))
 
 
 sets = st.lists(st.lists(st.integers(0, 12), max_size=10), min_size=1, max_size=14)

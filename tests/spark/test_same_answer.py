@@ -192,6 +192,18 @@ def test_statistics_from_elsewhere(spark, table, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+def test_reserved_bits(spark, table, pairs):
+    """Fingerprints some of whose bits must agree, however near they are."""
+    sections = table.append_column("section", [[f"s{k % 2}" for k in range(len(table))]])
+    options = {"method": "simhash", "fields": "section", "pairs": pairs}
+    frame = spark.createDataFrame(sections).repartition(2)
+    found = spark_facts(frame, reserve="section:8", **options)
+    assert found == local_facts(sections, reserve="section:8", **options)
+    assert 0 < len(found["pairs"]) < len(local_facts(sections, **options)["pairs"])
+
+
+@pytest.mark.slow
 def test_integer_ids(spark, table):
     numbered = table.set_column(0, "id", [[(k * 7919) % 100_003 for k in range(len(table))]])
     frame = spark.createDataFrame(numbered)

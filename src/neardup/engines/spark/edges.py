@@ -22,7 +22,7 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Hashes, Numbers
 from neardup.engines.spark import crowds
-from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unsigned
+from neardup.engines.spark.arrow import Batches, in_arrow, unsigned
 from neardup.engines.spark.crowds import (
     COUNTED,
     FIRST,
@@ -32,8 +32,9 @@ from neardup.engines.spark.crowds import (
     REST,
     Collected,
     crowded,
-    in_rounds,
+    finished,
     meet_pivots,
+    sent,
     take_crowds,
 )
 from neardup.engines.spark.parcels import (
@@ -111,7 +112,7 @@ def find_edges(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> D
     found = in_parcels(shuffled(keys, tasks), partial(_pairing, rule))
     if not rule.at_home:
         found = in_parcels(shuffled(found, tasks), partial(_waiting, rule))
-    return in_arrow(shuffled(found, tasks), partial(_finished, rule), PAIRS)
+    return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
 
 
 def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
@@ -215,7 +216,7 @@ class _Pairing:
         for left, right in all_pairs(buckets, BLOCK):
             self.found.add(REST, ranks, places, left, right)
             if self.found.size > HELD // 2:
-                yield from _sent(self.found, self.rule.tasks)
+                yield from sent(self.found, self.rule.tasks)
                 self.found = Collected()
 
     def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> None:
@@ -229,7 +230,7 @@ class _Pairing:
 
     def rest(self) -> Parcels:
         """What was not sent yet."""
-        yield from _sent(self.found, self.rule.tasks)
+        yield from sent(self.found, self.rule.tasks)
         if self.told:
             targets = np.concatenate([where for where, _ in self.told])
             names = self.told[0][1]
@@ -238,12 +239,6 @@ class _Pairing:
         counts = self.counts
         tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
         yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
-
-
-def _sent(found: Collected, tasks: int) -> Parcels:
-    """Pairs for the part of their larger rank."""
-    pairs = found.distinct()
-    yield from split(pairs, part_of(pairs["right"], tasks))
 
 
 def _waiting(rule: Rule, batches: Batches) -> Parcels:
@@ -256,21 +251,7 @@ def _waiting(rule: Rule, batches: Batches) -> Parcels:
             found.put({name: column(some, name) for name in NAMES})
         else:
             meet_pivots(some, found)
-        yield from _sent(found, rule.tasks)
-
-
-def _finished(rule: Rule, batches: Batches) -> Batches:
-    """Pairs, each once; those of members that wait in the part of their rank are made here."""
-    found = Collected()
-    for part, some in received(batches).items():
-        if part == TALLY:
-            counts = {name: column(some, name) for name in NAMES[1:]}
-            yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
-        elif part < rule.tasks:
-            found.put({name: column(some, name) for name in NAMES})
-        else:
-            meet_pivots(some, found)
-    yield from sliced(table(in_rounds(found.distinct())))
+        yield from sent(found, rule.tasks)
 
 
 def bucket_counts(facts: dict[str, Any]) -> BucketCounts:

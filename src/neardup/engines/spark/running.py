@@ -208,7 +208,7 @@ class SparkRun:
             if plan.joins:
                 from neardup.engines.spark.joins import find_joined
 
-                return find_joined(plan, signed, documents)
+                return find_joined(plan, signed, documents, self.tasks)
             tables: int = plan.candidates.tables  # type: ignore[attr-defined]
             return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neardup.columns import Texts, make_distinct
 from neardup.engines.signing import _as_features, cut, sign
-from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, ragged, table
+from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, table
 from neardup.engines.spark.documents import seen_columns
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
@@ -79,7 +79,7 @@ def _signed(
 
 
 def content_rows(signed: DataFrame, names: list[str]) -> DataFrame:
-    """A row for each content that is present: rank, place, and its slots or its hashes and weights as bytes."""
+    """A row for each content that is present: rank, place, and its hashes and weights as bytes, if asked for."""
     of_features = "hashes" in names
 
     def work(batches: Batches) -> Batches:
@@ -91,18 +91,9 @@ def content_rows(signed: DataFrame, names: list[str]) -> DataFrame:
                     at = np.searchsorted(column(features, "row"), places & ((1 << ROW_BITS) - 1))
                     some = features.take(pa.array(at)).combine_chunks()
                     columns |= {name: some.column(name).chunk(0) for name in names} if len(some) else {}
-                elif names:
-                    columns["slots"] = _as_bytes(seen.column("slots").combine_chunks())
                 if len(places):
                     yield table(columns)
 
     wanted = ["chunk", "seen", "wanted", *(["features"] if of_features else [])]
     schema = ", ".join(["rank long", "place long", *(f"{name} binary" for name in names)])
     return in_arrow(signed.select(*wanted), work, schema)
-
-
-def _as_bytes(slots: Any) -> pa.Array:
-    """Signatures as a row of bytes each."""
-    whole = slots.chunk(0) if isinstance(slots, pa.ChunkedArray) else slots
-    width = whole.type.list_size
-    return ragged(np.arange(len(whole) + 1) * width, whole.flatten().to_numpy())
