@@ -73,6 +73,9 @@ def test_groups_stay_whole(names, cuts):
     assert sum(map(len, seen)) == len(set().union(*seen))
 
 
+NO_PARCEL = pa.schema({"part": pa.int32(), "packed": pa.binary()})
+
+
 class Wire:
     """Parcels between two functions, for tasks that are all this one process."""
 
@@ -82,7 +85,7 @@ class Wire:
     def __call__(self, function, batches):
         """What a function gives for each task's parcels, as rows."""
         rows = [batch for batch in batches if batch.num_rows]
-        whole = pa.Table.from_batches(rows)
+        whole = pa.Table.from_batches(rows, None if rows else NO_PARCEL)
         for task in range(self.tasks):
             mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
             yield from function(iter(mine.to_batches(max_chunksize=2)))
@@ -303,7 +306,7 @@ def test_buckets_of_fingerprints_find_every_near_pair(spanning, last, tasks):
 
 def labels(pairs):
     """The smallest rank that each rank is connected with."""
-    left, right = np.array(sorted(pairs)).T
+    left, right = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
     nodes, found = components._connected(iter([table({"left": left, "right": right})]))
     return dict(zip(nodes.tolist(), found.tolist(), strict=True))
 
@@ -312,35 +315,48 @@ sets = st.lists(st.lists(st.integers(0, 12), max_size=10), min_size=1, max_size=
 
 
 @given(
-    sets, st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]), st.booleans(), st.lists(st.integers(0, 13))
+    sets,
+    st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]),
+    st.booleans(),
+    st.lists(st.integers(0, 13)),
+    st.booleans(),
 )
-def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
-    """Every pair that reaches the threshold is a candidate, whichever features are taken for common."""
+def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common, some):
+    """Every pair that reaches the threshold is a candidate, whichever features are taken for common; or, where equal
+    ones are one, as many as connect the same documents."""
     distinct = [sorted(set(each)) for each in lists]
     offsets = np.cumsum([0, *map(len, distinct)])
     hashes = np.array([value for each in distinct for value in each], np.uint64)
     weights = [each.count(value) for each, own in zip(lists, distinct, strict=True) for value in own]
     features = Features(offsets, hashes, np.array(weights, np.float32) if counted else None, distinct=True)
     ranks = np.arange(len(lists), dtype=np.int64)[::-1].copy()
-    batch = pa.RecordBatch.from_pydict({"rank": pa.array(ranks), **pack_features(features)})
-    sized = next(iter(exact._summarise(iter([batch]))))
-    known = np.unique(np.array(common, np.uint64))
-    limit = Fraction(threshold)
-    rows = list(exact._Prefixes(limit, (known, np.arange(len(known)) + 2))(iter([sized])))
-    order = [(name, "ascending") for name in ("part", "key", "size", "rank")]
-    batches = pa.Table.from_batches(rows).sort_by(order).to_batches(max_chunksize=3) if rows else []
-    found = [batch for batch in exact._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
-    mine = {
-        (a, b)
-        for each in found
-        for k, a, b in zip(*(c.to_pylist() for c in each.columns), strict=True)
-        if k < 2
-    }
+    rows = np.arange(len(lists))
+    packed = {"row": rows, **pack_features(features)}
+    seen = {"row": rows, "rank": ranks, "present": np.ones(len(lists), np.bool_)}
+    columns = {"chunk": np.array([2]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
+    row = table({**columns, "features": [parcels.pack(packed)]})
+    known, limit, wire = np.unique(np.array(common, np.uint64)), Fraction(threshold), Wire(2)
+    equal = pa.nulls(1, pa.binary())
+    if some:
+        named = list(parcels.posted(exact._named(2, iter([row]))))
+        met = list(wire.parcels(partial(exact._equal, 2), named))
+        equal = pa.concat_arrays([each["wanted"] for each in wire(parcels.gathered, met)] or [equal])
+    row = row.append_column("equal", equal)
+    step = exact.Prefixes(limit, (known, np.arange(len(known)) + 2), 2).parcels
+    sent = list(parcels.posted(step(iter([row]))))
+    met = list(wire.parcels(partial(exact._meeting, limit, 0, 2), sent)) if sent else []
+    found = (
+        [each for batch in wire(partial(crowds.finished, 2), met) for each in batch.to_pylist()]
+        if met
+        else []
+    )
+    mine = {(each["left"], each["right"]) for each in found}
+    assert len(mine) == len(found)
     truth = exact_pairs(make_distinct(features), float(threshold))
     wanted = {
         tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
     }
-    assert wanted <= mine
+    assert labels(wanted) == labels(mine & wanted) if some else wanted <= mine
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -14,8 +14,8 @@ from neardup.engines.spark.parcels import (
     ROW_BITS,
     TALLY,
     Parcels,
-    _gathered,
     column,
+    gathered,
     in_parcels,
     part_of,
     places_of,
@@ -67,7 +67,7 @@ def _meeting(tasks: int, batches: Batches) -> Parcels:
             ranks = np.sort(column(some, "rank"))
             twice += int((ranks[1:] == ranks[:-1]).sum())
             continue
-        texts, copies = _copies(some)
+        texts, copies = copies_of(some)
         contents += texts
         number += int(copies["tokens"].sum())
         yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
@@ -77,7 +77,7 @@ def _meeting(tasks: int, batches: Batches) -> Parcels:
     )
 
 
-def _copies(some: pa.Table) -> tuple[int, dict[str, Any]]:
+def copies_of(some: pa.Table) -> tuple[int, dict[str, Any]]:
     """How many texts there are, and the documents that are copies of one with a smaller rank."""
     values = {name: column(some, name) for name in some.column_names}
     order = np.lexsort((values["rank"], values["digest_b"], values["digest_a"]))
@@ -107,7 +107,7 @@ def _by_chunk(batches: Batches) -> Batches:
             yield batch.filter(pa.array(~tally))
 
     nothing = [pa.array([0], pa.int64())] * len(COUNTS)
-    for found in _gathered(parcels()):
+    for found in gathered(parcels()):
         yield pa.RecordBatch.from_arrays([*found.columns, *nothing], ["chunk", "count", "wanted", *COUNTS])
     none = {"chunk": np.array([-1]), "count": np.array([0]), "wanted": pa.nulls(1, pa.binary())}
     yield table({**none, **{name: np.array([value]) for name, value in counts.items()}})

@@ -159,7 +159,7 @@ def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Columns]], tas
         for columns in work(batches):
             yield from split(columns, part_of(np.asarray(columns["place"]) >> ROW_BITS, tasks))
 
-    return in_arrow(shuffled(in_parcels(frame, step), tasks), _gathered, GATHERED)
+    return in_arrow(shuffled(in_parcels(frame, step), tasks), gathered, GATHERED)
 
 
 def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
 GATHERED = "chunk long, count long, wanted binary"
 
 
-def _gathered(batches: Batches) -> Batches:
+def gathered(batches: Batches) -> Batches:
     """One row for each chunk."""
     tables = list(received(batches).values())
     if not tables:
