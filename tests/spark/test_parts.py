@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +26,8 @@ from neardup.engines.spark.arrow import (
     unpack_features,
     unragged,
     unsigned,
-    whole_groups,
 )
 from neardup.errors import OutputError
-
-
-def in_batches(whole, cuts):
-    """A table in batches that end at some places."""
-    bounds = sorted({0, *(cut % (whole.num_rows + 1) for cut in cuts), whole.num_rows})
-    return [whole.slice(a, b - a) for a, b in pairwise(bounds) if b > a]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
@@ -62,15 +54,6 @@ def test_features_come_back(weights):
     assert (back.offsets == features.offsets).all() and (back.hashes == features.hashes).all()
     assert (back.weights is None) == (weights is None)
     assert weights is None or (back.weights == weights).all()
-
-
-@given(st.lists(st.integers(0, 3), max_size=60).map(sorted), st.lists(st.integers(0, 60), max_size=6))
-def test_groups_stay_whole(names, cuts):
-    whole = table({"name": np.array(names, np.int64)})
-    parts = list(whole_groups(iter(in_batches(whole, cuts)), ("name",), most=64))
-    assert [value for part in parts for value in part.column("name").to_pylist()] == names
-    seen = [set(part.column("name").to_pylist()) for part in parts]
-    assert sum(map(len, seen)) == len(set().union(*seen))
 
 
 NO_PARCEL = pa.schema({"part": pa.int32(), "packed": pa.binary()})

@@ -13,7 +13,7 @@
     statistics    document frequencies, counted in parts; `stories` are the clusters of a first run that count once
     signatures    what the plan sees of contents, where something had to be counted first
     edges         candidate pairs from keys, linear in the size of a bucket; `crowds` are buckets of very many
-    joins, exact  candidate pairs of the methods that need no keys: Hamming tables, exact joins
+    joins         candidate pairs of the methods that need no keys: `near` fingerprints, `exact` joins, others
     families      documents that candidate pairs connect; `components` connects them
     verification  the similarity of pairs
     deciding      clusters, and what stays of them; `portion` is what one task decides
