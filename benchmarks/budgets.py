@@ -7,6 +7,7 @@ python benchmarks/budgets.py growth.svg          # draws that
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def one_run(name: str, memory: str, options: sections.Options) -> Record:
     threads = max(options.threads)
     given = command(corpus.path, folder, memory, "--threads", str(threads), "--force")
     repeats = 1 if corpus.documents > 500_000 else options.repeats
+    settle(corpus.path)
     row = sections.record(name, threads, given, options, repeats)
     row |= {"documents": corpus.documents, "megabytes": round(corpus.megabytes, 1), "memory": memory}
     if "error" not in row:
@@ -65,6 +67,14 @@ def one_run(name: str, memory: str, options: sections.Options) -> Record:
         row["foretold"] = foretold(given)
     shutil.rmtree(folder, ignore_errors=True)
     return row
+
+
+def settle(path: Path) -> None:
+    """Every run begins alike: nothing is left to be written, and its input is in the system's cache."""
+    os.sync()
+    with path.open("rb") as file:
+        while file.read(1 << 24):
+            pass
 
 
 def essentials(report: Record, row: Record) -> Record:
@@ -89,12 +99,15 @@ def half_way(row: Record, options: sections.Options) -> Record:
     """The same run, killed after half of its time, and what is left for the one that resumes it."""
     folder = OUTPUTS / f"{row['name']}-resumed"
     shutil.rmtree(folder, ignore_errors=True)
-    given = command(corpora.find(row["name"]).path, folder, row["memory"], "--threads", str(row["threads"]))
+    path = corpora.find(row["name"]).path
+    given = command(path, folder, row["memory"], "--threads", str(row["threads"]))
+    settle(path)
     pinned = ["taskset", "-c", measure.cores(row["threads"])]
     running = subprocess.Popen([*pinned, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(row["process"]["wall"] / 2)
     running.kill()
     running.wait()
+    settle(path)
     rest = sections.record("resumed", row["threads"], [*given, "--resume"], options, 1)
     shutil.rmtree(folder, ignore_errors=True)
     if "error" in rest:

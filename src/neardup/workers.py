@@ -6,7 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from neardup.errors import ParameterError
 
@@ -36,24 +37,52 @@ def ordered_map(
 ) -> Iterator[Answer]:
     """work(item) for each item, in order; the kernels inside release the interpreter's lock.
 
-    The calling thread draws the items (reads the input, usually) while the threads work. At most
-    threads + ahead chunks exist at a time, which is what bounds memory.
+    The calling thread draws the items (reads the input, usually) while the other threads work, and works too when
+    there are enough of them. At most threads + ahead chunks exist at a time, which is what bounds memory.
     """
     if threads <= 1:
         yield from map(work, items)
         return
-    pending: deque[Future[Answer]] = deque()
-    with ThreadPoolExecutor(threads, thread_name_prefix="neardup") as pool:
+    pending: deque[_Piece[Item, Answer]] = deque()
+    with ThreadPoolExecutor(threads - 1, thread_name_prefix="neardup") as pool:
         try:
             for item in items:
-                pending.append(pool.submit(work, item))
+                pending.append(_Piece(item, pool.submit(work, item)))
                 while len(pending) >= threads + ahead:
-                    yield pending.popleft().result()
+                    yield _first(pending, work)
             while pending:
-                yield pending.popleft().result()
+                yield _first(pending, work)
         finally:
-            for future in pending:
-                future.cancel()
+            for piece in pending:
+                piece.answer.cancel()
+
+
+@dataclass
+class _Piece(Generic[Item, Answer]):
+    """An item, and what will come of it."""
+
+    item: Item
+    answer: Future[Answer]
+
+
+def _first(pending: deque[_Piece[Item, Answer]], work: Callable[[Item], Answer]) -> Answer:
+    """The first answer; until it is there, this thread does what no other has begun."""
+    while not pending[0].answer.done():
+        piece = next((piece for piece in pending if piece.answer.cancel()), None)
+        if piece is None:
+            break
+        piece.answer = _done(work, piece.item)
+    return pending.popleft().answer.result()
+
+
+def _done(work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
+    """The answer, or the error, which is told when its turn comes."""
+    answer: Future[Answer] = Future()
+    try:
+        answer.set_result(work(item))
+    except Exception as error:
+        answer.set_exception(error)
+    return answer
 
 
 def prefetched(items: Iterable[Item], threads: int) -> Iterator[Item]:

@@ -34,6 +34,7 @@ PLACES = 16  # from which a large parquet file is sampled
 ID = "neardup:id"  # a column of the sample
 CODE, EVIDENCE = 24, 120  # bytes of memory that a candidate and a pair that is found take at the most
 BY_CANDIDATES = ("verify", "verify clusters")
+CROWDED = 0.25  # of the documents in one bucket: pairs grow with them and not with their square
 FEWER_REMOVED = 0.75  # documents that go for each pair: clusters of three have three pairs and lose two
 
 
@@ -190,8 +191,8 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
     pairs = _pairs(done, times)
     candidates = pairs.times(max(1, done.matches.candidates) / max(1, len(done.decisions.pairs)))
     tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
-    if plan.pairs == "clusters" and tables:  # a crowd is linear work: in each table, each meets the first
-        candidates = candidates.at_most(sample.documents.times(tables))
+    if plan.pairs == "clusters" and tables:
+        candidates = candidates.at_most(sample.documents.times(_most_each(done, tables)))
     seconds = _seconds(done, times, candidates)
     fixed = LEAST + (150 << 20)
     each = DOCUMENT + SORTING * threads
@@ -208,6 +209,16 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
         removed=_removed(done, sample.documents, pairs),
         sampled_documents=taken,
     )
+
+
+def _most_each(done: Run, tables: int) -> float:
+    """Candidates of a document at the most: in each table it meets the first one of its bucket.
+
+    If a large part of the sample is one crowd, each meets about as many there as it will in the whole.
+    """
+    taken = max(1, len(done.corpus))
+    crowd = done.matches.counts.largest > CROWDED * taken
+    return min(tables, 1.25 * done.matches.candidates / taken) if crowd else tables
 
 
 def _features(done: Run, taken: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -127,7 +128,8 @@ def _read(job: Job, sign_now: bool) -> Corpus:
     with job.progress.stage("read and sign" if sign_now else "read", total):
         job.progress.advance(len(rows))
         if not rows.complete:
-            _read_rest(job, reader, rows, sign_now)
+            with job.work.spool.writing_behind() if job.threads > 1 else nullcontext():
+                _read_rest(job, reader, rows, sign_now)
     if not len(rows):
         names = ", ".join(source.name for source in job.sources[:3])
         hint = f" ({job.problems.first[0]})" if job.problems.first else ""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Numbers, Texts
@@ -20,7 +24,11 @@ SPAN = 1 << 22  # … of about so many bytes
 
 
 class Spool:
-    """A file of all texts, appended in order, and the offset of each (8 bytes of memory a document)."""
+    """A file of all texts, appended in order, and the offset of each (8 bytes of memory a document).
+
+    A batch may be written behind, in a thread of its own, while the next one is decoded; what went wrong with it is
+    then told by whatever comes next.
+    """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, path: Path | None = None) -> None:
         self._file: Any
@@ -40,6 +48,8 @@ class Spool:
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
         self._offsets: Numbers | None = None
         self.size = 0
+        self._pool: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
 
     def __enter__(self) -> Spool:
         return self
@@ -51,7 +61,25 @@ class Spool:
 
     def close(self) -> None:
         """Give the disk space back."""
+        if self._pool is not None:
+            self._pool.shutdown()
         self._file.close()
+
+    @contextmanager
+    def writing_behind(self) -> Iterator[None]:
+        """Inside, batches are written in a thread of their own, one at a time; at the end they are written."""
+        with ThreadPoolExecutor(1, thread_name_prefix="neardup-spool") as self._pool:
+            try:
+                yield
+                self._settle()
+            finally:
+                self._pool = self._writing = None
+
+    def _settle(self) -> None:
+        """Wait for what is being written."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
 
     def restore(self, sizes: Numbers) -> None:
         """Go on behind so many texts of an earlier run; what lies behind them is cut off."""
@@ -63,13 +91,22 @@ class Spool:
 
     def sync(self) -> None:
         """Have all texts reach the disk."""
+        self._settle()
         os.fsync(self._file.fileno())
 
     def append(self, texts: Texts) -> None:
         """Write a batch behind the others."""
         first, last = texts.offsets[0], texts.offsets[-1]
         self._parts.append(texts.offsets[1:] - first + self.size)
-        view: Any = memoryview(texts.data[first:last].data)
+        self.size += int(last - first)
+        self._settle()
+        if self._pool is None:
+            self._write(texts.data[first:last])
+        else:
+            self._writing = self._pool.submit(self._write, texts.data[first:last])
+
+    def _write(self, data: NDArray[np.uint8]) -> None:
+        view: Any = memoryview(data.data)
         try:
             while len(view):
                 view = view[self._file.write(view) :]
@@ -77,7 +114,6 @@ class Spool:
             raise OutputError(
                 f"The work folder cannot be written: {error.strerror}; see --work-dir."
             ) from None
-        self.size += int(last - first)
 
     @property
     def offsets(self) -> Numbers:
@@ -89,6 +125,7 @@ class Spool:
 
     def read(self, numbers: Numbers) -> Texts:
         """The texts of some documents, given in ascending order."""
+        self._settle()
         begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
@@ -112,6 +149,7 @@ class Spool:
 
     def read_range(self, start: int, stop: int) -> Texts:
         """The texts of consecutive documents."""
+        self._settle()
         offsets = self.offsets[start : stop + 1]
         data = np.empty(int(offsets[-1] - offsets[0]), np.uint8)
         self._read_into(memoryview(data.data), int(offsets[0]))

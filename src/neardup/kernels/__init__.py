@@ -1,7 +1,7 @@
 """Compiled functions over flat arrays: the only code that runs per byte, per token or per slot.
 
 Modules load on first use (`kernels.tokens.tokenize(...)`), so that commands which compute nothing start
-without Numba. Each kernel has a plain-Python twin of the same name in `tests/naive.py`.
+without Numba. Each kernel has a plain-Python twin of the same name in `tests/naive`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,86 @@
+"""Buckets and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+from naive.common import MASK, STIR, Edge
+
+
+def fill_pairs(bucket: Sequence[int], rank: Sequence[int], limit: int, pivots: int) -> set[Edge]:
+    """All pairs of a bucket of up to `limit`; of a larger one those with one of its first members by rank."""
+    firsts = sorted(bucket, key=lambda member: rank[member])
+    if len(bucket) > limit:
+        firsts = firsts[:pivots]
+    return {(min(a, b), max(a, b)) for a, b in combinations(bucket, 2) if a in firsts or b in firsts}
+
+
+def star_rounds(pairs: Sequence[Edge], rank: Sequence[int], most: int) -> list[int]:
+    """For each pair, how many of the documents that its later one, by rank, meets come before its earlier one."""
+    ordered = [sorted(pair, key=lambda one: rank[one]) for pair in pairs]
+    return [
+        min(most, sum(rank[other] < rank[low] for other, later in ordered if later == high))
+        for low, high in ordered
+    ]
+
+
+def components(n: int, edges: Iterable[Edge]) -> list[int]:
+    """For each node the smallest that can be reached from it."""
+    labels = list(range(n))
+    for a, b in edges:
+        low, high = sorted((labels[a], labels[b]))
+        labels = [low if label == high else label for label in labels]
+    return labels
+
+
+def join_coded(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+    """The same for edges a · n + b, and which nodes have any."""
+    edges = [divmod(code, n) for code in codes]
+    return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]
+
+
+def leaders(order: Sequence[int], edges: Iterable[Edge]) -> list[int]:
+    """In the given order, a free node leads and takes its free neighbours."""
+    edges = [*edges]
+    leader: dict[int, int] = {}
+    for x in order:
+        if x not in leader:
+            leader[x] = x
+            around = {b for a, b in edges if a == x} | {a for a, b in edges if b == x}
+            leader |= {y: x for y in around if y not in leader}
+    return [leader[x] for x in range(len(order))]
+
+
+def spanning_links(n: int, edges: Sequence[Edge]) -> list[bool]:
+    """Which edges connect what the edges before them do not."""
+    joins = []
+    for place, (a, b) in enumerate(edges):
+        labels = components(n, edges[:place])
+        joins.append(labels[a] != labels[b])
+    return joins
+
+
+def bridges(n: int, edges: Sequence[Edge]) -> list[bool]:
+    """Which edges leave their ends apart when they are taken away."""
+    found = []
+    for place, (a, b) in enumerate(edges):
+        labels = components(n, [*edges[:place], *edges[place + 1 :]])
+        found.append(labels[a] != labels[b])
+    return found
+
+
+def look_up(table: Mapping[int, int], wanted: Sequence[int]) -> list[int]:
+    """The value of each key, 0 where there is none."""
+    return [table.get(key, 0) for key in wanted]
+
+
+def number_occurrences(hashes: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """A hash for each occurrence of each feature, the first one the feature itself."""
+    found = []
+    for h, weight in zip(hashes, weights, strict=True):
+        for _ in range(weight):
+            found.append(h)
+            h = (h ^ h >> 29) * STIR & MASK
+            h ^= h >> 32
+    return found

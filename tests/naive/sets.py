@@ -1,0 +1,101 @@
+"""Digests of texts, and sets of hashes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+from naive.common import GOLDEN, LAST, MASK, SECOND, STIR, Edge
+
+
+def digest(text: bytes, seed: int) -> tuple[int, int]:
+    """Two 64-bit hashes of a text and its length; the second sees each word with its halves swapped."""
+    a = seed ^ (len(text) * GOLDEN & MASK)
+    b = (~seed & MASK) ^ (len(text) * LAST & MASK)
+    return digest_half(text, a, STIR, swap=False), digest_half(text, b, SECOND, swap=True)
+
+
+def digest_half(text: bytes, even: int, factor: int, swap: bool) -> int:
+    """One hash: even and odd words of pairs apart, then together with what is left."""
+
+    def seen(word: int) -> int:
+        return word >> 32 | (word << 32 & MASK) if swap else word
+
+    odd, whole = ~even & MASK, len(text) & ~7
+    words = [int.from_bytes(text[i : i + 8], "little") for i in range(0, whole, 8)]
+    paired = len(words) & ~1
+    for first, second in zip(words[:paired:2], words[1:paired:2], strict=True):
+        even, odd = stir(even, seen(first), factor), stir(odd, seen(second), factor)
+    if paired:
+        even = stir(even, odd >> 32 | (odd << 32 & MASK), factor)
+    for word in [*words[paired:], int.from_bytes(text[whole:], "big")]:
+        even = stir(even, seen(word), factor)
+    return stir(even, even >> 32, GOLDEN)
+
+
+def stir(h: int, x: int, factor: int) -> int:
+    """The state after one more word."""
+    h = (h ^ x) * factor & MASK
+    return h ^ h >> 31
+
+
+def gather(block: bytes, begins: Sequence[int], ends: Sequence[int]) -> bytes:
+    """The pieces of a block, one behind the other."""
+    return b"".join(block[begin:end] for begin, end in zip(begins, ends, strict=True))
+
+
+def count_characters(text: bytes) -> int:
+    """The number of code points."""
+    return len(text.decode())
+
+
+def distinct(hashes: Iterable[int]) -> list[int]:
+    """The different hashes in order."""
+    return sorted(set(hashes))
+
+
+def intersect(a: Iterable[int], b: Iterable[int]) -> int:
+    """How many hashes two documents have in common."""
+    return len(set(a) & set(b))
+
+
+def count_equal(hashes: Iterable[int]) -> list[tuple[int, int]]:
+    """The different hashes in order, with how often each occurs."""
+    return sorted(Counter(hashes).items())
+
+
+def intersect_weighted(a: Mapping[int, int], b: Mapping[int, int]) -> int:
+    """The size of what two multi-sets have in common."""
+    return (Counter(a) & Counter(b)).total()
+
+
+def sum_weights(weights: Iterable[float], squared: bool) -> float:
+    """The weights, or their squares, added one after the other."""
+    total = 0.0
+    for weight in weights:
+        total += weight * weight if squared else weight
+    return total
+
+
+def count_overlaps(rows: Sequence[Iterable[int]]) -> dict[Edge, int]:
+    """How many features any two documents share, for those that share one."""
+    shared = {(a, b): intersect(rows[a], rows[b]) for a, b in combinations(range(len(rows)), 2)}
+    return {pair: count for pair, count in shared.items() if count}
+
+
+def add_overlaps(rows: Sequence[dict[int, float]], cosine: bool) -> dict[Edge, float]:
+    """The least weights of shared features, or their products, added in the order of the features."""
+    found = {}
+    for a, b in combinations(range(len(rows)), 2):
+        common = sorted(rows[a].keys() & rows[b].keys())
+        both = [(rows[a][feature], rows[b][feature]) for feature in common]
+        if common:
+            found[a, b] = sum_weights([v * w if cosine else min(v, w) for v, w in both], squared=False)
+    return found
+
+
+def similar(shared: float, a: float, b: float, cosine: bool) -> float:
+    """Cosine from a dot product and squared norms, or Jaccard from sums of weights; 0 where there are none."""
+    whole = (a * b) ** 0.5 if cosine else a + b - shared
+    return shared / whole if whole > 0 else 0.0
