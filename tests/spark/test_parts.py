@@ -363,7 +363,7 @@ def test_a_file_that_is_gone(tmp_path):
     with store.opened(0) as put:
         value = pa.scalar(put({"text": pa.array(["a"])}), pa.binary())
     next(tmp_path.iterdir()).unlink()
-    with pytest.raises(OutputError, match="remove the work folder"):
+    with pytest.raises(OutputError, match="remove the work folder to begin anew"):
         shelf.unshelved(value)
 
 

@@ -81,7 +81,8 @@ def _read(where: dict[str, Any]) -> pa.Table:
             return pa.ipc.open_stream(file.read_buffer(where["size"])).read_all()
     except (OSError, pa.ArrowInvalid) as error:
         raise OutputError(
-            f"{where['file']} cannot be read ({error}): remove the work folder to begin anew"
+            f"{where['file']} cannot be read ({error}): all workers must share this folder; if it is lost, remove "
+            "the work folder to begin anew"
         ) from None
 
 
