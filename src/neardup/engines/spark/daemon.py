@@ -14,13 +14,13 @@ def load_kernels() -> None:
     import pandas  # noqa: F401 (Spark's workers import it)
     import pyarrow as pa
 
-    from neardup.api import make_plan
     from neardup.columns import Texts
     from neardup.engines.signing import describe, sign
     from neardup.engines.spark import running  # noqa: F401
+    from neardup.registry import get_method
 
     texts = Texts.from_arrow(pa.array(["a text of some words that is long enough"], pa.large_string()))
-    sign(make_plan(), texts)
+    sign(get_method("minhash").plan(), texts)
     describe(texts)
     gc.collect()
     gc.freeze()  # none of this is garbage, in any worker
