@@ -19,7 +19,7 @@ from corpora import corpus, rows
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 pytestmark = pytest.mark.slow
-STAGES = ["ids", "copies", "edges", "families", "verified", "clusters"]
+STAGES = ["ids", "copies", "edges", "verified", "clusters"]
 COUNTED = ["statistics", "signatures"]  # of methods that weigh by frequency
 PROGRAM = """
     import json

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 import naive
 from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
 from neardup.candidates.exact import exact_pairs
-from neardup.candidates.hamming import near_pairs, to_columns
-from neardup.columns import Features, make_distinct
+from neardup.candidates.hamming import Hamming, to_columns
+from neardup.columns import Features, Signatures, make_distinct
 from neardup.engines.portions import ROUNDS
-from neardup.engines.spark import components, copies, crowds, edges, exact, families, joins, parcels
+from neardup.engines.spark import components, copies, crowds, edges, exact, families, near, parcels, shelf
 from neardup.engines.spark.arrow import (
     pack_features,
     ragged,
@@ -26,14 +27,8 @@ from neardup.engines.spark.arrow import (
     unpack_features,
     unragged,
     unsigned,
-    whole_groups,
 )
-
-
-def in_batches(whole, cuts):
-    """A table in batches that end at some places."""
-    bounds = sorted({0, *(cut % (whole.num_rows + 1) for cut in cuts), whole.num_rows})
-    return [whole.slice(a, b - a) for a, b in pairwise(bounds) if b > a]
+from neardup.errors import OutputError
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
@@ -62,13 +57,7 @@ def test_features_come_back(weights):
     assert weights is None or (back.weights == weights).all()
 
 
-@given(st.lists(st.integers(0, 3), max_size=60).map(sorted), st.lists(st.integers(0, 60), max_size=6))
-def test_groups_stay_whole(names, cuts):
-    whole = table({"name": np.array(names, np.int64)})
-    parts = list(whole_groups(iter(in_batches(whole, cuts)), ("name",), most=64))
-    assert [value for part in parts for value in part.column("name").to_pylist()] == names
-    seen = [set(part.column("name").to_pylist()) for part in parts]
-    assert sum(map(len, seen)) == len(set().union(*seen))
+NO_PARCEL = pa.schema({"part": pa.int32(), "packed": pa.binary()})
 
 
 class Wire:
@@ -80,10 +69,14 @@ class Wire:
     def __call__(self, function, batches):
         """What a function gives for each task's parcels, as rows."""
         rows = [batch for batch in batches if batch.num_rows]
-        whole = pa.Table.from_batches(rows)
+        whole = pa.Table.from_batches(rows, None if rows else NO_PARCEL)
         for task in range(self.tasks):
             mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
             yield from function(iter(mine.to_batches(max_chunksize=2)))
+
+    def parcels(self, step, batches):
+        """The parcels that a step makes, as rows."""
+        return self(lambda some: parcels.posted(step(some)), batches)
 
 
 def chunk_row(number, present, ranks, keys):
@@ -121,9 +114,11 @@ def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
         patch.setattr(crowds, "SPREAD", spread)
-        sent = [batch for row in rows for batch in edges._Keys(rule)(iter([row]))]
-        paired = list(wire(edges._Pairing(rule), sent)) if sent else []
-        found = list(wire(edges._finished, wire(edges._Waiting(rule), paired))) if sent else []
+        sent = [batch for row in rows for batch in parcels.posted(edges._keys(rule, iter([row])))]
+        found = list(wire.parcels(partial(edges._pairing, rule), sent)) if sent else []
+        if sent and not rule.at_home:
+            found = list(wire.parcels(partial(edges._waiting, rule), found))
+        found = list(wire(partial(crowds.finished, tasks), found)) if sent else []
     got = [row for batch in found for row in batch.to_pylist()]
     mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
     assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
@@ -186,8 +181,8 @@ def test_copies(documents, tasks):
     }  # fmt: skip
     row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
     wire = Wire(tasks)
-    sent = list(copies._Names(tasks)(iter([row])))
-    found = list(wire(copies._by_chunk, wire(copies._Meeting(tasks), sent))) if n else []
+    sent = list(parcels.posted(copies._names(tasks, iter([row]))))
+    found = list(wire(copies._by_chunk, wire.parcels(partial(copies._meeting, tasks), sent))) if n else []
     rows = [
         each
         for batch in found
@@ -210,8 +205,10 @@ def test_families(pairs, large):
     """Pairs that are connected have one family; those of a large one are measured with few others."""
     left, right = np.array([min(p) for p in pairs]), np.array([max(p) for p in pairs]) + 10
     columns = {"left": left, "right": right, "left_place": left, "right_place": right}
-    batch = table({"kind": np.zeros(len(left), np.int32), **columns})
-    rows = [row for each in families._Labelling(large, 2)(iter([batch])) for row in each.to_pylist()]
+    batch = table({"kind": np.full(len(left), crowds.FIRST + 1, np.int32), **columns})
+    rows = [row for each in families.Labelling(large, 2, 3)(iter([batch])) for row in each.to_pylist()]
+    sizes = Counter(r["family"] for r in rows)
+    assert all(r["kind"] == crowds.FIRST + (sizes[r["family"]] > 3) for r in rows), "few pairs: one round"
     assert [(r["left"], r["right"]) for r in rows] == list(zip(left.tolist(), right.tolist(), strict=True))
     nodes, labels = components._connected(iter([batch]))
     known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
@@ -254,61 +251,127 @@ def test_near_fingerprints_share_a_key(bits, distance, documents):
     for row in range(200):
         for bit in rng.choice(bits, distance, replace=False).tolist():
             second[row, bit // 32] ^= np.uint32(1 << bit % 32)
-    masks = joins.block_masks(bits, distance, documents)
+    masks = near.block_masks(bits, distance, documents)
     different = to_columns(first) ^ to_columns(second)
     assert all(any(not (different[:, row] & mask).any() for mask in masks) for row in range(200))
-    assert len(masks) <= joins.MOST_TABLES
+    assert len(masks) <= near.MOST_TABLES
 
 
-def test_buckets_of_fingerprints_find_every_near_pair():
+@pytest.mark.parametrize("spanning", [False, True])
+@pytest.mark.parametrize("last", [0, 3])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_buckets_of_fingerprints_find_every_near_pair(spanning, last, tasks):
+    """All near pairs whose last bits agree; or, of equal fingerprints, those that connect what all would connect."""
     rng = np.random.default_rng(3)
     base = rng.integers(0, 2**32, (40, 2), dtype=np.uint32)
-    slots = np.concatenate([base, base, base])
+    slots = np.concatenate([base, base, base, base])
     slots[40:80, 0] ^= np.uint32(5)
-    slots[80:, 1] ^= np.uint32(1 << 31)
+    slots[80:120, 1] ^= np.uint32(1 << 31)
     ranks = rng.permutation(len(slots)).astype(np.int64)
-    batch = pa.RecordBatch.from_pydict(
-        {"rank": pa.array(ranks), "slots": ragged(np.arange(len(slots) + 1) * 2, slots.ravel())}
-    )
-    rows = pa.Table.from_batches(joins._Fingerprints(joins.block_masks(64, 3, 100))(iter([batch])))
-    rows = rows.sort_by([("table", "ascending"), ("key", "ascending"), ("rank", "ascending")])
-    found = pa.Table.from_batches(joins._Nearby(3, False)(iter(rows.to_batches(max_chunksize=17))))
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(slots.ravel()), 2)
+    seen = {"rank": ranks, "present": np.ones(len(slots), np.bool_), "slots": lists}
+    row = table({"chunk": np.array([3]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())})
+    rule = near.Near(near.block_masks(64, 3, 100) | near.last_bits(64, last), 3, spanning, tasks)
+    wire = Wire(tasks)
+    if spanning:
+        named = list(parcels.posted(near._named(rule, iter([row]))))
+        keys = list(wire.parcels(partial(near._first_of_equal, rule), named))
+    else:
+        keys = list(parcels.posted(near._keys(rule, iter([row]))))
+    met = list(wire.parcels(partial(near._meeting, rule), keys))
+    found = pa.Table.from_batches(wire(partial(crowds.finished, tasks), met))
     mine = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
-    left, right, _ = near_pairs(to_columns(slots), 3)
-    truth = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(left, right, strict=True)}
-    assert mine == truth and len(truth) >= 120
+    truth = Hamming(64, exact=last).pairs(Signatures(slots, seen["present"]), 1 - 3 / 64)
+    wanted = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(truth.left, truth.right, strict=True)}
+    assert len(wanted) >= 120 and len(mine) == len(found) and mine <= wanted
+    if spanning:
+        assert labels(mine) == labels(wanted)
+    else:
+        assert mine == wanted
+
+
+def labels(pairs):
+    """The smallest rank that each rank is connected with."""
+    left, right = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+    nodes, found = components._connected(iter([table({"left": left, "right": right})]))
+    return dict(zip(nodes.tolist(), found.tolist(), strict=True))
 
 
 sets = st.lists(st.lists(st.integers(0, 12), max_size=10), min_size=1, max_size=14)
 
 
 @given(
-    sets, st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]), st.booleans(), st.lists(st.integers(0, 13))
+    sets,
+    st.sampled_from(["0.3", "0.44", "0.5", "0.8", "1.0"]),
+    st.booleans(),
+    st.lists(st.integers(0, 13)),
+    st.booleans(),
 )
-def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common):
-    """Every pair that reaches the threshold is a candidate, whichever features are taken for common."""
+def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common, some):
+    """Every pair that reaches the threshold is a candidate, whichever features are taken for common; or, where equal
+    ones are one, as many as connect the same documents."""
     distinct = [sorted(set(each)) for each in lists]
     offsets = np.cumsum([0, *map(len, distinct)])
     hashes = np.array([value for each in distinct for value in each], np.uint64)
     weights = [each.count(value) for each, own in zip(lists, distinct, strict=True) for value in own]
     features = Features(offsets, hashes, np.array(weights, np.float32) if counted else None, distinct=True)
     ranks = np.arange(len(lists), dtype=np.int64)[::-1].copy()
-    batch = pa.RecordBatch.from_pydict({"rank": pa.array(ranks), **pack_features(features)})
-    sized = next(iter(exact._summarise(iter([batch]))))
-    known = np.unique(np.array(common, np.uint64))
-    limit = Fraction(threshold)
-    rows = list(exact._Prefixes(limit, (known, np.arange(len(known)) + 2))(iter([sized])))
-    order = [(name, "ascending") for name in ("part", "key", "size", "rank")]
-    batches = pa.Table.from_batches(rows).sort_by(order).to_batches(max_chunksize=3) if rows else []
-    found = [batch for batch in exact._Meeting(limit, 0)(iter(batches)) if batch.num_rows]
-    mine = {
-        (a, b)
-        for each in found
-        for k, a, b in zip(*(c.to_pylist() for c in each.columns), strict=True)
-        if k < 2
-    }
+    rows = np.arange(len(lists))
+    packed = {"row": rows, **pack_features(features)}
+    seen = {"row": rows, "rank": ranks, "present": np.ones(len(lists), np.bool_)}
+    columns = {"chunk": np.array([2]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
+    row = table({**columns, "features": [parcels.pack(packed)]})
+    known, limit, wire = np.unique(np.array(common, np.uint64)), Fraction(threshold), Wire(2)
+    equal = pa.nulls(1, pa.binary())
+    if some:
+        named = list(parcels.posted(exact._named(2, iter([row]))))
+        met = list(wire.parcels(partial(exact._equal, 2), named))
+        equal = pa.concat_arrays([each["wanted"] for each in wire(parcels.gathered, met)] or [equal])
+    row = row.append_column("equal", equal)
+    step = exact.Prefixes(limit, (known, np.arange(len(known)) + 2), 2).parcels
+    sent = list(parcels.posted(step(iter([row]))))
+    met = list(wire.parcels(partial(exact._meeting, limit, 0, 2), sent)) if sent else []
+    found = (
+        [each for batch in wire(partial(crowds.finished, 2), met) for each in batch.to_pylist()]
+        if met
+        else []
+    )
+    mine = {(each["left"], each["right"]) for each in found}
+    assert len(mine) == len(found)
     truth = exact_pairs(make_distinct(features), float(threshold))
     wanted = {
         tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
     }
-    assert wanted <= mine
+    assert labels(wanted) == labels(mine & wanted) if some else wanted <= mine
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_shelf_gives_back_what_it_got(tmp_path, shared):
+    """Columns of several chunks, from a file or from the row; an index finds single documents of them."""
+    store = shelf.Shelf(str(tmp_path / "shelf") if shared else None, None)
+    chunks = [pa.array([f"{number}-{row}" for row in range(4 - number)]) for number in range(3)]
+    with store.opened(7) as put:
+        values = [put({"text": texts}) for texts in chunks]
+    packed = pa.array(values, pa.binary())
+    for texts, value in zip(chunks, packed, strict=True):
+        assert shelf.unshelved(value).column("text").to_pylist() == texts.to_pylist()
+    if shared:
+        index = shelf.Index(np.arange(3) + 5, {"text": values})
+        places = np.concatenate([parcels.places_of(5, np.array([1, 3])), parcels.places_of(7, np.array([0]))])
+        assert index.rows("text", places).column("text").to_pylist() == ["0-1", "0-3", "2-0"]
+
+
+def test_a_file_that_is_gone(tmp_path):
+    store = shelf.Shelf(str(tmp_path), None)
+    with store.opened(0) as put:
+        value = pa.scalar(put({"text": pa.array(["a"])}), pa.binary())
+    next(tmp_path.iterdir()).unlink()
+    with pytest.raises(OutputError, match="remove the work folder to begin anew"):
+        shelf.unshelved(value)
+
+
+@pytest.mark.parametrize(
+    "work, expected", [("file:///tmp/a%20b", "/tmp/a b/shelf"), ("hdfs:///tmp/a", None), ("s3a://b/a", None)]
+)
+def test_where_workers_share_files(work, expected):
+    assert shelf.shelf_folder(work) == expected

@@ -29,6 +29,27 @@ def test_quick(spark, table, method):
     assert spark_facts(frame, method=method) == local_facts(table, method=method)
 
 
+@pytest.fixture(params=["files", "rows"])
+def storage(request, monkeypatch):
+    """Texts in files that all workers share, or, as on other storage than file systems, in the rows of chunks."""
+    from neardup.engines.spark import running
+
+    if request.param == "rows":
+        monkeypatch.setattr(running, "shelf_folder", lambda work: None)
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[] if name == "minhash" else pytest.mark.slow) for name in methods()]
+)
+def test_texts_in_rows(spark, table, monkeypatch, method):
+    from neardup.engines.spark import running
+
+    monkeypatch.setattr(running, "shelf_folder", lambda work: None)
+    frame = spark.createDataFrame(table).repartition(2)
+    assert spark_facts(frame, method=method) == local_facts(table, method=method)
+
+
 SPECIAL = {
     "one": ["a single document that has nobody to be compared with"],
     "different": ["one text of five words", "another that is not like it", "and a third one of its own"],
@@ -52,7 +73,7 @@ def test_small_corpora(spark, texts):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["minhash", "rare_phrases", "spotsigs"])
 @pytest.mark.parametrize("clusters", ["components", "leaders"])
-def test_as_if_there_were_many(spark, table, monkeypatch, method, clusters):
+def test_as_if_there_were_many(spark, table, monkeypatch, storage, method, clusters):
     """The ways that only very many pairs take: joins in Spark, rounds of stars, families that are measured in parts."""
     from neardup.engines.spark import components, deciding, families, parcels, running, verification
 
@@ -83,7 +104,7 @@ def test_older_spark(spark, table, monkeypatch, partitions):
 
 
 @pytest.mark.slow
-def test_families_that_are_large(spark, table, monkeypatch):
+def test_families_that_are_large(spark, table, monkeypatch, storage):
     """The same with few pairs: one task labels them, and large families are decided after another measurement."""
     from neardup.engines.spark import families
 
@@ -168,6 +189,18 @@ def test_statistics_from_elsewhere(spark, table, tmp_path):
     assert spark_facts(frame, method="imatch", statistics=known) == local_facts(
         half, method="imatch", statistics=known
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+def test_reserved_bits(spark, table, pairs):
+    """Fingerprints some of whose bits must agree, however near they are."""
+    sections = table.append_column("section", [[f"s{k % 2}" for k in range(len(table))]])
+    options = {"method": "simhash", "fields": "section", "pairs": pairs}
+    frame = spark.createDataFrame(sections).repartition(2)
+    found = spark_facts(frame, reserve="section:8", **options)
+    assert found == local_facts(sections, reserve="section:8", **options)
+    assert 0 < len(found["pairs"]) < len(local_facts(sections, **options)["pairs"])
 
 
 @pytest.mark.slow

@@ -17,7 +17,9 @@ from neardup.engines.reading import Corpus
 BLOCK_PAIRS = 1 << 22  # pairs that are verified together
 RANGES = 16  # of codes that are sorted apart
 ROUNDS = 8  # in which a document meets the first members of its buckets; what is left comes in the last one
-ONE_ROUND = 4096  # pairs of a family that come in one round: all that is measured tells which pairs are bridges
+ONE_ROUND = (
+    4096  # pairs of a family that come in one round: all that is measured tells which pairs are bridges
+)
 
 
 class Codes:

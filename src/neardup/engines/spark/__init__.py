@@ -6,12 +6,14 @@
     stages        parquet folders with a manifest: what is complete is not computed again
     arrow         how kernels meet Spark: Arrow batches in and out, ranks as signed integers
     parcels       what documents send each other, packed: Spark moves bytes, and no rows
+    shelf         texts and facts in files, where workers share a file system
+    daemon        the process that workers are forked from
     documents     ids, digests, texts and keys, in chunks
     copies        exact copies, and ids that are not each used once
     statistics    document frequencies, counted in parts; `stories` are the clusters of a first run that count once
     signatures    what the plan sees of contents, where something had to be counted first
     edges         candidate pairs from keys, linear in the size of a bucket; `crowds` are buckets of very many
-    joins, exact  candidate pairs of the methods that need no keys: Hamming tables, exact joins
+    joins         candidate pairs of the methods that need no keys: `near` fingerprints, `exact` joins, others
     families      documents that candidate pairs connect; `components` connects them
     verification  the similarity of pairs
     deciding      clusters, and what stays of them; `portion` is what one task decides

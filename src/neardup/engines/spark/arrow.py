@@ -1,4 +1,4 @@
-"""How kernels meet Spark: Arrow batches in and out, ranks as signed integers, rows of a group together.
+"""How kernels meet Spark: Arrow batches in and out, and ranks as signed integers.
 
 Spark has no unsigned integers. A rank or key travels as the signed integer that is in the same place of the
 order: its highest bit is turned over. So min() and sorting in Spark agree with the local engine.
@@ -7,7 +7,7 @@ order: its highest bit is turned over. So min() and sorting in Spark agree with 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,40 +67,6 @@ def sliced(batch: pa.RecordBatch) -> Batches:
     """A batch in parts that are not too large for the way back."""
     for start in range(0, batch.num_rows, OUT_ROWS):
         yield batch.slice(start, OUT_ROWS)
-
-
-def whole_groups(batches: Batches, names: Sequence[str], most: int = 8 << 20) -> Iterator[pa.Table]:
-    """Batches joined so that rows of equal `names`, which follow each other, are never torn apart.
-
-    A table holds about `most` bytes, or one group that is larger.
-    """
-    waiting: list[pa.RecordBatch] = []
-    size, limit = 0, most
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.nbytes
-        if size < limit:
-            continue
-        joined = pa.Table.from_batches(waiting)
-        cut = _last_change(joined, names)
-        if cut == 0:
-            limit = 2 * size  # one group so far: look again when there is twice as much
-            continue
-        yield joined.slice(0, cut)
-        rest = joined.slice(cut)
-        waiting, size, limit = rest.to_batches(), rest.nbytes, max(most, 2 * rest.nbytes)
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def _last_change(joined: pa.Table, names: Sequence[str]) -> int:
-    """Where the last group begins."""
-    different = np.zeros(max(len(joined) - 1, 0), np.bool_)
-    for name in names:
-        values = joined.column(name).to_numpy()
-        different |= values[1:] != values[:-1]
-    changes = np.flatnonzero(different)
-    return int(changes[-1]) + 1 if len(changes) else 0
 
 
 def begins(*columns: Any) -> Numbers:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +11,20 @@ import pyarrow as pa
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
 from neardup.engines.spark.crowds import PAIRS
 from neardup.engines.spark.parcels import (
-    PARCEL,
     ROW_BITS,
     TALLY,
-    Columns,
-    _gathered,
+    Parcels,
     column,
+    gathered,
+    in_parcels,
     part_of,
     places_of,
-    posted,
     received,
     shuffled,
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import unshelved
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,60 +40,44 @@ def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
     A copy belongs to the content of the smallest rank; one without a token is marked, and nobody's duplicate. Rows of
     the chunk -1 have counts: of different texts, of ranks that are not used once, and of copies.
     """
-    names = in_arrow(documents.select("chunk", "names"), _Names(tasks), PARCEL)
-    found = in_arrow(shuffled(names, tasks), _Meeting(tasks), PARCEL)
+    names = in_parcels(documents.select("chunk", "names"), partial(_names, tasks))
+    found = in_parcels(shuffled(names, tasks), partial(_meeting, tasks))
     return in_arrow(shuffled(found, tasks), _by_chunk, COPIES)
 
 
-@dataclass(frozen=True)
-class _Names:
+def _names(tasks: int, batches: Batches) -> Parcels:
     """Chunks to parcels: digests in the first parts, ranks in the second."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
-                names = unpack(packed)
-                values = {name: column(names, name) for name in names.column_names}
-                values["place"] = places_of(chunk, np.arange(len(names)))
-                some = {name: values[name] for name in ("digest_a", "digest_b", "rank", "place")}
-                some["tokens"] = values["tokens"] > 0
-                yield from split(some, part_of(values["digest_a"], self.tasks))
-                some = {name: values[name] for name in ("rank", "second")}
-                yield from split(some, self.tasks + part_of(values["rank"], self.tasks))
+    for batch in batches:
+        for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
+            names = unpack(packed)
+            values = {name: column(names, name) for name in names.column_names}
+            values["place"] = places_of(chunk, np.arange(len(names)))
+            some = {name: values[name] for name in ("digest_a", "digest_b", "rank", "place")}
+            some["tokens"] = values["tokens"] > 0
+            yield from split(some, part_of(values["digest_a"], tasks))
+            some = {name: values[name] for name in ("rank", "second")}
+            yield from split(some, tasks + part_of(values["rank"], tasks))
 
 
-@dataclass(frozen=True)
-class _Meeting:
+def _meeting(tasks: int, batches: Batches) -> Parcels:
     """Parcels of names to parcels of copies, for their chunks."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        contents = twice = number = 0
-        for part, some in received(batches).items():
-            if part >= self.tasks:
-                ranks = np.sort(column(some, "rank"))
-                twice += int((ranks[1:] == ranks[:-1]).sum())
-                continue
-            texts, copies = _copies(some)
-            contents += texts
-            number += int(copies["tokens"].sum())
-            yield from split(copies, part_of(copies["place"] >> ROW_BITS, self.tasks))
-        yield (
-            TALLY,
-            {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
-        )
+    contents = twice = number = 0
+    for part, some in received(batches).items():
+        if part >= tasks:
+            ranks = np.sort(column(some, "rank"))
+            twice += int((ranks[1:] == ranks[:-1]).sum())
+            continue
+        texts, copies = copies_of(some)
+        contents += texts
+        number += int(copies["tokens"].sum())
+        yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
+    yield (
+        TALLY,
+        {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
+    )
 
 
-def _copies(some: pa.Table) -> tuple[int, dict[str, Any]]:
+def copies_of(some: pa.Table) -> tuple[int, dict[str, Any]]:
     """How many texts there are, and the documents that are copies of one with a smaller rank."""
     values = {name: column(some, name) for name in some.column_names}
     order = np.lexsort((values["rank"], values["digest_b"], values["digest_a"]))
@@ -124,7 +107,7 @@ def _by_chunk(batches: Batches) -> Batches:
             yield batch.filter(pa.array(~tally))
 
     nothing = [pa.array([0], pa.int64())] * len(COUNTS)
-    for found in _gathered(parcels()):
+    for found in gathered(parcels()):
         yield pa.RecordBatch.from_arrays([*found.columns, *nothing], ["chunk", "count", "wanted", *COUNTS])
     none = {"chunk": np.array([-1]), "count": np.array([0]), "wanted": pa.nulls(1, pa.binary())}
     yield table({**none, **{name: np.array([value]) for name, value in counts.items()}})
@@ -165,7 +148,7 @@ def refuse_ids(documents: DataFrame) -> None:
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for names, facts in zip(batch.column("names"), batch.column("facts"), strict=True):
-                ids = unpack(facts).column("id").cast(pa.string()).combine_chunks()
+                ids = unshelved(facts).column("id").cast(pa.string()).combine_chunks()
                 known = unpack(names)
                 yield table({"rank": column(known, "rank"), "second": column(known, "second"), "id": ids})
 

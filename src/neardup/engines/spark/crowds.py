@@ -13,8 +13,8 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
 from neardup.engines.portions import ROUNDS
-from neardup.engines.spark.arrow import begins
-from neardup.engines.spark.parcels import Columns, column, part_of
+from neardup.engines.spark.arrow import Batches, begins, sliced, table
+from neardup.engines.spark.parcels import TALLY, Columns, Parcels, column, part_of, received, split
 
 FIRST = -ROUNDS  # pairs with the first member of a bucket, of the first round; those of later ones follow
 REST, EXTRA, COPY = 0, 1, 2  # the other pairs of buckets; pairs that are measured besides; copies
@@ -165,3 +165,23 @@ def meet_pivots(some: pa.Table, found: Collected) -> None:
             found.add(REST, ranks, places, pivots, members)
             if place == 0:
                 found.add(FIRST, ranks, places, pivots, members)
+
+
+def sent(found: Collected, tasks: int) -> Parcels:
+    """Pairs for the part of their larger rank."""
+    pairs = found.distinct()
+    yield from split(pairs, part_of(pairs["right"], tasks))
+
+
+def finished(tasks: int, batches: Batches) -> Batches:
+    """Pairs, each once; those of members that wait in the part of their rank are made here."""
+    found = Collected()
+    for part, some in received(batches).items():
+        if part == TALLY:
+            counts = {name: column(some, name) for name in NAMES[1:]}
+            yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
+        elif part < tasks:
+            found.put({name: column(some, name) for name in NAMES})
+        else:
+            meet_pivots(some, found)
+    yield from sliced(table(in_rounds(found.distinct())))

@@ -7,7 +7,7 @@ Where the decisions ask for a pair that nobody has measured, nothing is decided 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,38 +17,49 @@ from neardup.engines.spark.arrow import Batches, in_arrow, numbers
 from neardup.engines.spark.crowds import COPY, EXTRA, NAMES
 from neardup.engines.spark.parcels import (
     FEW,
-    PARCEL,
     ROW_BITS,
     Columns,
+    Parcels,
     beside,
     by_chunk,
     column,
+    distinct_rows,
+    in_parcels,
     part_of,
-    posted,
     received,
     shuffled,
     split,
     unpack,
 )
 from neardup.engines.spark.portion import CLUSTER, MEASURED, MISSING, PAIR, PLACES, Portion
+from neardup.engines.spark.shelf import Index, unshelved
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def decided(
-    plan: Plan, verified: DataFrame, documents: DataFrame, id_type: str, count: int, tasks: int
-) -> DataFrame:
-    """Rows of clusters and of pairs, see `clusters_of` and `pairs_of`; and of pairs that must still be measured."""
-    wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
-    chunks = documents.select("chunk", "facts")
-    facts = in_arrow(beside(chunks, wanted, "inner", 2 * count <= FEW), _Facts(tasks), PARCEL)
-    pairs = in_arrow(verified.where(f"kind != {COPY}"), _Evidence(tasks), PARCEL)
+def decided(plan: Plan, parcels: DataFrame, id_type: str, index: Any, tasks: int) -> DataFrame:
+    """Rows of clusters and of pairs, see `clusters_of` and `pairs_of`; and of pairs that must still be measured.
+
+    `parcels` are those of measured pairs, and of members, which are looked up here if there is an index.
+    """
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
     numbers = "x double, y double, z double, flag boolean, size long, reason string"
     schema = f"kind int, {ids}, {numbers}, family long, {', '.join(f'{name} long' for name in PLACES)}"
-    return in_arrow(shuffled(facts.unionByName(pairs), tasks), _Deciding(plan, tasks), schema)
+    return in_arrow(shuffled(parcels, tasks), partial(_deciding, plan, tasks, index), schema)
+
+
+def measured_parcels(verified: DataFrame, tasks: int) -> DataFrame:
+    """Measured pairs, for the task of their family."""
+    return in_parcels(verified, partial(_evidence, tasks))
+
+
+def member_parcels(verified: DataFrame, documents: DataFrame, count: int, tasks: int) -> DataFrame:
+    """Members of clusters, for the task of their family, where each chunk has to be asked for them."""
+    wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
+    chunks = documents.select("chunk", "facts")
+    return in_parcels(beside(chunks, wanted, "inner", 2 * count <= FEW), partial(_facts, tasks))
 
 
 def result_facts() -> dict[str, Any]:
@@ -95,66 +106,66 @@ def _named(rows: DataFrame, names: str) -> DataFrame:
 def _members(batches: Batches) -> Iterator[Columns]:
     """The documents of pairs that passed: place, rank, content and family of each."""
     for batch in batches:
-        values = {name: numbers(batch, name) for name in ("family", *NAMES)}
-        content = np.where(values["kind"] == COPY, values["left"], values["right"])
-        for side, whose in (("left", values["left"]), ("right", content)):
-            yield {
-                "place": values[f"{side}_place"],
-                "rank": values[side],
-                "content": whose,
-                "family": values["family"],
-            }
+        yield from _sides({name: numbers(batch, name) for name in ("family", *NAMES)})
 
 
-@dataclass(frozen=True)
-class _Facts:
+def _sides(values: Columns) -> Iterator[Columns]:
+    """The left and the right documents of pairs."""
+    content = np.where(values["kind"] == COPY, values["left"], values["right"])
+    for side, whose in (("left", values["left"]), ("right", content)):
+        yield {
+            "place": values[f"{side}_place"],
+            "rank": values[side],
+            "content": whose,
+            "family": values["family"],
+        }
+
+
+def _facts(tasks: int, batches: Batches) -> Parcels:
     """Chunks, and which members they have, to parcels of members."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
-                some = unpack(wanted)
-                values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
-                rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
-                facts = unpack(packed)
-                for name in facts.column_names:
-                    values[name] = facts.column(name).take(rows).combine_chunks()
-                    if isinstance(values[name], pa.ChunkedArray):
-                        values[name] = values[name].chunk(0)
-                yield from split(values, part_of(values["family"], self.tasks))
+    for batch in batches:
+        for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
+            some = unpack(wanted)
+            values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
+            rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
+            facts = unshelved(packed)
+            for name in facts.column_names:
+                values[name] = facts.column(name).take(rows).combine_chunks()
+                if isinstance(values[name], pa.ChunkedArray):
+                    values[name] = values[name].chunk(0)
+            yield from split(values, part_of(values["family"], tasks))
 
 
-@dataclass(frozen=True)
-class _Evidence:
+def _evidence(tasks: int, batches: Batches) -> Parcels:
     """Measured pairs to parcels."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            names = ("family", "kind", "left", "right", *MEASURED, "passed")
-            values = {name: numbers(batch, name) for name in names}
-            yield from split(values, self.tasks + part_of(values["family"], self.tasks))
+    for batch in batches:
+        names = ("family", *NAMES, *MEASURED, "passed")
+        values = {name: numbers(batch, name) for name in names}
+        yield from split(values, tasks + part_of(values["family"], tasks))
 
 
-@dataclass(frozen=True)
-class _Deciding:
+def _deciding(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
     """Members and measured pairs of whole clusters to decisions."""
+    came = received(batches)
+    for part, pairs in came.items():
+        if part < tasks:
+            continue
+        members = came.get(part - tasks) if index is None else _looked_up(index.value, pairs)
+        if members is not None:
+            yield from Portion.of(plan, members, pairs.filter(_measured(pairs))).decided()
 
-    plan: Plan
-    tasks: int
 
-    def __call__(self, batches: Batches) -> Batches:
-        came = received(batches)
-        for part, members in came.items():
-            if part < self.tasks:
-                portion = Portion.of(self.plan, members, came.get(part + self.tasks))
-                yield from portion.decided()
+def _measured(pairs: pa.Table) -> pa.Array:
+    return pa.array(column(pairs, "kind") != COPY)
+
+
+def _looked_up(index: Index, pairs: pa.Table) -> pa.Table | None:
+    """The members of the clusters of measured pairs, with their facts."""
+    passed = pairs.filter(pairs.column("passed"))
+    sides = list(_sides({name: column(passed, name) for name in ("family", *NAMES)}))
+    members = {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
+    members = distinct_rows(members)
+    if not len(members["place"]):
+        return None
+    facts = index.rows("facts", members["place"])
+    return pa.table({**members, **{name: facts.column(name) for name in facts.column_names}})

@@ -8,6 +8,7 @@ seen    present, keys, slots: empty where something must be counted first
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from neardup.engines.signing import cut, describe, needs_contents_first, sign
 from neardup.engines.spark.arrow import Batches, in_arrow, signed
 from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import ROW_BITS, pack
+from neardup.engines.spark.shelf import Shelf
 from neardup.errors import InputError
 from neardup.plan import Plan
 
@@ -34,11 +36,12 @@ CHUNK = (
 CHUNKS_OF_A_TASK = 24  # bits
 
 
-def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning) -> DataFrame:
-    """Every document, in chunks."""
+def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning, folder: str | None) -> DataFrame:
+    """Every document, in chunks; texts and facts in files of a folder, if there is one for all workers."""
     # On one machine it takes longer to compress texts than to write them; on a network it does not.
     alone = str(frame.sparkSession.sparkContext.master).startswith("local")
-    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, None if alone else "lz4"), CHUNK)
+    shelf = Shelf(folder, None if alone else "lz4")
+    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf), CHUNK)
 
 
 @dataclass(frozen=True)
@@ -47,20 +50,22 @@ class _Documents:
 
     plan: Plan
     meaning: Meaning
-    compression: str | None
+    shelf: Shelf
 
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
 
         # The number of a chunk is its own because only one attempt of a task is ever kept.
         task = TaskContext.get()
-        number = (0 if task is None else task.partitionId()) << CHUNKS_OF_A_TASK
-        for batch in batches:
-            for start in range(0, batch.num_rows, 1 << ROW_BITS):
-                yield self._chunk(number, batch.slice(start, 1 << ROW_BITS))
-                number += 1
+        partition = 0 if task is None else task.partitionId()
+        number = partition << CHUNKS_OF_A_TASK
+        with self.shelf.opened(partition) as store:
+            for batch in batches:
+                for start in range(0, batch.num_rows, 1 << ROW_BITS):
+                    yield self._chunk(number, batch.slice(start, 1 << ROW_BITS), store)
+                    number += 1
 
-    def _chunk(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _chunk(self, number: int, batch: pa.RecordBatch, store: Callable[[Any], bytes]) -> pa.RecordBatch:
         texts, ids, facts = self._known(batch)
         whole = Texts.from_arrow(texts)
         seen = _stacked([self._seen(part) for _, part in cut(whole)])
@@ -77,8 +82,8 @@ class _Documents:
             "empty": int((tokens == 0).sum()),
             "bytes": whole.size,
             "names": pack({**names, "tokens": tokens}),
-            "facts": pack({"id": ids, "length": described["length"], **facts}),
-            "text": pack({"text": texts}, self.compression),
+            "facts": store({"id": ids, "length": described["length"], **facts}),
+            "text": store({"text": texts}),
             "seen": pack(seen) if seen else None,
         }
         kinds = {"names": pa.binary(), "facts": pa.binary(), "text": pa.binary(), "seen": pa.binary()}

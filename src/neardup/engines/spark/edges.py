@@ -6,21 +6,23 @@ larger rank, where it is met by the same pair from other tables, and one of them
 A crowd, a bucket with very many members in one task, is not sent to one place. Only its smallest ranks go there,
 with the number of the others: they are all that pivots can be chosen from. The others wait in some tasks beside it, the
 more the more they are, and the pivots of the bucket are sent to them. So no task sees more of a bucket than its share.
+Where there are few tasks a crowd is in all of them, each member in the part of its rank: no third journey is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
-from neardup.columns import Numbers
+from neardup.columns import Hashes, Numbers
 from neardup.engines.spark import crowds
-from neardup.engines.spark.arrow import Batches, in_arrow, sliced, table, unsigned
+from neardup.engines.spark.arrow import Batches, in_arrow, unsigned
 from neardup.engines.spark.crowds import (
     COUNTED,
     FIRST,
@@ -30,18 +32,19 @@ from neardup.engines.spark.crowds import (
     REST,
     Collected,
     crowded,
-    in_rounds,
+    finished,
     meet_pivots,
+    sent,
     take_crowds,
 )
 from neardup.engines.spark.parcels import (
-    PARCEL,
     TALLY,
     Columns,
+    Parcels,
     column,
+    in_parcels,
     part_of,
     places_of,
-    posted,
     received,
     shuffled,
     split,
@@ -89,6 +92,11 @@ class Rule:
         return np.clip(members // 4, min(crowds.SPREAD, self.tasks), self.tasks)
 
     @property
+    def at_home(self) -> bool:
+        """Whether crowds are in all tasks anyhow: then a member waits in the part of its rank, where its pairs go."""
+        return self.tasks <= crowds.SPREAD
+
+    @property
     def waiting(self) -> int:
         """The first part of members that wait for their pivots."""
         return self.tables * self.slices
@@ -100,10 +108,11 @@ def find_edges(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> D
     `contents` has chunks: seen, and wanted, which names the documents to leave out, or null.
     """
     rule = Rule.of(plan, documents, tasks)
-    keys = in_arrow(contents.select("chunk", "seen", "wanted"), _Keys(rule), PARCEL)
-    found = in_arrow(shuffled(keys, tasks), _Pairing(rule), PARCEL)
-    met = in_arrow(shuffled(found, tasks), _Waiting(rule), PARCEL)
-    return in_arrow(shuffled(met, tasks), _finished, PAIRS)
+    keys = in_parcels(contents.select("chunk", "seen", "wanted"), partial(_keys, rule))
+    found = in_parcels(shuffled(keys, tasks), partial(_pairing, rule))
+    if not rule.at_home:
+        found = in_parcels(shuffled(found, tasks), partial(_waiting, rule))
+    return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
 
 
 def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
@@ -122,142 +131,127 @@ def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
         yield seen, places
 
 
-@dataclass(frozen=True)
-class _Keys:
+def _keys(rule: Rule, batches: Batches) -> Parcels:
     """Chunks to parcels of keys, table by table; crowds in two parts."""
+    held: list[tuple[pa.Table, Numbers]] = []
+    size = 0
+    for batch in batches:
+        for seen, places in seen_contents(batch):
+            held.append((seen, places))
+            size += len(places) * ENTRY * rule.tables
+            if size > BUFFER:
+                yield from _sent_keys(rule, held)
+                held, size = [], 0
+    if size:
+        yield from _sent_keys(rule, held)
 
-    rule: Rule
 
-    def __call__(self, batches: Batches) -> Batches:
-        held: list[tuple[pa.Table, Numbers]] = []
-        size = 0
-        for batch in batches:
-            for seen, places in seen_contents(batch):
-                held.append((seen, places))
-                size += len(places) * ENTRY * self.rule.tables
-                if size > BUFFER:
-                    yield from posted(self._parcels(held))
-                    held, size = [], 0
-        if size:
-            yield from posted(self._parcels(held))
+def _sent_keys(rule: Rule, held: list[tuple[pa.Table, Numbers]]) -> Parcels:
+    """The keys of some documents."""
+    ranks = np.concatenate([column(seen, "rank") for seen, _ in held])
+    places = np.concatenate([places for _, places in held])
+    for number in range(rule.tables):
+        keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
+        columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
+        if not rule.every:
+            waiting = crowded(keys, ranks, rule.heads, rule.crowd)
+            if waiting is not None:
+                yield from _sent_crowds(rule, number, {k: v[waiting] for k, v in columns.items()})
+                columns = {name: each[~waiting] for name, each in columns.items()}
+        yield from split(columns, number * rule.slices + part_of(columns["key"], rule.slices))
 
-    def _parcels(self, held: list[tuple[pa.Table, Numbers]]) -> Iterator[tuple[int, Columns]]:
-        rule = self.rule
-        ranks = np.concatenate([column(seen, "rank") for seen, _ in held])
-        places = np.concatenate([places for _, places in held])
-        for number in range(rule.tables):
-            keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
-            columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
-            if not rule.every:
-                waiting = crowded(keys, ranks, rule.heads, rule.crowd)
-                if waiting is not None:
-                    yield from self._waiting(number, {k: v[waiting] for k, v in columns.items()})
-                    columns = {name: each[~waiting] for name, each in columns.items()}
-            parts = number * rule.slices + part_of(columns["key"], rule.slices)
-            yield from split(columns, parts)
 
-    def _waiting(self, number: int, columns: dict[str, Any]) -> Iterator[tuple[int, Columns]]:
-        """Members of crowds: how many to the place of their bucket, they themselves to tasks beside it."""
-        rule = self.rule
-        keys, inverse, counts = np.unique(columns["key"], return_inverse=True, return_counts=True)
-        spread = rule.spread(counts)
-        told = {"key": keys, "rank": spread, "place": -counts.astype(np.int64)}
-        yield from split(told, number * rule.slices + part_of(keys, rule.slices))
+def _sent_crowds(rule: Rule, number: int, columns: dict[str, Any]) -> Parcels:
+    """Members of crowds: how many to the place of their bucket, they themselves to tasks beside it."""
+    keys, inverse, counts = np.unique(columns["key"], return_inverse=True, return_counts=True)
+    spread = rule.spread(counts)
+    told = {"key": keys, "rank": spread, "place": -counts.astype(np.int64)}
+    yield from split(told, number * rule.slices + part_of(keys, rule.slices))
+    if rule.at_home:
+        at = part_of(columns["rank"], rule.tasks)
+    else:
         at = part_of(columns["key"], rule.tasks) + part_of(columns["rank"], spread[inverse])
-        parts = rule.waiting + at % rule.tasks
-        tables = np.full(len(parts), number, np.int32)
-        yield from split({"table": tables, **columns}, parts)
+    tables = np.full(len(at), number, np.int32)
+    yield from split({"table": tables, **columns}, rule.waiting + at % rule.tasks)
 
 
-@dataclass(frozen=True)
-class _Pairing:
+def _pairing(rule: Rule, batches: Batches) -> Parcels:
     """Keys to pairs, for the part of the larger rank; pivots of crowds for all parts; members that wait go on."""
+    made = _Pairing(rule)
+    for part, some in received(batches).items():
+        values = {name: column(some, name) for name in some.column_names}
+        if part >= rule.waiting:
+            yield part - rule.waiting + rule.tasks, values
+        else:
+            yield from made.table(part // rule.slices, values["key"], values["rank"], values["place"])
+    yield from made.rest()
+
+
+@dataclass
+class _Pairing:
+    """What a task has paired so far: pairs that were not sent yet, pivots of crowds, and counts."""
 
     rule: Rule
+    counts: BucketCounts = field(default_factory=BucketCounts)
+    found: Collected = field(default_factory=Collected)
+    told: list[tuple[Numbers, Columns]] = field(default_factory=list)
 
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
+    def table(self, number: int, keys: Hashes, ranks: Numbers, places: Numbers) -> Parcels:
+        """Pairs the buckets of a part of a table."""
+        rule = self.rule
+        if (places < 0).any():
+            keys, ranks, places, crowded_buckets = take_crowds(keys, ranks, places)
+            for crowd in crowded_buckets:
+                self.counts += crowd.pair(rule.pivots, self.found)
+                self.told.append(crowd.told(number, rule.pivots, rule.tasks))
+        buckets = find_buckets(keys, np.arange(len(keys)))
+        if rule.every:
+            yield from self._all(buckets, ranks, places)
+        else:
+            self._some(buckets, ranks, places)
 
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        rule, counts, found = self.rule, BucketCounts(), Collected()
-        told: list[tuple[Numbers, Columns]] = []  # pivots of crowds
-        for part, some in received(batches).items():
-            if part >= rule.waiting:
-                members = {name: column(some, name) for name in some.column_names}
-                yield part - rule.waiting + rule.tasks, members
-                continue
-            number = part // rule.slices
-            keys, ranks, places = (column(some, name) for name in ("key", "rank", "place"))
-            if (places < 0).any():
-                keys, ranks, places, crowded_buckets = take_crowds(keys, ranks, places)
-                for crowd in crowded_buckets:
-                    counts += crowd.pair(rule.pivots, found)
-                    told.append(crowd.told(number, rule.pivots, rule.tasks))
-            buckets = find_buckets(keys, np.arange(len(keys)))
-            if rule.every:
-                counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
-                for left, right in all_pairs(buckets, BLOCK):
-                    found.add(REST, ranks, places, left, right)
-                    if found.size > HELD // 2:
-                        yield from _sent(found, rule.tasks)
-                        found = Collected()
-            else:
-                counts += self._some(buckets, ranks, places, found)
-        yield from _sent(found, rule.tasks)
-        if told:
-            targets = np.concatenate([where for where, _ in told])
-            pivots = {name: np.concatenate([each[name] for _, each in told]) for name in told[0][1]}
-            yield from split(pivots, rule.tasks + targets)
-        tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
-        yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
+    def _all(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> Parcels:
+        """Collects all pairs, and sends them now and then."""
+        self.counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
+        for left, right in all_pairs(buckets, BLOCK):
+            self.found.add(REST, ranks, places, left, right)
+            if self.found.size > HELD // 2:
+                yield from sent(self.found, self.rule.tasks)
+                self.found = Collected()
 
-    def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers, found: Collected) -> BucketCounts:
+    def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> None:
         """Collects the pairs that clusters need."""
         order = unsigned(ranks)
         left, right, _ = bucket_pairs(buckets, order, 1, 1)
-        found.add(FIRST, ranks, places, left, right)
+        self.found.add(FIRST, ranks, places, left, right)
         left, right, counts = bucket_pairs(buckets, order, self.rule.limit, self.rule.pivots)
-        found.add(REST, ranks, places, left, right)
-        return counts
+        self.found.add(REST, ranks, places, left, right)
+        self.counts += counts
+
+    def rest(self) -> Parcels:
+        """What was not sent yet."""
+        yield from sent(self.found, self.rule.tasks)
+        if self.told:
+            targets = np.concatenate([where for where, _ in self.told])
+            names = self.told[0][1]
+            pivots = {name: np.concatenate([each[name] for _, each in self.told]) for name in names}
+            yield from split(pivots, self.rule.tasks + targets)
+        counts = self.counts
+        tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
+        yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
 
 
-def _sent(found: Collected, tasks: int) -> Iterator[tuple[int, Columns]]:
-    """Pairs for the part of their larger rank."""
-    pairs = found.distinct()
-    yield from split(pairs, part_of(pairs["right"], tasks))
-
-
-@dataclass(frozen=True)
-class _Waiting:
+def _waiting(rule: Rule, batches: Batches) -> Parcels:
     """Members that wait, and pivots, to pairs; pairs go on."""
-
-    rule: Rule
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for part, some in received(batches).items():
-            found = Collected()
-            if part == TALLY:
-                yield TALLY, {name: column(some, name) for name in some.column_names}
-            elif part < self.rule.tasks:
-                found.put({name: column(some, name) for name in NAMES})
-            else:
-                meet_pivots(some, found)
-            yield from _sent(found, self.rule.tasks)
-
-
-def _finished(batches: Batches) -> Batches:
-    """Pairs, each once."""
-    found = Collected()
     for part, some in received(batches).items():
+        found = Collected()
         if part == TALLY:
-            counts = {name: column(some, name) for name in NAMES[1:]}
-            yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
-        else:
+            yield TALLY, {name: column(some, name) for name in some.column_names}
+        elif part < rule.tasks:
             found.put({name: column(some, name) for name in NAMES})
-    yield from sliced(table(in_rounds(found.distinct())))
+        else:
+            meet_pivots(some, found)
+        yield from sent(found, rule.tasks)
 
 
 def bucket_counts(facts: dict[str, Any]) -> BucketCounts:

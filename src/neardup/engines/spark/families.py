@@ -14,9 +14,10 @@ import numpy as np
 
 from neardup import kernels
 from neardup.columns import Numbers
+from neardup.engines.portions import ONE_ROUND
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, numbers, sliced, table
 from neardup.engines.spark.components import components
-from neardup.engines.spark.crowds import COPY, NAMES, PAIRS
+from neardup.engines.spark.crowds import COPY, FIRST, NAMES, PAIRS, REST
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,31 +31,25 @@ Stage = Callable[..., "DataFrame"]
 
 def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str) -> DataFrame:
     """Pairs with the family that they are in, and the part of it that they are measured with."""
-    if count <= FEW_PAIRS:
-        work = _Labelling(LARGE, TOGETHER)
-        return stage(name, lambda: in_arrow(pairs.coalesce(1), work, LABELLED), facts=family_facts())
+    alone = labelling(count)
+    if alone:
+        return stage(name, lambda: in_arrow(pairs.coalesce(1), alone, LABELLED))
     labels = components(pairs, stage, f"{name}-labels")
-    return stage(name, lambda: _labelled(pairs, labels), facts=family_facts())
+    return stage(name, lambda: _labelled(pairs, labels))
 
 
-def family_facts() -> dict[str, Any]:
-    """What is remembered of the stage: candidate pairs, copies, and pairs of families that are not measured as one."""
-    from pyspark.sql import functions as f
-
-    copies = f.col("kind") == COPY
-    return {
-        "pairs": f.sum((~copies).cast("long")),
-        "copies": f.sum(copies.cast("long")),
-        "apart": f.sum((~f.col("whole")).cast("long")),
-    }
+def labelling(count: int) -> Labelling | None:
+    """How one task labels so many pairs, if they are not too many for it."""
+    return Labelling(LARGE, TOGETHER, ONE_ROUND) if count <= FEW_PAIRS else None
 
 
 @dataclass(frozen=True)
-class _Labelling:
+class Labelling:
     """All pairs, in one task, to labelled ones."""
 
     large: int
     together: int
+    one_round: int
 
     def __call__(self, batches: Batches) -> Batches:
         parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]
@@ -65,7 +60,9 @@ class _Labelling:
         n = len(pairs["left"])
         label = kernels.graph.components(len(nodes), places[:n], places[n:])[places[:n]]
         measured = pairs["kind"] != COPY
-        whole = np.bincount(label, measured, len(nodes))[label] <= self.large
+        size = np.bincount(label, measured, len(nodes))[label]
+        pairs["kind"][(size <= self.one_round) & (pairs["kind"] < REST)] = FIRST
+        whole = size <= self.large
         part = np.where(whole, nodes[label], self._parts(pairs["left"], whole))
         yield from sliced(table({"family": nodes[label], "part_of_it": part, "whole": whole, **pairs}))
 
@@ -87,14 +84,18 @@ def _labelled(pairs: DataFrame, labels: DataFrame) -> DataFrame:
     named = pairs.join(labels.select(f.col("rank").alias("left"), f.col("label").alias("family")), "left")
     counted = (f.col("kind") != COPY).cast("long")
     sizes = named.groupBy("family").agg(f.sum(counted).alias("pairs"))
-    large = sizes.where(f.col("pairs") > LARGE).select("family", f.lit(False).alias("small"))
+    large = sizes.where(f.col("pairs") > min(LARGE, ONE_ROUND))
     busy = pairs.where(f.col("kind") != COPY).groupBy("left").count().where(f.col("count") > TOGETHER)
     parts = busy.select("left", f.ceil(f.col("count") / TOGETHER).cast("long").alias("parts"))
     named = named.join(large, "family", "left").join(parts, "left", "left")
-    whole = f.coalesce(f.col("small"), f.lit(True))
+    size = f.coalesce(f.col("pairs"), f.lit(0))
+    whole = size <= LARGE
+    kind = f.when((size <= ONE_ROUND) & (f.col("kind") < REST), f.lit(FIRST)).otherwise(f.col("kind"))
     own = f.col("left") + f.pmod("right", f.coalesce("parts", f.lit(1)))
     part = f.when(whole, f.col("family")).otherwise(own)
-    return named.select("family", part.alias("part_of_it"), whole.alias("whole"), *NAMES)
+    return named.select(
+        "family", part.alias("part_of_it"), whole.alias("whole"), kind.cast("int").alias("kind"), *NAMES[1:]
+    )
 
 
 def relabelled(verified: DataFrame, labels: DataFrame) -> DataFrame:

@@ -7,7 +7,7 @@ unpacks whole arrays. Documents lie in chunks, rows of the first stage, and are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ LEAST_BYTES = 4 << 20  # … for which a task is worth starting
 PARTITIONS = "spark.neardup.partitions"  # a setting: so many tasks receive parcels, whatever the size
 FEW = 1 << 20  # rows that every worker may see
 Columns = Mapping[str, Any]
+Parcels = Iterator[tuple[int, Columns]]  # the part that each is for
 
 
 def task_count(spark: SparkSession, size: float) -> int:
@@ -43,10 +44,14 @@ def pack(columns: Columns | pa.RecordBatch, compression: str | None = None) -> b
     """Columns of equal length as bytes."""
     batch = columns if isinstance(columns, pa.RecordBatch) else table(dict(columns))
     sink = pa.BufferOutputStream()
+    _write(sink, batch, compression)
+    return sink.getvalue().to_pybytes()
+
+
+def _write(sink: Any, batch: pa.RecordBatch, compression: str | None = None) -> None:
     options = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_stream(sink, batch.schema, options=options) as stream:
         stream.write_batch(batch)
-    return sink.getvalue().to_pybytes()
 
 
 def unpack(packed: pa.Scalar) -> pa.Table:
@@ -54,7 +59,7 @@ def unpack(packed: pa.Scalar) -> pa.Table:
     return pa.ipc.open_stream(packed.as_buffer()).read_all()
 
 
-def split(columns: Columns, target: Numbers) -> Iterator[tuple[int, dict[str, Any]]]:
+def split(columns: Columns, target: Numbers) -> Parcels:
     """The rows of some columns by their target."""
     if len(target) == 0:
         return
@@ -72,20 +77,36 @@ def split(columns: Columns, target: Numbers) -> Iterator[tuple[int, dict[str, An
         yield part, {name: values[start:end] for name, values in moved.items()}
 
 
-def posted(parcels: Iterable[tuple[int, Columns]]) -> Batches:
+def in_parcels(frame: DataFrame, step: Callable[[Batches], Parcels]) -> DataFrame:
+    """Rows of PARCEL: what a step makes of the batches of each partition."""
+
+    def work(batches: Batches) -> Batches:
+        yield from posted(step(batches))
+
+    return in_arrow(frame, work, PARCEL)
+
+
+def posted(parcels: Parcels) -> Batches:
     """Rows of PARCEL, some megabytes at a time."""
     parts: list[int] = []
-    values: list[bytes] = []
-    size = 0
+    ends, sink = [0], pa.BufferOutputStream()
     for part, columns in parcels:
+        _write(sink, table(dict(columns)))
         parts.append(part)
-        values.append(pack(columns))
-        size += len(values[-1])
-        if size > OUT_BYTES:
-            yield table({"part": np.array(parts, np.int32), "packed": values})
-            parts, values, size = [], [], 0
+        ends.append(sink.tell())
+        if ends[-1] > OUT_BYTES:
+            yield _rows(parts, ends, sink)
+            parts, ends, sink = [], [0], pa.BufferOutputStream()
     if parts:
-        yield table({"part": np.array(parts, np.int32), "packed": values})
+        yield _rows(parts, ends, sink)
+
+
+def _rows(parts: list[int], ends: list[int], sink: pa.BufferOutputStream) -> pa.RecordBatch:
+    """Parcels that were written one behind the other."""
+    buffers = [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
+    return table(
+        {"part": np.array(parts, np.int32), "packed": pa.Array.from_buffers(pa.binary(), len(parts), buffers)}
+    )
 
 
 def shuffled(frame: DataFrame, tasks: int) -> DataFrame:
@@ -134,30 +155,33 @@ def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Columns]], tas
     `work` gives columns of which one is `place`; of rows that are equal in all of them one is kept.
     """
 
-    def post(batches: Batches) -> Batches:
+    def step(batches: Batches) -> Parcels:
         for columns in work(batches):
-            places = np.asarray(columns["place"])
-            yield from posted(split(columns, part_of(places >> ROW_BITS, tasks)))
+            yield from split(columns, part_of(np.asarray(columns["place"]) >> ROW_BITS, tasks))
 
-    return in_arrow(shuffled(in_arrow(frame, post, PARCEL), tasks), _gathered, GATHERED)
-
-
-GATHERED = "chunk long, count long, wanted binary"
+    return in_arrow(shuffled(in_parcels(frame, step), tasks), gathered, GATHERED)
 
 
-def _gathered(batches: Batches) -> Batches:
-    """One row for each chunk."""
-    tables = list(received(batches).values())
-    if not tables:
-        return
-    some = pa.concat_tables(tables)
-    values = {name: column(some, name) for name in some.column_names}
+def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
+    """Rows by ascending place; of those that are equal one."""
     order = np.lexsort([*(each for name, each in values.items() if name != "place"), values["place"]])
     values = {name: each[order] for name, each in values.items()}
     new = np.ones(len(order), np.bool_)
     if len(order):
         new[1:] = np.any([each[1:] != each[:-1] for each in values.values()], axis=0)
-    values = {name: each[new] for name, each in values.items()}
+    return {name: each[new] for name, each in values.items()}
+
+
+GATHERED = "chunk long, count long, wanted binary"
+
+
+def gathered(batches: Batches) -> Batches:
+    """One row for each chunk."""
+    tables = list(received(batches).values())
+    if not tables:
+        return
+    some = pa.concat_tables(tables)
+    values = distinct_rows({name: column(some, name) for name in some.column_names})
     chunks = values["place"] >> ROW_BITS
     starts = np.append(np.flatnonzero(np.diff(chunks, prepend=-2)), len(chunks))
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):

@@ -14,17 +14,27 @@ from neardup.engines.spark import stories
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
 from neardup.engines.spark.crowds import COPY, COUNTED
-from neardup.engines.spark.deciding import clusters_of, decided, missing_pairs, pairs_of, result_facts
+from neardup.engines.spark.deciding import (
+    clusters_of,
+    decided,
+    measured_parcels,
+    member_parcels,
+    missing_pairs,
+    pairs_of,
+    result_facts,
+)
 from neardup.engines.spark.documents import read_documents
 from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
 from neardup.engines.spark.failures import translated
-from neardup.engines.spark.families import label_pairs, relabelled
+from neardup.engines.spark.families import Labelling, label_pairs, labelling, relabelled
 from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import FEW, beside, task_count
+from neardup.engines.spark.shelf import NAME as SHELF
+from neardup.engines.spark.shelf import Index, shelf_folder
 from neardup.engines.spark.signatures import sign_contents
 from neardup.engines.spark.stages import Stages
 from neardup.engines.spark.statistics import collected, count_facts, count_frequencies
-from neardup.engines.spark.verification import payload_columns, verify
+from neardup.engines.spark.verification import evidence_facts, payload_columns, verify, verify_shelved
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -70,10 +80,22 @@ class SparkRun:
         from pyspark.sql import functions as f
 
         facts = {name: f.sum(name) for name in ("documents", "empty", "bytes")}
-        made = self.stages.stage("ids", lambda: read_documents(self.plan, self.frame, self.meaning), facts)
+
+        def make() -> DataFrame:
+            self.stages.clear(SHELF)  # what a run that was stopped has left
+            return read_documents(self.plan, self.frame, self.meaning, shelf_folder(self.stages.folder))
+
+        made = self.stages.stage("ids", make, facts)
         if not self.facts["documents"]:
             raise InputError("There are no documents in the DataFrame.")
         return made
+
+    @cached_property
+    def index(self) -> Any:
+        """Where texts and facts are, for every worker; None where they are in the rows."""
+        if shelf_folder(self.stages.folder) is None:
+            return None
+        return self.frame.sparkSession.sparkContext.broadcast(Index.of(self.documents))
 
     @property
     def facts(self) -> dict[str, int]:
@@ -164,10 +186,17 @@ class SparkRun:
         if copies and self.stages.facts("copies")["copies"]:
             pairs = pairs.unionByName(copy_pairs(self.copies, COPY))
             count += self.stages.facts("copies")["copies"]
-        labelled = label_pairs(pairs, count, self.stages.stage, prefix + "families")
         payload = self._payload(plan, signed)
-        made = self.stages.stage(prefix + "verified", lambda: self._verified(plan, labelled, payload, count))
-        if self.stages.facts(prefix + "families")["apart"]:
+        label = labelling(count) if self._shelved(plan) else None
+        labelled = (
+            pairs.coalesce(1) if label else label_pairs(pairs, count, self.stages.stage, prefix + "families")
+        )
+
+        def make() -> DataFrame:
+            return self._verified(plan, labelled, payload, count, label)
+
+        made = self.stages.stage(prefix + "verified", make, evidence_facts())
+        if self.stages.facts(prefix + "verified")["apart"]:
             labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
             made = relabelled(made, labels)
         return Matched(made, count, payload)
@@ -179,7 +208,7 @@ class SparkRun:
             if plan.joins:
                 from neardup.engines.spark.joins import find_joined
 
-                return find_joined(plan, signed, documents)
+                return find_joined(plan, signed, documents, self.tasks)
             tables: int = plan.candidates.tables  # type: ignore[attr-defined]
             return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
 
@@ -194,10 +223,19 @@ class SparkRun:
             return self.documents.select("chunk", f.col("text").alias("packed"))
         return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
 
-    def _verified(self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int) -> DataFrame:
+    def _shelved(self, plan: Plan) -> bool:
+        """Whether the check looks at texts that are in files."""
+        looks = plan.check.level != "none" and payload_columns(plan)[0] == "text"
+        return looks and shelf_folder(self.stages.folder) is not None
+
+    def _verified(
+        self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, label: Labelling | None = None
+    ) -> DataFrame:
         """So many pairs, measured: by tasks that get about as many documents as there are pairs."""
-        each = self.facts["bytes"] / max(1, self.facts["documents"])
-        return verify(plan, pairs, payload, count, self.tasks(each * count), self.tasks(2 * NAME * count))
+        tasks = self.tasks(self.facts["bytes"] / max(1, self.facts["documents"]) * count)
+        if self._shelved(plan):
+            return verify_shelved(plan, pairs, label, self.index, tasks)
+        return verify(plan, pairs, payload, count, tasks, self.tasks(2 * NAME * count))
 
     # decisions ----------------------------------------------------------------------------------
 
@@ -208,7 +246,11 @@ class SparkRun:
         facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
 
         def make(verified: DataFrame) -> DataFrame:
-            return decided(self.plan, verified, self.documents, self.meaning.id_type, matched.count, tasks)
+            parcels = measured_parcels(verified, tasks)
+            if self.index is None:
+                members = member_parcels(verified, self.documents, matched.count, tasks)
+                parcels = parcels.unionByName(members)
+            return decided(self.plan, parcels, self.meaning.id_type, self.index, tasks)
 
         made = self.stages.stage("clusters", lambda: make(matched.verified), facts)
         self.found = self.stages.facts("clusters")

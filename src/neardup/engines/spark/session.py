@@ -140,13 +140,18 @@ def _one_machine(master: str | None) -> dict[str, str]:
     """In local mode all work is done in the driver's process, for which Spark's 1 GB is too little.
 
     The JVM only moves bytes there: what its second compiler and its parallel collector cost is never earned back.
-    Parcels that are worth it are compressed already.
+    Parcels that are worth it are compressed already. Workers are forked from a process that has loaded the kernels.
     """
     if master is not None and not master.startswith("local"):
         return {}
     # Packed rows of megabytes are not worth moving between generations.
     large = "-Xms1500m -Xmn400m -XX:PretenureSizeThreshold=512k"
+    # Checksums tell attempts of a task apart, and here a task has one.
+    checks = ("spark.sql.shuffle.orderIndependentChecksum.enabled", "spark.shuffle.checksum.enabled")
+    one_process = master is None or not master.startswith("local-cluster")
     return {
+        **(dict.fromkeys(checks, "false") if one_process else {}),
+        "spark.python.daemon.module": "neardup.engines.spark.daemon",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {large}",
         "spark.shuffle.compress": "false",

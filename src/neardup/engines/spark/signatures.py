@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Texts, make_distinct
+from neardup.columns import Features, Texts, make_distinct
 from neardup.engines.signing import _as_features, cut, sign
-from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, ragged, table
+from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, table, unpack_features
 from neardup.engines.spark.documents import seen_columns
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
+from neardup.engines.spark.shelf import unshelved
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -49,7 +50,7 @@ def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Arr
         if wanted[number].is_valid:
             chosen[column(unpack(wanted[number]), "place") & ((1 << ROW_BITS) - 1)] = False
         rows = np.flatnonzero(chosen)
-        texts = unpack(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
+        texts = unshelved(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
         yield chunk, column(names, "rank")[rows], rows, texts
 
 
@@ -77,31 +78,12 @@ def _signed(
     )
 
 
-def content_rows(signed: DataFrame, names: list[str]) -> DataFrame:
-    """A row for each content that is present: rank, place, and its slots or its hashes and weights as bytes."""
-    of_features = "hashes" in names
-
-    def work(batches: Batches) -> Batches:
-        for batch in batches:
-            for number, (seen, places) in enumerate(seen_contents(batch)):
-                columns: dict[str, Any] = {"rank": column(seen, "rank"), "place": places}
-                if of_features:
-                    features = unpack(batch.column("features")[number])
-                    at = np.searchsorted(column(features, "row"), places & ((1 << ROW_BITS) - 1))
-                    some = features.take(pa.array(at)).combine_chunks()
-                    columns |= {name: some.column(name).chunk(0) for name in names} if len(some) else {}
-                elif names:
-                    columns["slots"] = _as_bytes(seen.column("slots").combine_chunks())
-                if len(places):
-                    yield table(columns)
-
-    wanted = ["chunk", "seen", "wanted", *(["features"] if of_features else [])]
-    schema = ", ".join(["rank long", "place long", *(f"{name} binary" for name in names)])
-    return in_arrow(signed.select(*wanted), work, schema)
-
-
-def _as_bytes(slots: Any) -> pa.Array:
-    """Signatures as a row of bytes each."""
-    whole = slots.chunk(0) if isinstance(slots, pa.ChunkedArray) else slots
-    width = whole.type.list_size
-    return ragged(np.arange(len(whole) + 1) * width, whole.flatten().to_numpy())
+def content_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:
+    """What was seen of each chunk's contents that are present, their places, and their features."""
+    for batch in batches:
+        for number, (seen, places) in enumerate(seen_contents(batch)):
+            if len(places):
+                some = unpack(batch.column("features")[number])
+                at = np.searchsorted(column(some, "row"), places & ((1 << ROW_BITS) - 1))
+                some = some.take(pa.array(at)).combine_chunks()
+                yield seen, places, unpack_features(some.column("hashes"), some.column("weights"))

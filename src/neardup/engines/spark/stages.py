@@ -90,6 +90,10 @@ class Stages:
         frame.write.mode("overwrite").options(**OPTIONS).parquet(where)
         return schema, dict(watched.get) if facts else {}
 
+    def clear(self, name: str) -> None:
+        """Removes a folder beside the stages, and what is in it."""
+        self._fs.delete(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"), True)
+
     def facts(self, name: str) -> dict[str, Any]:
         """What was counted while a complete stage was written."""
         return {key: value or 0 for key, value in self._done[name]["facts"].items()}

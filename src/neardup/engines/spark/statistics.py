@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,19 +17,19 @@ from neardup.engines.signing import cut
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
 from neardup.engines.spark.documents import id_hashes
 from neardup.engines.spark.parcels import (
-    PARCEL,
     ROW_BITS,
-    Columns,
+    Parcels,
     column,
+    in_parcels,
     pack,
     part_of,
     places_of,
-    posted,
     received,
     shuffled,
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import unshelved
 from neardup.errors import StatisticsError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
@@ -56,8 +57,8 @@ def count_frequencies(plan: Plan, contents: DataFrame, grouped: bool, tasks: int
         "wanted",
         *(name for name in ("facts", "labels") if name in contents.columns),
     ]
-    counted = in_arrow(contents.select(*names), _Counting(plan, grouped, tasks), PARCEL)
-    return in_arrow(shuffled(counted, tasks), _Adding(plan, grouped, tasks), COUNTS)
+    counted = in_parcels(contents.select(*names), _Counting(plan, grouped, tasks).parcels)
+    return in_arrow(shuffled(counted, tasks), partial(_adding, plan, grouped, tasks), COUNTS)
 
 
 def count_facts() -> dict[str, Any]:
@@ -79,10 +80,7 @@ class _Counting:
     grouped: bool
     tasks: int
 
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
+    def parcels(self, batches: Batches) -> Parcels:
         held: dict[int, list[tuple[Any, Any, Any]]] = {}
         size = 0
         for batch in batches:
@@ -95,7 +93,7 @@ class _Counting:
                     held, size = {}, 0
         yield from self._sent(held)
 
-    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> Iterator[tuple[int, Columns]]:
+    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> Parcels:
         for stage, parts in held.items():
             keys, groups, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
             columns = _added(keys, groups, counts)
@@ -115,7 +113,7 @@ class _Counting:
                 POPULATION,
                 (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
             )
-        texts = unpack(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
+        texts = unshelved(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
         details, start = any(stage.details for stage in self.plan.counts), 0
         for _, part in cut(Texts.from_arrow(texts)):
             tokens, own = self.plan.text(part, details=details), groups[start : start + len(part)]
@@ -140,7 +138,7 @@ class _Counting:
                 mine = column(known, "place")[at] == places
                 groups[mine] = column(known, "label")[at[mine]]
             return groups
-        values = unpack(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
+        values = unshelved(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
         if self.plan.population.startswith("host:"):
             values = [None if value is None else host_of(value) for value in values]
         named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]
@@ -156,26 +154,19 @@ def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
     return {"key": keys[starts[:-1]], "group": groups[starts[:-1]], "count": sums}
 
 
-@dataclass(frozen=True)
-class _Adding:
+def _adding(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
     """Parcels of features to a part of the table."""
-
-    plan: Plan
-    grouped: bool
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        for part, some in received(batches).items():
-            stage = part // self.tasks - 1
-            found = _added(*(column(some, name) for name in ("key", "group", "count")))
-            keys, counts = found["key"], found["count"]
-            if stage == POPULATION:
-                yield _row(stage, len(keys), None)
-                continue
-            if self.grouped and by_document(self.plan.counts[stage]):
-                keys, counts = np.unique(keys, return_counts=True)
-            often = counts >= LEAST
-            yield _row(stage, int(often.sum()), pack({"key": keys[often], "count": counts[often]}))
+    for part, some in received(batches).items():
+        stage = part // tasks - 1
+        found = _added(*(column(some, name) for name in ("key", "group", "count")))
+        keys, counts = found["key"], found["count"]
+        if stage == POPULATION:
+            yield _row(stage, len(keys), None)
+            continue
+        if grouped and by_document(plan.counts[stage]):
+            keys, counts = np.unique(keys, return_counts=True)
+        often = counts >= LEAST
+        yield _row(stage, int(often.sum()), pack({"key": keys[often], "count": counts[often]}))
 
 
 def _row(stage: int, number: int, packed: bytes | None) -> pa.RecordBatch:

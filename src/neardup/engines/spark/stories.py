@@ -15,6 +15,7 @@ from neardup.engines.signing import cut
 from neardup.engines.spark.arrow import Batches, in_arrow, numbers, table
 from neardup.engines.spark.components import components
 from neardup.engines.spark.parcels import ROW_BITS, Columns, by_chunk, column, unpack
+from neardup.engines.spark.shelf import unshelved
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class _Looking:
             for packed, wanted in zip(batch.column("text"), batch.column("wanted"), strict=True):
                 some = unpack(wanted)
                 rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
-                texts = unpack(packed).column("text").chunk(0).take(rows)
+                texts = unshelved(packed).column("text").chunk(0).take(rows)
                 shares = [
                     families.own_shares(self.plan.view, self.plan.text(part), self.statistics.value)
                     for _, part in cut(Texts.from_arrow(texts))

@@ -6,8 +6,9 @@ features where frequencies were counted, or signatures. The pairs go there too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +23,20 @@ from neardup.engines.spark.arrow import Batches, in_arrow, numbers, sliced, tabl
 from neardup.engines.spark.crowds import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.parcels import (
     FEW,
-    PARCEL,
     ROW_BITS,
     Columns,
+    Parcels,
     beside,
     by_chunk,
     column,
+    in_parcels,
     part_of,
-    posted,
     received,
     shuffled,
     split,
     unpack,
 )
+from neardup.engines.spark.shelf import Index, unshelved
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -45,6 +47,14 @@ EVIDENCE = (
     f"family long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
 )
 LABELS = ("family", "part_of_it", "whole")
+Label = Callable[[Batches], Batches]
+
+
+def evidence_facts() -> dict[str, Any]:
+    """What is remembered of the stage: pairs of families that are not decided as one."""
+    from pyspark.sql import functions as f
+
+    return {"apart": f.sum((~f.col("whole")).cast("long"))}
 
 
 def payload_columns(plan: Plan) -> list[str]:
@@ -52,6 +62,19 @@ def payload_columns(plan: Plan) -> list[str]:
     if plan.check.level == "signatures" and plan.check_view is None:
         return ["slots", "present"]
     return ["hashes", "weights"] if needs_contents_first(plan) else ["text"]
+
+
+def verify_shelved(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
+    """The evidence of pairs, by so many tasks, which look up texts themselves.
+
+    `label` gives the pairs their families, if they have none; `index` is a broadcast variable.
+    """
+
+    def step(batches: Batches) -> Parcels:
+        return _pairs(tasks, label(batches) if label else batches)
+
+    moved = shuffled(in_parcels(pairs, step), tasks)
+    return in_arrow(moved, partial(_measuring, plan, tasks, index), EVIDENCE)
 
 
 def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int, names: int) -> DataFrame:
@@ -65,100 +88,84 @@ def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: 
     if plan.check.level == "none":
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
         return pairs.drop("part_of_it").select("*", *unknown, f.lit(True).alias("passed"))
-    wanted = by_chunk(pairs.where(f.col("kind") != COPY), _Wanted(tasks), names)
-    sent = in_arrow(beside(payload, wanted, "inner", 2 * count <= FEW), _Sending(plan, tasks), PARCEL)
-    named = in_arrow(pairs, _Pairs(tasks), PARCEL)
-    return in_arrow(shuffled(named.unionByName(sent), tasks), _Measuring(plan, tasks), EVIDENCE)
+    wanted = by_chunk(pairs.where(f.col("kind") != COPY), partial(_wanted, tasks), names)
+    sent = in_parcels(beside(payload, wanted, "inner", 2 * count <= FEW), partial(_sending, plan, tasks))
+    named = in_parcels(pairs, partial(_pairs, tasks))
+    return in_arrow(
+        shuffled(named.unionByName(sent), tasks), partial(_measuring, plan, tasks, None), EVIDENCE
+    )
 
 
-@dataclass(frozen=True)
-class _Wanted:
+def _wanted(tasks: int, batches: Batches) -> Iterator[Columns]:
     """Pairs to the places of their documents, and the task that each is wanted by."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Iterator[Columns]:
-        for batch in batches:
-            task = part_of(numbers(batch, "part_of_it"), self.tasks)
-            for side in ("left", "right"):
-                yield {
-                    "place": numbers(batch, f"{side}_place"),
-                    "rank": numbers(batch, side),
-                    "task": task,
-                }
+    for batch in batches:
+        task = part_of(numbers(batch, "part_of_it"), tasks)
+        for side in ("left", "right"):
+            yield {
+                "place": numbers(batch, f"{side}_place"),
+                "rank": numbers(batch, side),
+                "task": task,
+            }
 
 
-@dataclass(frozen=True)
-class _Pairs:
+def _pairs(tasks: int, batches: Batches) -> Parcels:
     """Pairs to parcels, for the task that measures them."""
-
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
-            yield from split(values, part_of(values["part_of_it"], self.tasks))
+    for batch in batches:
+        values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
+        yield from split(values, part_of(values["part_of_it"], tasks))
 
 
-@dataclass(frozen=True)
-class _Sending:
+def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
     """Chunks, and what is wanted of them, to parcels of documents."""
-
-    plan: Plan
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from posted(self._parcels(batches))
-
-    def _parcels(self, batches: Batches) -> Iterator[tuple[int, Columns]]:
-        for batch in batches:
-            for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
-                some, stored = unpack(wanted), unpack(packed)
-                places, tasks = column(some, "place"), column(some, "task")
-                rows = places & ((1 << ROW_BITS) - 1)
-                if "row" in stored.column_names:
-                    rows = np.searchsorted(column(stored, "row"), rows)
-                chosen = stored.select(payload_columns(self.plan)).take(pa.array(rows)).combine_chunks()
-                columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
-                own = {"place": places, "rank": column(some, "rank")}
-                yield from split({**own, **columns}, self.tasks + tasks)
+    for batch in batches:
+        for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
+            some, stored = unpack(wanted), unshelved(packed)
+            places, task = column(some, "place"), column(some, "task")
+            rows = places & ((1 << ROW_BITS) - 1)
+            if "row" in stored.column_names:
+                rows = np.searchsorted(column(stored, "row"), rows)
+            chosen = stored.select(payload_columns(plan)).take(pa.array(rows)).combine_chunks()
+            columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
+            own = {"place": places, "rank": column(some, "rank")}
+            yield from split({**own, **columns}, tasks + task)
 
 
-@dataclass(frozen=True)
-class _Measuring:
+def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
     """Pairs and their documents to evidence; of small clusters of whole families all pairs are measured."""
+    came = received(batches)
+    for part, pairs in came.items():
+        if part >= tasks:
+            continue
+        values = {name: column(pairs, name) for name in (*LABELS, *NAMES)}
+        copy = values["kind"] == COPY
+        yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
+        values = {name: each[~copy] for name, each in values.items()}
+        if len(values["left"]):
+            documents = came[part + tasks] if index is None else _texts(index.value, values)
+            yield from _measured(plan, values, documents)
 
-    plan: Plan
-    tasks: int
 
-    def __call__(self, batches: Batches) -> Batches:
-        came = received(batches)
-        for part, pairs in came.items():
-            if part >= self.tasks:
-                continue
-            values = {name: column(pairs, name) for name in (*LABELS, *NAMES)}
-            copy = values["kind"] == COPY
-            yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
-            values = {name: each[~copy] for name, each in values.items()}
-            if len(values["left"]):
-                yield from self._measured(values, came[part + self.tasks])
+def _texts(index: Index, pairs: dict[str, Any]) -> pa.Table:
+    """The documents of some pairs."""
+    both, ranks = (np.concatenate([pairs[f"left{what}"], pairs[f"right{what}"]]) for what in ("_place", ""))
+    places, first = np.unique(both, return_index=True)
+    texts = index.rows("text", places).column("text")
+    return pa.table({"place": places, "rank": ranks[first], "text": texts})
 
-    def _measured(self, pairs: dict[str, Any], documents: pa.Table) -> Batches:
-        """The pairs of a task, in tiles whose documents have features of some megabytes."""
-        ranks = column(documents, "rank")
-        documents = documents.take(pa.array(np.argsort(ranks)))
-        ranks = np.sort(ranks)
-        order = np.argsort(pairs["part_of_it"], kind="stable")
-        pairs = {name: each[order] for name, each in pairs.items()}
-        left, right = (np.searchsorted(ranks, pairs[side]) for side in ("left", "right"))
-        for start, end in pairwise(_tiles(pairs["part_of_it"], left, right, documents).tolist()):
-            some = {name: each[start:end] for name, each in pairs.items()}
-            own, inverse = np.unique(np.concatenate([left[start:end], right[start:end]]), return_inverse=True)
-            tile = _Tile(self.plan, documents.take(pa.array(own)).combine_chunks(), some)
-            yield from tile.rows(inverse[: end - start], inverse[end - start :])
+
+def _measured(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches:
+    """The pairs of a task, in tiles whose documents have features of some megabytes."""
+    ranks = column(documents, "rank")
+    documents = documents.take(pa.array(np.argsort(ranks)))
+    ranks = np.sort(ranks)
+    order = np.argsort(pairs["part_of_it"], kind="stable")
+    pairs = {name: each[order] for name, each in pairs.items()}
+    left, right = (np.searchsorted(ranks, pairs[side]) for side in ("left", "right"))
+    for start, end in pairwise(_tiles(pairs["part_of_it"], left, right, documents).tolist()):
+        some = {name: each[start:end] for name, each in pairs.items()}
+        own, inverse = np.unique(np.concatenate([left[start:end], right[start:end]]), return_inverse=True)
+        tile = _Tile(plan, documents.take(pa.array(own)).combine_chunks(), some)
+        yield from tile.rows(inverse[: end - start], inverse[end - start :])
 
 
 def _tiles(groups: Numbers, left: Numbers, right: Numbers, documents: pa.Table) -> Numbers:
