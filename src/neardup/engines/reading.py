@@ -183,7 +183,7 @@ def _read_rest(job: Job, reader: Reader, rows: Rows, sign_now: bool) -> None:
             job.progress.note(said)
             told = largest
     rows.complete = True
-    job.work.checkpoint(lambda: reader.state(len(rows)))
+    job.work.checkpoint(lambda: reader.state(len(rows)), ended=True)
 
 
 def _sign(job: Job, owners: Numbers, statistics: Statistics | None) -> Rows:

@@ -75,9 +75,12 @@ class Work:
     def _place(self, name: str) -> Path | None:
         return None if self.path is None else self.path / name
 
-    def checkpoint(self, state: Callable[[], dict[str, Any]] | None = None) -> None:
-        """Make safe what is done, if the last time is long enough ago; `state` is asked only then."""
-        if not self.checkpoint_due:
+    def checkpoint(self, state: Callable[[], dict[str, Any]] | None = None, ended: bool = False) -> None:
+        """Make safe what is done, if the last time is long enough ago; `state` is asked only then.
+
+        A stage that has ended is made safe in any case, unless the run is so short that there was no last time.
+        """
+        if not (self.checkpoint_due or (ended and self.saved)):
             return
         if state is not None:
             self.state |= state()
