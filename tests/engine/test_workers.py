@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.columns import Texts
-from neardup.engines.spool import Spool
+from neardup.engines.spool import AHEAD, Spool
 from neardup.errors import OutputError
 from neardup.workers import ordered_map
 
@@ -102,3 +103,26 @@ def test_what_goes_wrong_behind_is_told(tmp_path: Path) -> None:
     spool._file = Full()
     with pytest.raises(OutputError, match="No space left"), spool.writing_behind():
         spool.append(texts("lost"))
+
+
+def test_a_restored_spool_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    fetched = threading.Event()
+
+    def advise(file: int, start: int, size: int, what: int) -> None:
+        asked.append(start)
+        os.fstat(file)  # raises if it is not open
+        if start + size >= 300_000:
+            fetched.set()
+
+    monkeypatch.setattr(os, "posix_fadvise", advise, raising=False)
+    monkeypatch.setattr(os, "POSIX_FADV_WILLNEED", 3, raising=False)
+    with Spool(path=tmp_path / "texts.bin") as spool:
+        spool.append(texts("a" * 200_000, "b" * 100_000))
+    with Spool(path=tmp_path / "texts.bin") as spool:
+        spool.restore(np.array([200_000, 100_000]))
+        assert fetched.wait(10)
+        assert asked == list(range(0, 300_000, AHEAD))
+        assert bytes(spool.read(np.array([1])).data) == b"b" * 100_000

@@ -230,7 +230,7 @@ def _features(done: Run, taken: int) -> float:
 
 
 def _pairs_held(done: Run, candidates: Range) -> Range:
-    """Bytes for codes of pairs, three times while repeats are removed, and for what was measured of them."""
+    """Bytes for codes of pairs, with room for removing repeats, and for what was measured of them."""
     measured = max(1, done.matches.candidates)
     codes = CODE * (measured + done.matches.joined) + EVIDENCE * len(done.decisions.pairs)
     return candidates.times(codes / measured)

@@ -42,15 +42,13 @@ class Matches:
 
     content: Numbers  # for each document the one that stands for its content
     pairs: Pairs  # measured, between contents: at least `floor` similar, or inside a small cluster
-    besides: int = field(
-        default=0, kw_only=True
-    )  # the last ones, which are no candidates: decisions asked for them
     floor: float
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
     large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
     cuts: int = 0  # lists of a join of which not all members were met
     joined: int = 0  # … and that were not, because their documents were in one cluster already
+    besides: int = 0  # the last of the pairs, which are no candidates: decisions asked for them
 
     @property
     def found(self) -> Pairs:

@@ -104,7 +104,9 @@ def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The candidates that the evidence is complete for, every document of a content in its place."""
     verified = plan.check.level != "none"
     least = plan.reach if verified else 0.0
-    kept = matches.found.take(plan.check.passes(matches.found, least)) if verified else matches.found
+    kept = matches.found
+    if verified:
+        kept = kept.take(plan.check.passes(kept, least))
     blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
     if not blocks:
         return Similarities(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), least)
