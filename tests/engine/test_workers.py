@@ -105,9 +105,7 @@ def test_what_goes_wrong_behind_is_told(tmp_path: Path) -> None:
         spool.append(texts("lost"))
 
 
-def test_a_restored_spool_is_fetched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restored_spool_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     fetched = threading.Event()
 
