@@ -236,3 +236,8 @@ class Pairs:
             np.concatenate([part.right_size for part in parts]),
             next((part.kind for part in parts if len(part)), parts[0].kind),
         )
+
+
+def between(left: Numbers, right: Numbers, first: int) -> NDArray[np.bool_]:
+    """Which pairs are of one of so many first documents with one of the others; all, if there is no first."""
+    return (left < first) != (right < first) if first else np.ones(len(left), np.bool_)

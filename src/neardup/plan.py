@@ -83,11 +83,14 @@ class Keys(Candidates, Protocol):
 
 
 class Join(Candidates, Protocol):
-    """Features to verified pairs, all at once: every pair that reaches the threshold, and no other."""
+    """Features to verified pairs, all at once: every pair that reaches the threshold, and no other.
 
-    def pairs(self, features: Features, threshold: float, threads: int) -> Pairs: ...
+    With `first`, only pairs of one of so many first documents with one of the others: two blocks that meet.
+    """
+
+    def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
     def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
 

@@ -97,6 +97,18 @@ def test_neither_threads_nor_blocks_change_a_bit(rows: list[Weighted], threads: 
         assert getattr(once, name).tobytes() == getattr(again, name).tobytes()
 
 
+@given(batches(st.one_of(signed, counts)), st.booleans(), st.integers(1, 9), st.integers(0, 9))
+def test_the_first_documents_meet_the_others(
+    rows: list[Weighted], weighted: bool, first: int, block: int
+) -> None:
+    features, first = as_features(rows, weighted), min(first, len(rows))
+    expected = columns(features, "cosine", least=-2)
+    expected = {pair: row for pair, row in expected.items() if pair[0] < first <= pair[1]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(allpairs, "BLOCK", block)
+        assert columns(features, "cosine", least=-2, first=first) == expected
+
+
 def large(documents: int, spread: int) -> list[NDArray[np.uint64]]:
     """Documents of up to 40 features out of so many; few of many touch each other, or nearly all of few."""
     numbers = np.random.default_rng(7)

@@ -13,12 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+import neardup
 from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, find_buckets
 from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import Hamming, to_columns
 from neardup.columns import Features, Signatures, make_distinct
 from neardup.engines.portions import ROUNDS
-from neardup.engines.spark import components, copies, crowds, edges, exact, families, near, parcels, shelf
+from neardup.engines.spark import (
+    components,
+    copies,
+    crowds,
+    edges,
+    exact,
+    families,
+    grid,
+    near,
+    parcels,
+    shelf,
+    statistics,
+)
 from neardup.engines.spark.arrow import (
     pack_features,
     ragged,
@@ -29,6 +42,8 @@ from neardup.engines.spark.arrow import (
     unsigned,
 )
 from neardup.errors import OutputError
+from neardup.plan import stage_json
+from neardup.statistics import Frequencies, Statistics
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
@@ -375,3 +390,28 @@ def test_a_file_that_is_gone(tmp_path):
 )
 def test_where_workers_share_files(work, expected):
     assert shelf.shelf_folder(work) == expected
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 4, 10, 11, 1000])
+def test_every_two_blocks_meet_in_one_place(tasks):
+    layout = grid.Grid.of(tasks)
+    own = np.arange(layout.blocks)
+    places = [tuple(layout.part(own, other).tolist()) for other in own]
+    assert layout.parts >= tasks > (layout.blocks - 1) * layout.blocks // 2
+    assert {place for row in places for place in row} == set(range(layout.parts))
+    assert all(places[a][b] == places[b][a] for a in own for b in own)
+
+
+def test_what_a_chunk_is_told_and_what_all_workers_know():
+    """Quantiles are those of the whole table, however few of its features a chunk has."""
+    plan = neardup.make_plan("imatch")
+    name = stage_json(plan.counts[0])
+    keys, counts = np.arange(1, 101, dtype=np.uint64) << np.uint64(56), np.arange(2, 102)
+    whole = Frequencies(keys, counts, 2)
+    outline = Frequencies(keys[:0], counts[:0], 2, whole=whole.spread)
+    known = Statistics(500, stage_json(plan.text), {name: outline})
+    some = {"stage": np.zeros(2, np.int32), "key": keys[[70, 3]], "count": counts[[70, 3]]}
+    told = statistics.told(plan, known, pa.scalar(parcels.pack(some), pa.binary())).table(name)
+    assert told.of(keys[[3, 4, 70]]).tolist() == [5, 0, 72]
+    assert [told.quantile(share) for share in (0.1, 0.5)] == [whole.quantile(share) for share in (0.1, 0.5)]
+    assert statistics.told(plan, known, pa.scalar(None, pa.binary())) is known

@@ -126,6 +126,29 @@ def test_populations(spark, table, method, population):
     )
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(options, id=" ".join(options.values()), marks=[] if number == 0 else pytest.mark.slow)
+        for number, options in enumerate(
+            [{"method": name} for name in methods() if methods()[name].plan().counts]
+            + [{"method": name, "stats_group": "clusters"} for name in ("rare_phrases", "imatch")]
+        )
+    ],
+)
+def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, options):
+    """Chunks ask for the frequencies of their own features."""
+    from neardup.engines.spark import running
+
+    asked = []
+    usual = running.find_answers
+    monkeypatch.setattr(running, "SENT", 0)
+    monkeypatch.setattr(running, "find_answers", lambda *args: (asked.append(1), usual(*args))[1])
+    frame = spark.createDataFrame(table).repartition(3)
+    assert spark_facts(frame, **options) == local_facts(table, **options)
+    assert asked
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("method", list(methods()))
@@ -211,11 +234,25 @@ def test_integer_ids(spark, table):
 
 
 @pytest.mark.slow
-def test_containment(spark, table):
-    frame = spark.createDataFrame(table)
-    for pairs in ("clusters", "all"):
-        options = {"decide": "containment", "threshold": 0.9, "pairs": pairs}
-        assert spark_facts(frame, **options) == local_facts(table, **options)
+@pytest.mark.parametrize("partitions", ["1", "5"])
+@pytest.mark.parametrize("pairs", ["clusters", "all"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decide": "containment", "threshold": 0.9},
+        {"method": "cosine"},
+        {"method": "andd", "signature": "none"},
+    ],
+    ids=["containment", "cosine", "andd"],
+)
+def test_joins_in_blocks(spark, table, options, pairs, partitions):
+    """Whatever shares a feature meets, in as many places as there are tasks."""
+    frame = spark.createDataFrame(table).repartition(3)
+    spark.conf.set("spark.neardup.partitions", partitions)
+    try:
+        assert spark_facts(frame, pairs=pairs, **options) == local_facts(table, pairs=pairs, **options)
+    finally:
+        spark.conf.unset("spark.neardup.partitions")
 
 
 def test_plans_travel(spark):

@@ -33,16 +33,19 @@ class _Block(NamedTuple):
     room: int
 
 
-def all_pairs(features: Features, kind: Kind = "jaccard", threads: int = 1, least: float = 0.0) -> Pairs:
+def all_pairs(
+    features: Features, kind: Kind = "jaccard", threads: int = 1, least: float = 0.0, first: int = 0
+) -> Pairs:
     """Every pair of documents that share a feature and are at least so similar, ordered by left and right.
 
     jaccard: `shared` is the sum of the lesser weights, sizes are sums of weights.
     cosine:  `shared` is the dot product, sizes are squared norms, so that cosine = shared / √(left · right).
     A pair takes 40 bytes, and with frequent features nearly all n²/2 pairs share one: `least` keeps them out.
+    With `first`, only pairs of one of so many first documents with one of the others.
     """
     _check(features, kind, least)
     features = features if features.distinct else make_distinct(features)
-    lists = _invert(features)
+    lists = _invert(features, first)
     rule = kernels.overlap.Rule(_sizes(features, kind), kind == "cosine", float(least))
     weighted = features.weights is not None
     free: SimpleQueue[Any] = SimpleQueue()  # accumulators that no thread is using
@@ -60,7 +63,7 @@ def all_pairs(features: Features, kind: Kind = "jaccard", threads: int = 1, leas
         free.put(scratch)
         return tuple(column[:size].copy() for column in found)
 
-    parts = list(ordered_map(work, _blocks(lists), checked_threads(threads)))
+    parts = list(ordered_map(work, _blocks(lists, first or len(features)), checked_threads(threads)))
     return _joined(parts, rule.sizes)
 
 
@@ -88,20 +91,28 @@ def _check(features: Features, kind: str, least: float) -> None:
         raise ParameterError("weights", "all_pairs", constraint, "some that are not")
 
 
-def _invert(features: Features) -> Any:
-    """The list of documents of each feature, and where each document's entries stand in them."""
+def _invert(features: Features, between: int) -> Any:
+    """The list of documents of each feature, and which of them each document's entries meet: those behind it.
+
+    With `between`, entries of so many first documents meet those of all others.
+    """
     first, last = features.offsets[0], features.offsets[-1]
     hashes = features.hashes[first:last]
     order = np.argsort(hashes, kind="stable")  # within a list, documents stay in order
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
     ordered = hashes[order]
     edges = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])[: len(order) + 1]
     bounds = np.flatnonzero(edges)  # where lists begin, and the end
-    ends = np.repeat(bounds[1:], np.diff(bounds))
-    owners = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)
-    weights = np.zeros(0, np.float32) if features.weights is None else features.weights[first:last][order]
-    return kernels.overlap.Lists(features.offsets - first, places, ends[places], owners[order], weights)
+    sizes = np.diff(bounds)
+    owners = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)[order]
+    starts, ends = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    starts[order] = np.arange(len(order)) + 1
+    if between:
+        before = np.concatenate([[0], np.cumsum(owners < between)])[bounds]
+        starts[order] = np.repeat(bounds[:-1] + np.diff(before), sizes)
+    ends[order] = np.repeat(bounds[1:], sizes)
+    own = np.zeros(0, np.float32) if features.weights is None else features.weights[first:last]
+    weights = own if features.weights is None else own[order]
+    return kernels.overlap.Lists(features.offsets - first, own, starts, ends, owners, weights)
 
 
 def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
@@ -120,16 +131,16 @@ def _scratch(documents: int, weighted: bool) -> Any:
     return kernels.overlap.Scratch(totals, seen, np.zeros(documents + 1, np.int32))
 
 
-def _blocks(lists: Any) -> Iterator[_Block]:
-    """All rows, cut where the pairs that they can have would exceed a block."""
+def _blocks(lists: Any, rows: int) -> Iterator[_Block]:
+    """The first rows, cut where the pairs that they can have would exceed a block."""
     documents = len(lists.offsets) - 1
-    steps = np.concatenate([[0], np.cumsum(lists.ends - lists.places - 1)])[lists.offsets]
+    steps = np.concatenate([[0], np.cumsum(lists.ends - lists.starts)])[lists.offsets]
     most = np.minimum(np.diff(steps), np.arange(documents)[::-1])
     room = np.concatenate([[0], np.cumsum(most)])
     first = 0
-    while first < documents:
+    while first < rows:
         last = int(np.searchsorted(room, room[first] + BLOCK, "right")) - 1
-        last = min(max(last, first + 1), documents)
+        last = min(max(last, first + 1), rows)
         yield _Block(first, last, int(room[last] - room[first]) + 1)
         first = last
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from neardup.codes import distinct, without
-from neardup.columns import Features, Hashes, Numbers, Pairs, make_distinct
+from neardup.columns import Features, Hashes, Numbers, Pairs, between, make_distinct
 from neardup.verify.containment import Containment
 
 BLOCK = 1 << 22  # pairs that are looked at together
@@ -26,15 +26,15 @@ class Contained:
     level: Literal["features"] = "features"
     decides: ClassVar[str] = "containment"
 
-    def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
+    def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:
         """All pairs whose containment reaches the threshold, with the evidence."""
-        return self._find(features, threshold, len(features))[0]
+        return self._find(features, threshold, len(features), first)[0]
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
         """The pairs, of a feature's crowd only those with its `most` largest documents; and how often it was cut."""
-        return self._find(features, threshold, most)
+        return self._find(features, threshold, most, first)
 
     def probability(self, similarity: float) -> float:
         """Nothing that is asked for is missed."""
@@ -44,7 +44,7 @@ class Contained:
         """The evidence ends where the pairs do: at the threshold that was asked for."""
         return 1.0
 
-    def _find(self, features: Features, threshold: float, most: int) -> tuple[Pairs, int]:
+    def _find(self, features: Features, threshold: float, most: int, first: int) -> tuple[Pairs, int]:
         sets = features if features.distinct else make_distinct(features)
         check, found, cuts = Containment(), [], 0
         seen = np.zeros(0, np.int64)
@@ -52,6 +52,7 @@ class Contained:
             cuts += cut
             fresh = without(codes, seen)
             seen = distinct(seen, fresh)
+            fresh = fresh[between(fresh // len(sets), fresh % len(sets), first)]
             measured = check.measure(sets, fresh // len(sets), fresh % len(sets))
             found.append(measured.take(check.passes(measured, threshold)))
         return Pairs.concatenate(found), cuts

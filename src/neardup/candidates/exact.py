@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs, make_distinct
+from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs, between, make_distinct
 from neardup.errors import ParameterError, PlanError
 from neardup.thresholds import as_fraction
 
@@ -81,12 +81,13 @@ class Exact:
     level: Literal["features"] = "features"
     decides: ClassVar[str] = "multi-set jaccard"  # … of sets where features have no weights
 
-    def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
+    def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:
         """All pairs of documents whose Jaccard similarity reaches the threshold, with the evidence."""
-        return exact_pairs(features, threshold, self.matcher, threads)
+        found = exact_pairs(features, threshold, self.matcher, threads)
+        return found.take(between(found.left, found.right, first))
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
         """Pairs that connect what is similar, and how often members of a crowd were not compared.
 
@@ -99,9 +100,8 @@ class Exact:
         collection = collect(_as_sets(features).take(order))
         matches = match(collection, check_threshold(threshold), threads, most)
         found = link(collection, matches)
-        return replace(found, left=order[found.left], right=order[found.right]), matches.work.details.get(
-            "cuts", 0
-        )
+        found = replace(found, left=order[found.left], right=order[found.right])
+        return found.take(between(found.left, found.right, first)), matches.work.details.get("cuts", 0)
 
     def probability(self, similarity: float) -> float:
         """Nothing that is asked for is missed."""

@@ -21,25 +21,26 @@ class Inverted:
     level: ClassVar[Literal["features"]] = "features"
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int
+        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
         """The same pairs: this search knows no short cut."""
-        return self.pairs(features, threshold, threads), 0
+        return self.pairs(features, threshold, threads, first), 0
 
     @property
     def decides(self) -> str:
         """The similarity that makes a pair."""
         return self.kind
 
-    def pairs(self, features: Features, threshold: float, threads: int = 1) -> Pairs:
+    def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:
         """All pairs of documents whose similarity reaches the threshold, with the evidence."""
         least = max(0.0, threshold - TOLERANCE)
         if (
             self.kind == "extended_jaccard"
         ):  # a² + b² ≥ 2ab: the cosine of such a pair is 2s / (1 + s) at least
-            pairs = replace(all_pairs(features, "cosine", threads, 2 * least / (1 + least)), kind="jaccard")
+            close = all_pairs(features, "cosine", threads, 2 * least / (1 + least), first)
+            pairs = replace(close, kind="jaccard")
             return pairs.take(pairs.similarity >= least)
-        return replace(all_pairs(features, self.kind, threads, least), kind=self.kind)
+        return replace(all_pairs(features, self.kind, threads, least, first), kind=self.kind)
 
     def probability(self, similarity: float) -> float:
         """Nothing that is asked for is missed."""

@@ -20,7 +20,8 @@ from neardup.engines.work import Work
 
 JOIN_BYTES = 256 << 20  # features of a block; two blocks and what indexes them are in memory
 
-Join = Callable[[Features, Numbers], tuple[Pairs, int]]  # of some contents; and how many crowds were cut
+# Of some contents, or between so many first ones and the others; and how many crowds were cut.
+Join = Callable[[Features, Numbers, int], tuple[Pairs, int]]
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,17 @@ class Contents:
         """All pairs that `joined` finds, by the places of the contents; and how many crowds were cut."""
         blocks = -(-self.bytes // JOIN_BYTES)
         if blocks <= 1:
-            return joined(self.stored.features(), np.arange(len(self.owners)))
+            return joined(self.stored.features(), np.arange(len(self.owners)), 0)
         places, parts = self._blocks(work, blocks)
         found, cuts = [], 0
         for i, own in enumerate(parts):
             held = Stored(own).features()
             for j in range(i, len(parts)):
-                some, more = places[i], held
+                some, more, first = places[i], held, 0
                 if j > i:
-                    some = np.concatenate([places[i], places[j]])
+                    some, first = np.concatenate([places[i], places[j]]), len(places[i])
                     more = Features.concatenate([held, Stored(parts[j]).features()])
-                pairs, cut = joined(more, some)
-                if j > i:  # what lies inside one block was found there
-                    first = len(places[i])
-                    pairs = pairs.take((pairs.left < first) != (pairs.right < first))
+                pairs, cut = joined(more, some, first)
                 found.append(replace(pairs, left=some[pairs.left], right=some[pairs.right]))
                 cuts += cut
         for part in parts:

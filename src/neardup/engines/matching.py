@@ -86,10 +86,10 @@ class Matcher:
             plan.pairs == "all" or plan.clustering.kind == "leaders",
         )
 
-        def join(features: Features, places: Numbers) -> tuple[Pairs, int]:
+        def join(features: Features, places: Numbers, first: int) -> tuple[Pairs, int]:
             if every:
-                return joining.pairs(features, self.matches.floor, self.threads), 0
-            return joining.links(features, self.matches.floor, self.threads, ranks[places], CROWD)
+                return joining.pairs(features, self.matches.floor, self.threads, first), 0
+            return joining.links(features, self.matches.floor, self.threads, ranks[places], CROWD, first)
 
         with self.progress.stage("join"):
             found, self.matches.cuts = contents.join(self.corpus.work, join)

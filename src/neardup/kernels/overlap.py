@@ -12,11 +12,12 @@ SPARSE = 8  # a row that touches less than one document in so many is sorted ins
 
 
 class Lists(NamedTuple):
-    """For each feature the documents that have it, in order; and the place of each document's entries there."""
+    """For each feature the documents that have it, in order; and of each document's entries what they meet there."""
 
     offsets: np.ndarray  # of each document's entries
-    places: np.ndarray  # of each entry: where it stands in the lists
-    ends: np.ndarray  # of each entry: where its feature's list ends
+    own: np.ndarray  # their weights; not read where features are only counted
+    starts: np.ndarray  # of each entry: where the documents that it meets begin in the lists
+    ends: np.ndarray  # … and where they end
     documents: np.ndarray  # the lists, one behind the other
     weights: np.ndarray  # beside them; not read where features are only counted
 
@@ -88,7 +89,7 @@ def count_overlaps(lists, first, last, scratch, rule, found):
     for row in range(first, last):
         count = 0
         for i in range(lists.offsets[row], lists.offsets[row + 1]):
-            for p in range(lists.places[i] + 1, lists.ends[i]):
+            for p in range(lists.starts[i], lists.ends[i]):
                 b = lists.documents[p]
                 touched[count] = b
                 count += totals[b] == 0
@@ -108,8 +109,8 @@ def add_overlaps(lists, first, last, scratch, rule, found):
     for row in range(first, last):
         count = 0
         for i in range(lists.offsets[row], lists.offsets[row + 1]):
-            w = np.float64(lists.weights[lists.places[i]])
-            for p in range(lists.places[i] + 1, lists.ends[i]):
+            w = np.float64(lists.own[i])
+            for p in range(lists.starts[i], lists.ends[i]):
                 b = lists.documents[p]
                 v = np.float64(lists.weights[p])
                 touched[count] = b

@@ -13,6 +13,8 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, make_distinct
 from neardup.errors import StatisticsError
 
+Spread = tuple[Numbers, Numbers]
+
 
 @dataclass(frozen=True)
 class Frequencies:
@@ -26,6 +28,7 @@ class Frequencies:
     counts: Numbers
     least: int = 1
     slack: int = 0
+    whole: Spread | None = None  # of all features, where only some of them are listed
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -37,8 +40,10 @@ class Frequencies:
         return np.searchsorted(self.keys, np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits))
 
     @cached_property
-    def _spread(self) -> tuple[Numbers, Numbers]:
+    def spread(self) -> Spread:
         """The different counts that features of at least two contents have, and how many features have each."""
+        if self.whole is not None:
+            return self.whole
         return np.unique(self.counts[self.counts >= 2], return_counts=True)
 
     def of(self, hashes: Hashes) -> Numbers:
@@ -52,7 +57,7 @@ class Frequencies:
 
         Most features of a collection occur once: they cannot make two documents similar, so they are not asked.
         """
-        counts, features = self._spread
+        counts, features = self.spread
         if len(counts) == 0:
             return 1
         at = np.searchsorted(np.cumsum(features), share * features.sum(), "left")

@@ -173,6 +173,13 @@ def sent(found: Collected, tasks: int) -> Parcels:
     yield from split(pairs, part_of(pairs["right"], tasks))
 
 
+def tally(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> Parcels:
+    """What a task has counted of buckets, if it is anything."""
+    counts = (buckets, largest, above, skipped)
+    if any(counts):
+        yield TALLY, {name: np.array([count]) for name, count in zip(NAMES[1:], counts, strict=True)}
+
+
 def finished(tasks: int, batches: Batches) -> Batches:
     """Pairs, each once; those of members that wait in the part of their rank are made here."""
     found = Collected()

@@ -36,6 +36,7 @@ from neardup.engines.spark.crowds import (
     meet_pivots,
     sent,
     take_crowds,
+    tally,
 )
 from neardup.engines.spark.parcels import (
     TALLY,
@@ -237,8 +238,7 @@ class _Pairing:
             pivots = {name: np.concatenate([each[name] for _, each in self.told]) for name in names}
             yield from split(pivots, self.rule.tasks + targets)
         counts = self.counts
-        tally = ([counts.buckets], [counts.largest], [counts.hot], [counts.skipped])
-        yield TALLY, {name: np.array(v, np.int64) for name, v in zip(NAMES[1:], tally, strict=True)}
+        yield from tally(counts.buckets, counts.largest, counts.hot, counts.skipped)
 
 
 def _waiting(rule: Rule, batches: Batches) -> Parcels:

@@ -23,12 +23,11 @@ from neardup.columns import Features, Hashes, Numbers
 from neardup.engines.matching import CROWD
 from neardup.engines.spark.arrow import Batches, begins, in_arrow, signed, sliced, table, unsigned
 from neardup.engines.spark.copies import copies_of
-from neardup.engines.spark.crowds import NAMES, PAIRS, REST, Collected, finished, sent
+from neardup.engines.spark.crowds import NAMES, PAIRS, REST, Collected, finished, sent, tally
 from neardup.engines.spark.parcels import (
     FEW,
     GATHERED,
     ROW_BITS,
-    TALLY,
     Parcels,
     column,
     gathered,
@@ -195,10 +194,8 @@ class Prefixes:
 
 def _meeting(limit: Fraction, most: int, tasks: int, batches: Batches) -> Parcels:
     """Members of buckets, the smallest first, to pairs of similar sizes; with at most `most` each, if not 0."""
-    found, cut = (
-        Collected(),
-        np.zeros(2, np.int64),
-    )  # members whose list was cut, pairs that were left out there
+    found = Collected()
+    cut = np.zeros(2, np.int64)  # members whose list was cut, pairs that were left out there
     for part, some in received(batches).items():
         values = {name: column(some, name) for name in some.column_names}
         if part >= tasks:
@@ -209,9 +206,7 @@ def _meeting(limit: Fraction, most: int, tasks: int, batches: Batches) -> Parcel
         for row, other in _similar_sizes(values, limit, most, cut):
             found.add(REST, values["rank"], values["place"], row, other)
     yield from sent(found, tasks)
-    if cut[0]:
-        tally = (np.zeros(1, np.int64), np.zeros(1, np.int64), cut[:1], cut[1:])
-        yield TALLY, dict(zip(NAMES[1:], tally, strict=True))
+    yield from tally(above=int(cut[0]), skipped=int(cut[1]))
 
 
 def _similar_sizes(

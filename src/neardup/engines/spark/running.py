@@ -11,6 +11,7 @@ from neardup.engines.populations import first_plan, population_column
 from neardup.engines.reader import Columns
 from neardup.engines.signing import needs_contents_first
 from neardup.engines.spark import stories
+from neardup.engines.spark.answers import beside_answers, find_answers
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
 from neardup.engines.spark.crowds import COPY, COUNTED
@@ -31,9 +32,9 @@ from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import FEW, beside, task_count
 from neardup.engines.spark.shelf import NAME as SHELF
 from neardup.engines.spark.shelf import Index, shelf_folder
-from neardup.engines.spark.signatures import sign_contents
+from neardup.engines.spark.signatures import sign_contents, signature_facts
 from neardup.engines.spark.stages import Stages
-from neardup.engines.spark.statistics import collected, count_facts, count_frequencies
+from neardup.engines.spark.statistics import SENT, collected, count_facts, count_frequencies, outlined
 from neardup.engines.spark.verification import evidence_facts, payload_columns, verify, verify_shelved
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -124,13 +125,28 @@ class SparkRun:
 
     # frequencies --------------------------------------------------------------------------------
 
-    def _statistics(self, plan: Plan, prefix: str) -> Any:
-        """The frequencies that the plan asks for, where every worker can see them; None if it asks for none."""
+    def _statistics(self, plan: Plan, prefix: str) -> tuple[Any, DataFrame | None]:
+        """The frequencies that the plan asks for, where every worker can see them, and those that each chunk is told.
+
+        None where it asks for none; nothing is told where all workers know all.
+        """
         if not plan.counts:
-            return None
-        spark = self.frame.sparkSession
+            return None, None
+        send = self.frame.sparkSession.sparkContext.broadcast
         if plan is self.plan and self.given is not None:
-            return spark.sparkContext.broadcast(self.given)
+            return send(self.given), None
+        name, made = self._counted(plan, prefix)
+        facts, grouped = self.stages.facts(name), plan.population != "contents"
+        population = facts["groups"] if grouped else self.stages.facts("copies")["contents"]
+        if facts["features"] <= SENT:
+            with translated("the statistics"):
+                return send(collected(plan, made, population)), None
+        contents, tasks = self._contents(self.documents), self.tasks(4 * self.facts["bytes"])
+        answers = self.stages.stage(prefix + "answers", lambda: find_answers(plan, contents, made, tasks))
+        return send(outlined(plan, made, population)), answers
+
+    def _counted(self, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
+        """The stage of document frequencies, and its name."""
         grouped = plan.population != "contents"
         contents, tasks = self._contents(self.documents), self.tasks(2 * self.facts["bytes"])
         if grouped and population_column(plan) is None:
@@ -138,14 +154,9 @@ class SparkRun:
         elif not grouped:
             contents = contents.drop("facts")
         name = prefix + "statistics"
-        made = self.stages.stage(
+        return name, self.stages.stage(
             name, lambda: count_frequencies(plan, contents, grouped, tasks), count_facts()
         )
-        found, texts = self.stages.facts(name), self.stages.facts("copies")["contents"]
-        with translated("the statistics"):
-            return spark.sparkContext.broadcast(
-                collected(plan, made, found["features"], found["groups"] if grouped else texts)
-            )
 
     def _beside_clusters(self, plan: Plan, contents: DataFrame, tasks: int) -> DataFrame:
         """Contents with the clusters of a first run that count once."""
@@ -153,10 +164,11 @@ class SparkRun:
         matched = self._match(first, "first-", copies=False)
         labels = stories.labelled(matched.verified, self.stages.stage)
         if first.counts and stories.tells_families(first):
-            known = self._statistics(first, "first-")
+            known, answers = self._statistics(first, "first-")
+            chunks = beside_answers(contents, answers)
             shares = self.stages.stage(
                 "first-shares",
-                lambda: stories.own_shares(first, contents, labels, known, tasks),
+                lambda: stories.own_shares(first, chunks, labels, known, tasks),
             )
             labels = stories.without_families(labels, shares)
         wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
@@ -170,11 +182,12 @@ class SparkRun:
             return self._contents(self.documents.select("chunk", "seen"))
 
         def make() -> DataFrame:
-            return sign_contents(plan, self._contents(self.documents), self._statistics(plan, prefix))
+            known, answers = self._statistics(plan, prefix)
+            return sign_contents(plan, beside_answers(self._contents(self.documents), answers), known)
 
         from pyspark.sql import functions as f
 
-        made = self.stages.stage(prefix + "signatures", make)
+        made = self.stages.stage(prefix + "signatures", make, signature_facts())
         return made.withColumn("wanted", f.lit(None).cast("binary"))
 
     def _match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
@@ -208,7 +221,9 @@ class SparkRun:
             if plan.joins:
                 from neardup.engines.spark.joins import find_joined
 
-                return find_joined(plan, signed, documents, self.tasks)
+                whole = plan.candidates.level == "features"
+                features = self.stages.facts(prefix + "signatures")["features"] if whole else 0
+                return find_joined(plan, signed, documents, features, self.tasks)
             tables: int = plan.candidates.tables  # type: ignore[attr-defined]
             return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
 

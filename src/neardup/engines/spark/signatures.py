@@ -15,30 +15,39 @@ from neardup.engines.spark.documents import seen_columns
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
 from neardup.engines.spark.shelf import unshelved
+from neardup.engines.spark.statistics import told
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SIGNED = "chunk long, seen binary, features binary"
+SIGNED = "chunk long, number long, seen binary, features binary"
 
 
 def sign_contents(plan: Plan, contents: DataFrame, statistics: Any) -> DataFrame:
     """What the plan sees in contents, and the features that its check looks at.
 
-    `contents` has chunks: names, text, and wanted, the documents to leave out. `statistics` is a broadcast variable,
-    or None.
+    `contents` has chunks: names, text, wanted, the documents to leave out, and known, the frequencies that a chunk was
+    told. `statistics` is a broadcast variable, or None.
     """
 
     def work(batches: Batches) -> Batches:
-        known: Statistics | None = None if statistics is None else statistics.value
         for batch in batches:
-            for chunk, ranks, rows, texts in content_texts(batch):
+            several = zip(content_texts(batch), batch.column("known"), strict=True)
+            for (chunk, ranks, rows, texts), answers in several:
                 if len(rows):
+                    known = None if statistics is None else told(plan, statistics.value, answers)
                     yield _signed(plan, chunk, ranks, rows, texts, known)
 
-    return in_arrow(contents.select("chunk", "names", "text", "wanted"), work, SIGNED)
+    return in_arrow(contents.select("chunk", "names", "text", "wanted", "known"), work, SIGNED)
+
+
+def signature_facts() -> dict[str, Any]:
+    """What is remembered of the stage: how many features all contents have."""
+    from pyspark.sql import functions as f
+
+    return {"features": f.sum("number")}
 
 
 def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
@@ -57,7 +66,7 @@ def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Arr
 def _signed(
     plan: Plan, chunk: int, ranks: Any, rows: Any, texts: pa.Array, statistics: Statistics | None
 ) -> pa.RecordBatch:
-    seen, packed = [], []
+    seen, packed, number = [], [], 0
     for _, part in cut(Texts.from_arrow(texts)):
         found = sign(plan, part, statistics)
         seen.append(seen_columns(found))
@@ -67,11 +76,13 @@ def _signed(
         else:
             features = make_distinct(view.look(plan.text(part, details=view.details), statistics))
         packed.append(pack_features(features))
+        number += len(features.hashes)
     columns = {name: pa.concat_arrays([each[name] for each in seen]) for name in seen[0]}
     joined = {name: pa.concat_arrays([each[name] for each in packed]) for name in packed[0]}
     return table(
         {
             "chunk": np.array([chunk]),
+            "number": np.array([number]),
             "seen": [pack({"row": rows, "rank": ranks, **columns})],
             "features": [pack({"row": rows, **joined})],
         }

@@ -1,16 +1,19 @@
-"""Document frequencies as a distributed count: tasks count their own contents, and parts of all features add up."""
+"""Document frequencies as a distributed count: tasks count their own contents, and parts of all features add up.
+
+A table of a few million features is sent to every worker. Of a larger one each chunk is told what it asks for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Numbers, Texts
+from neardup.columns import Features, Numbers, Texts
 from neardup.engines.counting import by_document
 from neardup.engines.populations import host_of
 from neardup.engines.signing import cut
@@ -30,7 +33,6 @@ from neardup.engines.spark.parcels import (
     unpack,
 )
 from neardup.engines.spark.shelf import unshelved
-from neardup.errors import StatisticsError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
 
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEAST = 2  # what occurs once is left out, as in the local engine
-MOST_FEATURES = 1 << 28  # of two documents or more; every worker holds their table: 16 bytes each
-COUNTS = "stage int, number long, packed binary"
+SENT = 1 << 22  # features of two documents or more whose table every worker gets: 16 bytes each
+COUNTS = "stage int, number long, spread binary, packed binary"
 POPULATION = -1  # the stage whose features are the names of groups
 HELD = 1 << 22  # entries that a task holds before it adds them up and sends them
 
@@ -114,18 +116,14 @@ class _Counting:
                 (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
             )
         texts = unshelved(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
-        details, start = any(stage.details for stage in self.plan.counts), 0
-        for _, part in cut(Texts.from_arrow(texts)):
-            tokens, own = self.plan.text(part, details=details), groups[start : start + len(part)]
-            start += len(part)
-            for number, stage in enumerate(self.plan.counts):
-                features = stage(tokens)
-                if self.grouped and by_document(stage):
-                    count = np.ones(len(features.hashes), np.int64)
-                    yield number, (features.hashes, np.repeat(own, features.sizes), count)
-                else:
-                    found = count_features(features)
-                    yield number, (found.keys, np.zeros(len(found), np.int64), found.counts)
+        for start, number, features in counted_features(self.plan, texts):
+            if self.grouped and by_document(self.plan.counts[number]):
+                count = np.ones(len(features.hashes), np.int64)
+                own = groups[start : start + len(features)]
+                yield number, (features.hashes, np.repeat(own, features.sizes), count)
+            else:
+                found = count_features(features)
+                yield number, (found.keys, np.zeros(len(found), np.int64), found.counts)
 
     def _groups(self, batch: pa.RecordBatch, ranks: Numbers, rows: Numbers) -> Numbers:
         """The group of each document of a chunk: its cluster, or what the column says; else itself."""
@@ -145,6 +143,15 @@ class _Counting:
         return id_hashes(pa.array(named, pa.string()))[0]
 
 
+def counted_features(plan: Plan, texts: pa.Array) -> Iterator[tuple[int, int, Features]]:
+    """What the plan counts in texts, some of them at a time: the first one's number, that of the stage, features."""
+    details = any(stage.details for stage in plan.counts)
+    for start, part in cut(Texts.from_arrow(texts)):
+        tokens = plan.text(part, details=details)
+        for number, stage in enumerate(plan.counts):
+            yield start, number, stage(tokens)
+
+
 def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
     """Each feature and group once, its counts added up."""
     order = np.lexsort((keys, groups)) if groups.any() else np.argsort(keys, kind="stable")
@@ -161,33 +168,69 @@ def _adding(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
         found = _added(*(column(some, name) for name in ("key", "group", "count")))
         keys, counts = found["key"], found["count"]
         if stage == POPULATION:
-            yield _row(stage, len(keys), None)
+            yield _row(stage, keys[:0], counts[:0], len(keys))
             continue
         if grouped and by_document(plan.counts[stage]):
             keys, counts = np.unique(keys, return_counts=True)
         often = counts >= LEAST
-        yield _row(stage, int(often.sum()), pack({"key": keys[often], "count": counts[often]}))
+        yield _row(stage, keys[often], counts[often], int(often.sum()))
 
 
-def _row(stage: int, number: int, packed: bytes | None) -> pa.RecordBatch:
-    columns = {"stage": np.array([stage], np.int32), "number": np.array([number], np.int64)}
-    return table({**columns, "packed": pa.array([packed], pa.binary())})
+def _row(stage: int, keys: Any, counts: Any, number: int) -> pa.RecordBatch:
+    """A part of a table, with how many of its features have each count."""
+    times, features = Frequencies(keys, counts, LEAST).spread
+    return table(
+        {
+            "stage": np.array([stage], np.int32),
+            "number": np.array([number], np.int64),
+            "spread": [pack({"count": times, "features": features})],
+            "packed": [pack({"key": keys, "count": counts})],
+        }
+    )
 
 
-def collected(plan: Plan, counts: DataFrame, features: int, documents: int) -> Statistics:
+def collected(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
     """The frequencies, to be sent to every worker."""
-    if features > MOST_FEATURES:
-        raise StatisticsError(
-            f"{features:,} features occur in two documents or more; the Spark engine sends at most {MOST_FEATURES:,} "
-            "to each worker. Count a sample with `neardup stats build` and give it with --stats."
-        )
-    rows = counts.where(counts["stage"] >= 0).toArrow()
+    parts = _parts(plan, counts, "packed")
     tables = {}
-    stages = rows.column("stage").to_numpy()
-    for number, stage in enumerate(plan.counts):
-        parts = [unpack(rows.column("packed")[int(k)]) for k in np.flatnonzero(stages == number)]
-        keys = np.concatenate([np.zeros(0, np.uint64), *(column(part, "key") for part in parts)])
-        found = np.concatenate([np.zeros(0, np.int64), *(column(part, "count") for part in parts)])
+    for stage, (keys, found) in zip(plan.counts, parts, strict=True):
         order = np.argsort(keys)
-        tables[stage_json(stage)] = Frequencies(keys[order], found[order].astype(np.int64), LEAST)
+        tables[stage_json(stage)] = Frequencies(keys[order].astype(np.uint64), found[order], LEAST)
     return Statistics(documents, stage_json(plan.text), tables, plan.population)
+
+
+def outlined(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
+    """The same, of no feature, but with how many features have each count."""
+    nothing, tables = (np.zeros(0, np.uint64), np.zeros(0, np.int64)), {}
+    for stage, (times, features) in zip(plan.counts, _parts(plan, counts, "spread"), strict=True):
+        different, which = np.unique(times, return_inverse=True)
+        whole = different, np.bincount(which, features, len(different)).astype(np.int64)
+        tables[stage_json(stage)] = Frequencies(*nothing, LEAST, whole=whole)
+    return Statistics(documents, stage_json(plan.text), tables, plan.population)
+
+
+def _parts(plan: Plan, counts: DataFrame, name: str) -> Iterator[tuple[Any, Any]]:
+    """For each stage that is counted the two columns of what was packed, of all parts."""
+    rows = counts.where("stage >= 0").select("stage", name).toArrow()
+    stages = rows.column("stage").to_numpy()
+    for number in range(len(plan.counts)):
+        parts = [unpack(rows.column(name)[int(k)]) for k in np.flatnonzero(stages == number)]
+        some = [
+            np.concatenate([part.column(k).to_numpy() for part in parts]) if parts else np.zeros(0, np.int64)
+            for k in (0, 1)
+        ]
+        yield some[0], some[1]
+
+
+def told(plan: Plan, statistics: Statistics, answers: pa.Scalar) -> Statistics:
+    """The statistics as a chunk knows them: with the frequencies that it was told, if it was."""
+    if not answers.is_valid:
+        return statistics
+    some = unpack(answers)
+    stages, keys, counts = (column(some, name) for name in ("stage", "key", "count"))
+    tables = {}
+    for number, stage in enumerate(map(stage_json, plan.counts)):
+        mine = np.flatnonzero(stages == number)
+        mine = mine[np.argsort(keys[mine])]
+        tables[stage] = replace(statistics.table(stage), keys=keys[mine], counts=counts[mine])
+    return replace(statistics, tables=tables)

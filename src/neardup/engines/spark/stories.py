@@ -16,6 +16,7 @@ from neardup.engines.spark.arrow import Batches, in_arrow, numbers, table
 from neardup.engines.spark.components import components
 from neardup.engines.spark.parcels import ROW_BITS, Columns, by_chunk, column, unpack
 from neardup.engines.spark.shelf import unshelved
+from neardup.engines.spark.statistics import told
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def own_shares(plan: Plan, contents: DataFrame, labels: DataFrame, statistics: A
     ranked = ranked.withColumn("members", f.count("*").over(each))
     some = ranked.where(f"number <= {families.LOOKED_AT} and members >= {families.FEWEST}")
     wanted = by_chunks(some, tasks).select("chunk", "wanted")
-    chunks = contents.select("chunk", "text").join(wanted, "chunk")
+    chunks = contents.select("chunk", "text", "known").join(wanted, "chunk")
     return in_arrow(chunks, _Looking(plan, statistics), "label long, share double")
 
 
@@ -75,12 +76,14 @@ class _Looking:
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
-            for packed, wanted in zip(batch.column("text"), batch.column("wanted"), strict=True):
-                some = unpack(wanted)
+            for packed, wanted, answers in zip(
+                *(batch.column(name) for name in ("text", "wanted", "known")), strict=True
+            ):
+                some, known = unpack(wanted), told(self.plan, self.statistics.value, answers)
                 rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
                 texts = unshelved(packed).column("text").chunk(0).take(rows)
                 shares = [
-                    families.own_shares(self.plan.view, self.plan.text(part), self.statistics.value)
+                    families.own_shares(self.plan.view, self.plan.text(part), known)
                     for _, part in cut(Texts.from_arrow(texts))
                 ]
                 yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
