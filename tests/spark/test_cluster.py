@@ -16,11 +16,11 @@ import pytest
 from comparing import local_facts
 
 from corpora import corpus, rows
+from neardup.engines.signing import needs_contents_first
+from neardup.registry import methods
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 pytestmark = pytest.mark.slow
-STAGES = ["ids", "copies", "edges", "verified", "clusters"]
-COUNTED = ["statistics", "signatures"]  # of methods that weigh by frequency
 PROGRAM = """
     import json
     import sys
@@ -44,7 +44,7 @@ def source(java, tmp_path_factory):
     table = corpus(families=45)
     pq.write_table(table, folder / "corpus.parquet", row_group_size=50)
     (folder / "program.py").write_text(textwrap.dedent(PROGRAM))
-    return folder, {method: local_facts(table, method=method) for method in ("minhash", "imatch", "spotsigs")}
+    return folder, table
 
 
 class Driver:
@@ -70,6 +70,12 @@ class Driver:
         while not (self.work / stage).exists():
             assert self.process.poll() is None and time.monotonic() < limit, "the run ended before this stage"
             time.sleep(0.02)
+
+    def stages(self) -> set[str]:
+        """The stages that are being written, or are done."""
+        if not self.work.exists():
+            return set()
+        return {entry.name for entry in self.work.iterdir() if entry.is_dir() and entry.name != "shelf"}
 
     def executors(self) -> list[int]:
         """The processes of the executors: those of our group that run Spark's backend."""
@@ -103,39 +109,53 @@ def same(found, expected):
     return all(found[name] == expected[name] for name in ("clusters", "pairs"))
 
 
-@pytest.mark.parametrize(
-    "method, stage",
-    [
-        *(("minhash", stage) for stage in STAGES),
-        *(("imatch", stage) for stage in COUNTED),
-        ("spotsigs", "edges"),
-    ],
-)
-def test_an_executor_is_killed(source, tmp_path, method, stage):
-    folder, expected = source
+def stages_of(method):
+    """The stages that a run of a method has at least."""
+    plan = methods()[method].plan()
+    counted = ["statistics"] if plan.counts else []
+    signed = ["signatures"] if needs_contents_first(plan) else []
+    return {"ids", "copies", *counted, *signed, "edges", "verified", "clusters"}
+
+
+@pytest.mark.parametrize("method", list(methods()))
+def test_an_executor_is_killed_in_each_stage(source, tmp_path, method):
+    folder, table = source
     driver = Driver(folder, tmp_path, method)
+    killed = set()
     try:
-        driver.wait_for(stage)
-        victims = driver.executors()
-        assert victims, "there must be an executor to kill"
-        os.kill(victims[0], signal.SIGKILL)
-        assert same(driver.finish(), expected[method])
+        while driver.process.poll() is None:
+            for stage in driver.stages() - killed:
+                victims = driver.executors()
+                if victims:
+                    os.kill(victims[len(killed) % len(victims)], signal.SIGKILL)
+                    killed.add(stage)
+            time.sleep(0.02)
+        assert killed >= stages_of(method)
+        assert same(driver.finish(), local_facts(table, method=method))
     finally:
         if driver.process.poll() is None:
             driver.kill()
 
 
-@pytest.mark.parametrize("stage", ["copies", "edges", "verified", "clusters"])
-def test_the_driver_is_killed_and_the_run_resumed(source, tmp_path, stage):
-    folder, expected = source
-    driver = Driver(folder, tmp_path, "minhash", "local[2]")
+@pytest.mark.parametrize(
+    "method, stage",
+    [
+        *(("minhash", stage) for stage in ("copies", "verified", "clusters")),
+        *((method, "edges") for method in methods()),
+        ("imatch", "statistics"),
+        ("rare_phrases", "signatures"),
+    ],
+)
+def test_the_driver_is_killed_and_the_run_resumed(source, tmp_path, method, stage):
+    folder, table = source
+    driver = Driver(folder, tmp_path, method, "local[2]")
     driver.wait_for(stage)
     driver.kill()
     done = {entry.parent.name: entry.stat().st_mtime_ns for entry in driver.work.glob("*/_SUCCESS")}
     assert "ids" in done
     driver.start()
     try:
-        assert same(driver.finish(), expected["minhash"])
+        assert same(driver.finish(), local_facts(table, method=method))
     finally:
         if driver.process.poll() is None:
             driver.kill()
