@@ -133,6 +133,15 @@ def near_pairs(
     return left[order], right[order], apart[order]
 
 
+def run_pairs(
+    columns: Hashes, starts: Numbers, distance: int, earlier: Hashes, spanning: bool = False
+) -> Found:
+    """The near pairs inside runs of fingerprints that lie side by side, but for those that an earlier mask brings."""
+    runs = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
+    order = np.arange(columns.shape[1], dtype=np.uint32)
+    return _Join(distance, "auto", spanning).runs(columns, runs, order, earlier, 0)
+
+
 @dataclass(frozen=True)
 class _Join:
     distance: int
@@ -172,10 +181,13 @@ class _Join:
     def _table(self, columns: Hashes, layout: Layout, table: int, depth: int) -> Found:
         """The pairs that no earlier table finds."""
         keys, order = sort_by_bits(columns, layout.keys[table])
+        return self.runs(columns, keys, order, layout.masks[:table], depth)
+
+    def runs(self, columns: Hashes, keys: Order, order: Order, earlier: Hashes, depth: int) -> Found:
+        """The pairs of equal keys that agree under none of the earlier masks."""
         ends = np.empty(len(order), np.uint32)
         large = np.empty((len(order) // RUN + 1, 2), np.int64)
         count = kernels.hamming.run_ends(keys, order, RUN, ends, large)
-        earlier = layout.masks[:table]
         parts = [self._spans(columns, order, ends, earlier)]
         for begin, end in large[:count].tolist():
             parts.append(self._long_run(columns, order[begin:end].astype(np.int64), earlier, depth))

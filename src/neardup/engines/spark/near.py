@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neardup.candidates.hamming import Hamming, near_pairs, to_columns
+from neardup.candidates.hamming import Hamming, run_pairs, to_columns
 from neardup.columns import Hashes
 from neardup.engines.rows import matrix
 from neardup.engines.spark.arrow import Batches, begins, in_arrow
@@ -167,17 +167,14 @@ def _meeting(rule: Near, batches: Batches) -> Parcels:
         if part >= rule.pairs:
             found.put({name: values[name] for name in NAMES})
         else:
-            _join(rule, values.pop("key"), values, found)
+            _join(rule, part // rule.tasks, values.pop("key"), values, found)
     yield from sent(found, rule.tasks)
 
 
-def _join(rule: Near, keys: Hashes, some: Fingerprints, found: Collected) -> None:
-    """Collects the near pairs of a part of a table."""
+def _join(rule: Near, number: int, keys: Hashes, some: Fingerprints, found: Collected) -> None:
+    """Collects the near pairs of a part of a table that no earlier table has."""
     order = np.lexsort((some["rank"], keys))
-    ranks, places, words = some["rank"][order], some["place"][order], _words(some)[:, order]
-    starts = begins(keys[order])
-    for k in np.flatnonzero(np.diff(starts) > 1).tolist():
-        first, last = int(starts[k]), int(starts[k + 1])
-        bucket = np.ascontiguousarray(words[:, first:last])
-        left, right, _ = near_pairs(bucket, rule.distance, spanning=rule.spanning)
-        found.add(REST, ranks, places, first + left, first + right)
+    ranks, places = some["rank"][order], some["place"][order]
+    words = np.ascontiguousarray(_words(some)[:, order])
+    left, right, _ = run_pairs(words, begins(keys[order]), rule.distance, rule.masks[:number], rule.spanning)
+    found.add(REST, ranks, places, left, right)
