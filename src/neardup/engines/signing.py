@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.candidates.copies import collapse
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts
+from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, Tokens
 from neardup.engines.progress import Progress
 from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
 from neardup.engines.spool import Spool
@@ -79,7 +79,11 @@ def describe(texts: Texts) -> dict[str, pa.Array]:
 def sign(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
     """Keys, or the features themselves where candidates come from them; signatures if the check asks for them."""
     tokens = plan.text(texts, details=plan.view.details)
-    features = plan.view.look(tokens, statistics)
+    return signed(plan, tokens, plan.view.look(tokens, statistics))
+
+
+def signed(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:
+    """The same of texts whose features are known."""
     sizes = features.sizes
     seen = {"tokens": pa.array(np.diff(tokens.offsets)), "features": pa.array(sizes)}
     if plan.candidates.level == "features":

@@ -68,7 +68,7 @@ class _Documents:
     def _chunk(self, number: int, batch: pa.RecordBatch, store: Callable[[Any], bytes]) -> pa.RecordBatch:
         texts, ids, facts = self._known(batch)
         whole = Texts.from_arrow(texts)
-        seen = _stacked([self._seen(part) for _, part in cut(whole)])
+        seen = stacked([self._seen(part) for _, part in cut(whole)])
         described = describe(whole)
         tokens = seen.pop("tokens").to_numpy()
         first, second = id_hashes(ids)
@@ -130,5 +130,6 @@ def seen_columns(seen: dict[str, pa.Array]) -> dict[str, pa.Array]:
     return {name: values for name, values in seen.items() if name in wanted or name.startswith("key")}
 
 
-def _stacked(parts: list[dict[str, pa.Array]]) -> dict[str, Any]:
+def stacked(parts: list[dict[str, pa.Array]]) -> dict[str, Any]:
+    """Columns of several parts, one behind the other."""
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Texts, make_distinct
-from neardup.engines.signing import _as_features, cut, sign
+from neardup.engines.signing import cut, signed
 from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, table, unpack_features
-from neardup.engines.spark.documents import seen_columns
+from neardup.engines.spark.documents import seen_columns, stacked
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
 from neardup.engines.spark.shelf import unshelved
 from neardup.engines.spark.statistics import told
+from neardup.engines.spark.verification import payload_columns
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -68,25 +69,29 @@ def _signed(
 ) -> pa.RecordBatch:
     seen, packed, number = [], [], 0
     for _, part in cut(Texts.from_arrow(texts)):
-        found = sign(plan, part, statistics)
-        seen.append(seen_columns(found))
-        view = plan.check_view or plan.view
-        if plan.check_view is None and "hashes" in found:
-            features = make_distinct(_as_features(found["hashes"], found.get("weights"), "distinct" in found))
-        else:
-            features = make_distinct(view.look(plan.text(part, details=view.details), statistics))
-        packed.append(pack_features(features))
-        number += len(features.hashes)
-    columns = {name: pa.concat_arrays([each[name] for each in seen]) for name in seen[0]}
-    joined = {name: pa.concat_arrays([each[name] for each in packed]) for name in packed[0]}
+        tokens = plan.text(part, details=plan.view.details)
+        features = plan.view.look(tokens, statistics)
+        seen.append(seen_columns(signed(plan, tokens, features)))
+        if _keeps_features(plan):
+            if plan.check_view is not None:
+                tokens = plan.text(part, details=plan.check_view.details)
+                features = plan.check_view.look(tokens, statistics)
+            features = make_distinct(features)
+            packed.append(pack_features(features))
+            number += len(features.hashes)
     return table(
         {
             "chunk": np.array([chunk]),
             "number": np.array([number]),
-            "seen": [pack({"row": rows, "rank": ranks, **columns})],
-            "features": [pack({"row": rows, **joined})],
+            "seen": [pack({"row": rows, "rank": ranks, **stacked(seen)})],
+            "features": pa.array([pack({"row": rows, **stacked(packed)}) if packed else None], pa.binary()),
         }
     )
+
+
+def _keeps_features(plan: Plan) -> bool:
+    """Whether they are compared, and not only what is made of them."""
+    return plan.candidates.level == "features" or payload_columns(plan)[0] == "hashes"
 
 
 def content_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:
