@@ -32,7 +32,8 @@ PROGRAM = """
         result = spark.dedup(session.read.parquet(source), work_dir=work, method=method)
         result.clusters.coalesce(1).write.parquet(output + "/clusters")
         result.pairs.coalesce(1).write.parquet(output + "/pairs")
-        report = {name: result.report[name] for name in ("documents", "clusters", "pairs", "removed")}
+        report = {name: result.report[name] for name in ("documents", "clusters", "removed")}
+        report["pairs"] = result.report["pairs"]["verified"] + result.report["exact_copies"]
         Path(output.removeprefix("file://"), "report.json").write_text(json.dumps(report))
         session.stop()
 """

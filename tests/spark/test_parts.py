@@ -30,6 +30,7 @@ from neardup.engines.spark import (
     near,
     parcels,
     shelf,
+    stages,
     statistics,
 )
 from neardup.engines.spark.arrow import (
@@ -386,10 +387,17 @@ def test_a_file_that_is_gone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "work, expected", [("file:///tmp/a%20b", "/tmp/a b/shelf"), ("hdfs:///tmp/a", None), ("s3a://b/a", None)]
+    "work, expected",
+    [
+        ("/tmp/a b", "/tmp/a b/shelf"),
+        ("file:///tmp/a%20b", "/tmp/a%20b/shelf"),
+        ("file:/tmp/a#b?", "/tmp/a#b?/shelf"),
+        ("hdfs:///tmp/a", None),
+        ("s3a://b/a", None),
+    ],
 )
 def test_where_workers_share_files(work, expected):
-    assert shelf.shelf_folder(work) == expected
+    assert shelf.shelf_folder(stages.place_of(work)) == expected
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 10, 11, 1000])

@@ -8,6 +8,7 @@ seen    present, keys, slots: empty where something must be counted first
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from neardup.documents import Batch, Problems, document_ids, document_texts, pla
 from neardup.engines.reader import with_fields
 from neardup.engines.signing import cut, describe, needs_contents_first, sign
 from neardup.engines.spark.arrow import Batches, in_arrow, signed
-from neardup.engines.spark.meaning import Meaning
+from neardup.engines.spark.meaning import KEY, Meaning
 from neardup.engines.spark.parcels import ROW_BITS, pack
 from neardup.engines.spark.shelf import Shelf
 from neardup.errors import InputError
@@ -31,17 +32,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK = (
-    "chunk long, documents long, empty long, bytes long, names binary, facts binary, text binary, seen binary"
+    "chunk long, documents long, empty long, bytes long, problems string, names binary, facts binary, text binary, "
+    "seen binary"
 )
 CHUNKS_OF_A_TASK = 24  # bits
 
 
-def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning, folder: str | None) -> DataFrame:
+def read_documents(
+    plan: Plan, frame: DataFrame, meaning: Meaning, folder: str | None, strict: bool
+) -> DataFrame:
     """Every document, in chunks; texts and facts in files of a folder, if there is one for all workers."""
     # On one machine it takes longer to compress texts than to write them; on a network it does not.
     alone = str(frame.sparkSession.sparkContext.master).startswith("local")
     shelf = Shelf(folder, None if alone else "lz4")
-    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf), CHUNK)
+    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf, strict), CHUNK)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class _Documents:
     plan: Plan
     meaning: Meaning
     shelf: Shelf
+    strict: bool
 
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
@@ -66,7 +71,8 @@ class _Documents:
                     number += 1
 
     def _chunk(self, number: int, batch: pa.RecordBatch, store: Callable[[Any], bytes]) -> pa.RecordBatch:
-        texts, ids, facts = self._known(batch)
+        problems = Problems(strict=self.strict)
+        texts, ids, facts = self._known(batch, problems)
         whole = Texts.from_arrow(texts)
         seen = stacked([self._seen(part) for _, part in cut(whole)])
         described = describe(whole)
@@ -81,25 +87,28 @@ class _Documents:
             "documents": len(whole),
             "empty": int((tokens == 0).sum()),
             "bytes": whole.size,
+            "problems": json.dumps(problems.counts) if problems.counts else None,
             "names": pack({**names, "tokens": tokens}),
             "facts": store({"id": ids, "length": described["length"], **facts}),
             "text": store({"text": texts}),
             "seen": pack(seen) if seen else None,
         }
-        kinds = {"names": pa.binary(), "facts": pa.binary(), "text": pa.binary(), "seen": pa.binary()}
+        kinds = {name: pa.binary() for name in ("names", "facts", "text", "seen")} | {"problems": pa.string()}
         return pa.RecordBatch.from_pydict(
             {name: pa.array([value], kinds.get(name, pa.int64())) for name, value in row.items()}
         )
 
-    def _known(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array, dict[str, pa.Array]]:
+    def _known(
+        self, batch: pa.RecordBatch, problems: Problems
+    ) -> tuple[pa.Array, pa.Array, dict[str, pa.Array]]:
         """The texts that are compared, ids, and what the input says of documents."""
-        meaning, quiet = self.meaning, Problems()
-        given = Batch("input", np.zeros(batch.num_rows, np.int64), batch)
-        if batch.column(meaning.id).null_count:
-            raise InputError(f"Some documents have no id in column {meaning.id!r}: give each of them one.")
-        ids = document_ids(given, meaning.id)
-        markup = getattr(self.plan.text, "markup", False)
-        texts = document_texts(given, meaning.text, quiet, html=meaning.html and not markup)
+        meaning = self.meaning
+        given = Batch("the input", np.zeros(batch.num_rows, np.int64), batch)
+        if batch.column(KEY).null_count:
+            raise InputError("Some documents have no id: give each of them one.")
+        ids = document_ids(given, KEY)
+        html = meaning.html and not getattr(self.plan.text, "markup", False)
+        texts = document_texts(given, meaning.text, problems, html=html, html_text=meaning.html_text)
         texts = with_fields(texts, [plain_column(given, name) for name in meaning.fields])
         place = batch.column(meaning.position) if meaning.position else pa.array(np.zeros(len(ids), np.int64))
         facts = {"position": place}
@@ -114,6 +123,18 @@ class _Documents:
             tokens = self.plan.text(texts, details=False)
             return {"tokens": pa.array(np.diff(tokens.offsets))}
         return seen_columns(sign(self.plan, texts))
+
+
+def count_problems(documents: DataFrame) -> dict[str, int]:
+    """What is wrong with texts, by kind."""
+    from pyspark.sql import functions as f
+
+    each = documents.where("problems is not null").select(
+        f.explode(f.from_json("problems", "map<string, bigint>")).alias("kind", "count")
+    )
+    return {
+        row["kind"]: row["total"] for row in each.groupBy("kind").agg(f.sum("count").alias("total")).collect()
+    }
 
 
 def id_hashes(ids: pa.Array) -> tuple[Numbers, Numbers]:

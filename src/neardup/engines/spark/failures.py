@@ -16,6 +16,13 @@ UNWRITABLE = re.compile(
 )
 
 
+def reason(error: Exception) -> str:
+    """The first line of what Java has to say."""
+    java = getattr(error, "java_exception", None)
+    said = str(java.getMessage() if java is not None else error)
+    return next((line.strip() for line in said.splitlines() if line.strip()), type(error).__name__)
+
+
 @contextmanager
 def translated(where: str) -> Iterator[None]:
     """Raises errors of ours that happened in a worker, and storage that cannot be written, as errors of ours."""

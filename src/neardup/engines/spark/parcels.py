@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from neardup.columns import Hashes, Numbers
 from neardup.engines.spark.arrow import Batches, in_arrow, table
+from neardup.errors import ParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +36,9 @@ def task_count(spark: SparkSession, size: float) -> int:
     """How many tasks should receive values of so many bytes."""
     given = spark.conf.get(PARTITIONS, None)
     if given:
-        return max(1, int(given))
+        if not given.isdigit() or int(given) < 1:
+            raise ParameterError(PARTITIONS, "the Spark engine", "a whole number of at least 1", given)
+        return int(given)
     worth = min(spark.sparkContext.defaultParallelism, -(-int(size) // LEAST_BYTES))
     return max(1, worth, -(-int(size) // TASK_BYTES))
 

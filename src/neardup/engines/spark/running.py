@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.engines.populations import first_plan, population_column
-from neardup.engines.reader import Columns
 from neardup.engines.signing import needs_contents_first
 from neardup.engines.spark import stories
 from neardup.engines.spark.answers import beside_answers, find_answers
@@ -24,7 +23,7 @@ from neardup.engines.spark.deciding import (
     pairs_of,
     result_facts,
 )
-from neardup.engines.spark.documents import read_documents
+from neardup.engines.spark.documents import count_problems, read_documents
 from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
 from neardup.engines.spark.failures import translated
 from neardup.engines.spark.families import Labelling, label_pairs, labelling, relabelled
@@ -62,12 +61,28 @@ class SparkRun:
         self,
         plan: Plan,
         frame: DataFrame,
-        columns: Columns,
+        meaning: Meaning,
         stages: Stages,
         statistics: Statistics | None = None,
+        strict: bool = False,
     ) -> None:
-        self.plan, self.frame, self.stages, self.given = plan, frame, stages, statistics
-        self.meaning = Meaning.of(plan, frame, columns)
+        self.plan, self.frame, self.meaning, self.stages = plan, frame, meaning, stages
+        self.given, self.strict = statistics, strict
+        self.sent: list[Any] = []  # to all workers
+
+    def finish(self, clean: bool) -> None:
+        """Makes all stages; what only they needed goes, texts included if the folder is of no use to another run."""
+        _ = self.result, self.problems
+        for variable in self.sent:
+            variable.destroy()
+        if clean:
+            for name in (SHELF, "ids", "signatures"):
+                self.stages.clear(name)
+
+    def send(self, value: Any) -> Any:
+        """A variable that every worker can see."""
+        self.sent.append(self.frame.sparkSession.sparkContext.broadcast(value))
+        return self.sent[-1]
 
     def tasks(self, size: float) -> int:
         """How many tasks should receive so many bytes."""
@@ -81,10 +96,12 @@ class SparkRun:
         from pyspark.sql import functions as f
 
         facts = {name: f.sum(name) for name in ("documents", "empty", "bytes")}
+        facts["troubled"] = f.count("problems")
 
         def make() -> DataFrame:
             self.stages.clear(SHELF)  # what a run that was stopped has left
-            return read_documents(self.plan, self.frame, self.meaning, shelf_folder(self.stages.folder))
+            folder = shelf_folder(self.stages.folder)
+            return read_documents(self.plan, self.frame, self.meaning, folder, self.strict)
 
         made = self.stages.stage("ids", make, facts)
         if not self.facts["documents"]:
@@ -96,11 +113,17 @@ class SparkRun:
         """Where texts and facts are, for every worker; None where they are in the rows."""
         if shelf_folder(self.stages.folder) is None:
             return None
-        return self.frame.sparkSession.sparkContext.broadcast(Index.of(self.documents))
+        return self.send(Index.of(self.documents))
+
+    @cached_property
+    def problems(self) -> dict[str, Any]:
+        """What was wrong with texts, in the form of the local engine."""
+        kinds = count_problems(self.documents) if self.facts["troubled"] else {}
+        return {"total": sum(kinds.values()), "kinds": kinds, "first": []}
 
     @property
     def facts(self) -> dict[str, int]:
-        """The numbers of documents, of those without tokens, and of bytes of text."""
+        """The numbers of documents, of those without tokens, of bytes of text, and of chunks with bad ones."""
         return self.stages.facts("ids")
 
     @cached_property
@@ -132,18 +155,17 @@ class SparkRun:
         """
         if not plan.counts:
             return None, None
-        send = self.frame.sparkSession.sparkContext.broadcast
         if plan is self.plan and self.given is not None:
-            return send(self.given), None
+            return self.send(self.given), None
         name, made = self._counted(plan, prefix)
         facts, grouped = self.stages.facts(name), plan.population != "contents"
         population = facts["groups"] if grouped else self.stages.facts("copies")["contents"]
         if facts["features"] <= SENT:
             with translated("the statistics"):
-                return send(collected(plan, made, population)), None
+                return self.send(collected(plan, made, population)), None
         contents, tasks = self._contents(self.documents), self.tasks(4 * self.facts["bytes"])
         answers = self.stages.stage(prefix + "answers", lambda: find_answers(plan, contents, made, tasks))
-        return send(outlined(plan, made, population)), answers
+        return self.send(outlined(plan, made, population)), answers
 
     def _counted(self, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
         """The stage of document frequencies, and its name."""

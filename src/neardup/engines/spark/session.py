@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,15 +118,26 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
 
 
 def prepared(spark: SparkSession) -> SparkSession:
-    """The session, with Arrow batches of a size that kernels work well on."""
+    """The session, if it is one that we can work with."""
     if not hasattr(spark, "_jvm"):
         raise SparkError(
             "The Spark engine needs a classic session: Spark Connect gives no access to the storage that "
             "stages are kept on. Start the session with a master instead of a remote address."
         )
+    return spark
+
+
+@contextmanager
+def batch_sizes(spark: SparkSession) -> Iterator[None]:
+    """Arrow batches of a size that kernels work well on, for as long as this lasts."""
+    before = {key: str(spark.conf.get(key)) for key in RUNTIME}
     for key, value in RUNTIME.items():
         spark.conf.set(key, value)
-    return spark
+    try:
+        yield
+    finally:
+        for key, known in before.items():
+            spark.conf.set(key, known)
 
 
 def _set_environment(master: str | None) -> None:

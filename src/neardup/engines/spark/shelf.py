@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +34,8 @@ KINDS = ("text", "facts")
 
 def shelf_folder(work: str) -> str | None:
     """Where files can be written by all workers, if they can."""
-    given = urlsplit(work)
-    return str(Path(unquote(given.path)) / NAME) if given.scheme == "file" else None
+    path = work.removeprefix("file:")
+    return f"/{path.lstrip('/')}/{NAME}" if path != work else None
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,22 @@ plan over the same input goes on behind the last complete stage; any other is re
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from neardup.engines.spark.failures import translated
-from neardup.errors import OutputError, PlanError
+from neardup.engines.spark.failures import reason, translated
+from neardup.errors import OutputError, ParameterError, PlanError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
+NO_PATTERN = "__globPaths__"  # the name of a folder is no pattern, whatever is in it
+OTHERS = {"version": "another version of neardup", "columns": "other columns"}
 # Rows are few and large: row groups of some megabytes are what a task holds when it writes or reads them. What can be
 # compressed is compressed already.
 OPTIONS = {
@@ -32,17 +37,32 @@ OPTIONS = {
 }
 
 
+def place_of(folder: str | os.PathLike[str]) -> str:
+    """A folder as Hadoop calls it: by a scheme, and with nothing escaped."""
+    name = os.fspath(folder)
+    if re.fullmatch(r"file:(//)?[^/].*|file:/*", name):
+        raise ParameterError("work_dir", "the Spark engine", "a path, or file:///PATH from the root on", name)
+    if name.startswith("file:"):
+        return f"file:///{name[len('file:') :].strip('/')}"
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name):
+        return name.rstrip("/")
+    return f"file://{Path(name).absolute()}"
+
+
 class Stages:
     """The work folder of a run, on any storage that Spark writes to."""
 
     def __init__(self, spark: SparkSession, folder: str, run: dict[str, Any]) -> None:
         self.spark, self.folder = spark, folder.rstrip("/")
         self._jvm = cast(Any, spark._jvm)
-        self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
         self.run = run
         self.seconds: dict[str, float] = {}
         with translated(self.folder):
-            self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+            try:
+                self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
+                self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+            except Exception as error:  # whatever Hadoop has against the name
+                raise OutputError(f"{self.folder} cannot be a work folder: {reason(error)}") from None
             self._done = self._opened()
 
     def _opened(self) -> dict[str, Any]:
@@ -57,9 +77,9 @@ class Stages:
             return {}
         different = [name for name, value in self.run.items() if known["run"].get(name) != value]
         if different:
-            what = " and ".join(different)
+            what = " and ".join(OTHERS.get(name, f"another {name}") for name in different)
             raise PlanError(
-                f"{self.folder} holds stages of another run (another {what}): choose another work folder, or "
+                f"{self.folder} holds stages of another run ({what}): choose another work folder, or "
                 "remove this one to begin anew."
             )
         return dict(known["stages"])
@@ -70,14 +90,29 @@ class Stages:
         """The stage's table: read, if it is complete, or made and written; `facts` are counted while it is written."""
         where = f"{self.folder}/{name}"
         if not self.done(name):
+            self._forget(name)
             start = time.perf_counter()
             with translated(where):
                 schema, known = self._made(make(), where, facts or {})
             self.seconds[name] = time.perf_counter() - start
-            self._done[name] = {"seconds": round(self.seconds[name], 3), "schema": schema, "facts": known}
+            entry = {"seconds": round(self.seconds[name], 3), "schema": schema, "facts": known}
+            self._done[name] = entry | {"size": self._size(name)}
             with translated(where):
                 self._write({"run": self.run, "stages": self._done})
-        return self.spark.read.schema(self._done[name]["schema"]).parquet(where)
+        read = self.spark.read.schema(self._done[name]["schema"])
+        return read.option(NO_PATTERN, "false").parquet(where)
+
+    def _forget(self, name: str) -> None:
+        """Drops a stage that is not complete, and all that were made after it, of whatever there was then."""
+        if name in self._done:
+            names = list(self._done)
+            self._done = {each: self._done[each] for each in names[: names.index(name)]}
+            self._write({"run": self.run, "stages": self._done})
+
+    def _size(self, name: str) -> list[int]:
+        """The number of files of a stage, and their bytes."""
+        found = self._fs.getContentSummary(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"))
+        return [int(found.getFileCount()), int(found.getLength())]
 
     def _made(self, frame: DataFrame, where: str, facts: Mapping[str, Column]) -> tuple[str, dict[str, Any]]:
         """Writes a stage; its schema, and its facts."""
@@ -99,9 +134,10 @@ class Stages:
         return {key: value or 0 for key, value in self._done[name]["facts"].items()}
 
     def done(self, name: str) -> bool:
-        """Whether a stage is complete."""
+        """Whether a stage is complete, and all its files are there."""
         marker = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}/_SUCCESS")
-        return name in self._done and bool(self._fs.exists(marker))
+        known = name in self._done and bool(self._fs.exists(marker))
+        return known and self._done[name]["size"] == self._size(name)
 
     def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """A value of a few bytes that is remembered with the stages: computed once."""
@@ -127,7 +163,8 @@ class Stages:
             stream.close()
         try:
             found: dict[str, Any] = json.loads(text)
-        except ValueError:
+            found["run"].items(), found["stages"].items()
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise OutputError(f"{self.folder}/{MANIFEST} cannot be read: remove the work folder") from None
         return found
 

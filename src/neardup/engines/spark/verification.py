@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.clusters.graph import complete_groups
 from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_distinct
@@ -42,6 +43,7 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PORTION = 64 << 20  # bytes of documents that are sent together
 TILE = 16 << 20  # bytes of documents whose features are held together
 EVIDENCE = (
     f"family long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
@@ -124,10 +126,26 @@ def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
             rows = places & ((1 << ROW_BITS) - 1)
             if "row" in stored.column_names:
                 rows = np.searchsorted(column(stored, "row"), rows)
-            chosen = stored.select(payload_columns(plan)).take(pa.array(rows)).combine_chunks()
-            columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
-            own = {"place": places, "rank": column(some, "rank")}
-            yield from split({**own, **columns}, tasks + task)
+            stored, ranks = stored.select(payload_columns(plan)).combine_chunks(), column(some, "rank")
+            for start, end in pairwise(_portions(stored, rows).tolist()):
+                chosen = stored.take(pa.array(rows[start:end])).combine_chunks()
+                columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
+                own = {"place": places[start:end], "rank": ranks[start:end]}
+                yield from split({**own, **columns}, tasks + task[start:end])
+
+
+def _portions(stored: pa.Table, rows: Numbers) -> Numbers:
+    """Where portions of some rows begin and end: a document may be wanted in very many places."""
+    sizes = np.zeros(len(stored), np.int64)
+    for values in stored.columns:
+        if (
+            pa.types.is_binary(values.type)
+            or pa.types.is_large_string(values.type)
+            or pa.types.is_string(values.type)
+        ):
+            sizes += pc.binary_length(values).fill_null(0).to_numpy().astype(np.int64)
+    portion = np.cumsum(sizes[rows]) // PORTION
+    return np.append(np.flatnonzero(np.diff(portion, prepend=-1)), len(rows))
 
 
 def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
