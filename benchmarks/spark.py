@@ -104,7 +104,8 @@ class Watch:
     def bytes(self, stages: Stages, name: str) -> tuple[int, int]:
         """What was shuffled since the last time, and the size of the stage's files."""
         folder = Path(stages.folder.removeprefix("file://"))
-        files = [*(folder / name).glob("*.parquet"), *((folder / SHELF).iterdir() if name == "ids" else ())]
+        shelved = (folder / SHELF / name).glob("*")
+        files = [*(folder / name).glob("*.parquet"), *shelved]
         return self.shuffled(), sum(file.stat().st_size for file in files)
 
     def show(self, documents: int) -> None:

@@ -49,6 +49,14 @@ def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: s
     return frame.mapInArrow(work, schema)
 
 
+def partition_number() -> int:
+    """The number of the partition that a worker has before it."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return 0 if task is None else task.partitionId()
+
+
 def _settle() -> None:
     """Takes what is imported by now out of the garbage collector's sight, once in a worker.
 

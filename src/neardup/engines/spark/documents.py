@@ -21,7 +21,7 @@ from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
 from neardup.engines.reader import with_fields
 from neardup.engines.signing import cut, describe, needs_contents_first, sign
-from neardup.engines.spark.arrow import Batches, in_arrow, signed
+from neardup.engines.spark.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.meaning import KEY, Meaning
 from neardup.engines.spark.parcels import ROW_BITS, pack
 from neardup.engines.spark.shelf import Shelf
@@ -38,13 +38,8 @@ CHUNK = (
 CHUNKS_OF_A_TASK = 24  # bits
 
 
-def read_documents(
-    plan: Plan, frame: DataFrame, meaning: Meaning, folder: str | None, strict: bool
-) -> DataFrame:
-    """Every document, in chunks; texts and facts in files of a folder, if there is one for all workers."""
-    # On one machine it takes longer to compress texts than to write them; on a network it does not.
-    alone = str(frame.sparkSession.sparkContext.master).startswith("local")
-    shelf = Shelf(folder, None if alone else "lz4")
+def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning, shelf: Shelf, strict: bool) -> DataFrame:
+    """Every document, in chunks; texts and facts are on the shelf."""
     return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf, strict), CHUNK)
 
 
@@ -58,11 +53,8 @@ class _Documents:
     strict: bool
 
     def __call__(self, batches: Batches) -> Batches:
-        from pyspark import TaskContext
-
         # The number of a chunk is its own because only one attempt of a task is ever kept.
-        task = TaskContext.get()
-        partition = 0 if task is None else task.partitionId()
+        partition = partition_number()
         number = partition << CHUNKS_OF_A_TASK
         with self.shelf.opened(partition) as store:
             for batch in batches:

@@ -30,7 +30,7 @@ from neardup.engines.spark.families import Labelling, label_pairs, labelling, re
 from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import FEW, beside, task_count
 from neardup.engines.spark.shelf import NAME as SHELF
-from neardup.engines.spark.shelf import Index, shelf_folder
+from neardup.engines.spark.shelf import Index, Shelf, shelf_folder
 from neardup.engines.spark.signatures import sign_contents, signature_facts
 from neardup.engines.spark.stages import Stages
 from neardup.engines.spark.statistics import SENT, collected, count_facts, count_frequencies, outlined
@@ -79,6 +79,12 @@ class SparkRun:
             for name in (SHELF, "ids", "signatures"):
                 self.stages.clear(name)
 
+    def shelf(self, stage: str, compression: str | None = None) -> Shelf:
+        """Where a stage stores what is large, with nothing in it that a run which was stopped has left."""
+        self.stages.clear(f"{SHELF}/{stage}")
+        folder = shelf_folder(self.stages.folder)
+        return Shelf(None if folder is None else f"{folder}/{stage}", compression)
+
     def send(self, value: Any) -> Any:
         """A variable that every worker can see."""
         self.sent.append(self.frame.sparkSession.sparkContext.broadcast(value))
@@ -99,9 +105,10 @@ class SparkRun:
         facts["troubled"] = f.count("problems")
 
         def make() -> DataFrame:
-            self.stages.clear(SHELF)  # what a run that was stopped has left
-            folder = shelf_folder(self.stages.folder)
-            return read_documents(self.plan, self.frame, self.meaning, folder, self.strict)
+            # On one machine it takes longer to compress texts than to write them; on a network it does not.
+            alone = str(self.frame.sparkSession.sparkContext.master).startswith("local")
+            shelf = self.shelf("ids", None if alone else "lz4")
+            return read_documents(self.plan, self.frame, self.meaning, shelf, self.strict)
 
         made = self.stages.stage("ids", make, facts)
         if not self.facts["documents"]:
@@ -113,7 +120,7 @@ class SparkRun:
         """Where texts and facts are, for every worker; None where they are in the rows."""
         if shelf_folder(self.stages.folder) is None:
             return None
-        return self.send(Index.of(self.documents))
+        return self.send(Index.of(self.documents, "text", "facts"))
 
     @cached_property
     def problems(self) -> dict[str, Any]:
@@ -205,7 +212,8 @@ class SparkRun:
 
         def make() -> DataFrame:
             known, answers = self._statistics(plan, prefix)
-            return sign_contents(plan, beside_answers(self._contents(self.documents), answers), known)
+            contents = beside_answers(self._contents(self.documents), answers)
+            return sign_contents(plan, contents, known, self.shelf(prefix + "signatures"))
 
         from pyspark.sql import functions as f
 
@@ -258,11 +266,13 @@ class SparkRun:
         first = payload_columns(plan)[0]
         if first == "text":
             return self.documents.select("chunk", f.col("text").alias("packed"))
+        if self._shelved(plan):
+            return signed.select("chunk", "features")
         return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
 
     def _shelved(self, plan: Plan) -> bool:
-        """Whether the check looks at texts that are in files."""
-        looks = plan.check.level != "none" and payload_columns(plan)[0] == "text"
+        """Whether the check looks at something that is in files."""
+        looks = plan.check.level != "none" and payload_columns(plan)[0] != "slots"
         return looks and shelf_folder(self.stages.folder) is not None
 
     def _verified(
@@ -271,7 +281,9 @@ class SparkRun:
         """So many pairs, measured: by tasks that get about as many documents as there are pairs."""
         tasks = self.tasks(self.facts["bytes"] / max(1, self.facts["documents"]) * count)
         if self._shelved(plan):
-            return verify_shelved(plan, pairs, label, self.index, tasks)
+            texts = payload_columns(plan)[0] == "text"
+            index = self.index if texts else self.send(Index.of(payload, "features"))
+            return verify_shelved(plan, pairs, label, index, tasks)
         return verify(plan, pairs, payload, count, tasks, self.tasks(2 * NAME * count))
 
     # decisions ----------------------------------------------------------------------------------

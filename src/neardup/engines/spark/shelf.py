@@ -1,8 +1,8 @@
-"""Texts and facts of documents in files beside the stages, where all workers share a file system.
+"""Texts, facts and features of documents in files beside the stages, where all workers share a file system.
 
-With a work folder of the scheme `file` a task of the first stage writes what is large into a file of its own, and the
-rows of its chunks say where. So texts do not travel through Spark to be stored, and whoever wants some of them reads
-those alone: the file is mapped into memory. On any other storage they are in the rows.
+With a work folder of the scheme `file` a task writes what is large into a file of its own, and the rows of its chunks
+say where. So texts do not travel through Spark to be stored, and whoever wants some of them reads those alone: the file
+is mapped into memory. On any other storage they are in the rows.
 
 A file belongs to one attempt of a task: what attempts that failed have left is never named by a row.
 """
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NAME = "shelf"  # the folder of the files, beside those of the stages
-KINDS = ("text", "facts")
 
 
 def shelf_folder(work: str) -> str | None:
@@ -47,7 +46,7 @@ class Shelf:
 
     @contextmanager
     def opened(self, task: int) -> Iterator[Any]:
-        """A function that stores columns, and gives the value of the row."""
+        """A function that stores columns, and gives the value of the row; `task` is the number of a partition."""
         if self.folder is None:
             yield lambda columns: pack(columns, self.compression)
             return
@@ -85,6 +84,14 @@ def _read(where: dict[str, Any]) -> pa.Table:
         ) from None
 
 
+def rows_at(stored: pa.Table, places: Numbers) -> pa.Table:
+    """What is stored of some documents of a chunk, which may have stored only some of them."""
+    rows = places & ((1 << ROW_BITS) - 1)
+    if "row" in stored.column_names:
+        rows = np.searchsorted(stored.column("row").to_numpy(), rows)
+    return stored.take(pa.array(rows))
+
+
 @dataclass(frozen=True)
 class Index:
     """Where the texts and facts of all chunks are."""
@@ -93,10 +100,10 @@ class Index:
     where: dict[str, list[bytes]]
 
     @staticmethod
-    def of(documents: DataFrame) -> Index:
-        """The index of the first stage: some hundred bytes for each chunk of some megabytes."""
-        rows = documents.select("chunk", *KINDS).toArrow().sort_by("chunk")
-        return Index(rows.column("chunk").to_numpy(), {kind: rows.column(kind).to_pylist() for kind in KINDS})
+    def of(chunks: DataFrame, *kinds: str) -> Index:
+        """The index of some columns of a stage: some hundred bytes for each chunk of some megabytes."""
+        rows = chunks.select("chunk", *kinds).toArrow().sort_by("chunk")
+        return Index(rows.column("chunk").to_numpy(), {kind: rows.column(kind).to_pylist() for kind in kinds})
 
     def rows(self, kind: str, places: Numbers) -> pa.Table:
         """What is stored of the documents at some places, which ascend."""
@@ -106,5 +113,5 @@ class Index:
         found = []
         for number, start, end in zip(numbers, starts[:-1], starts[1:], strict=True):
             stored = _read(json.loads(self.where[kind][number]))
-            found.append(stored.take(pa.array(places[start:end] & ((1 << ROW_BITS) - 1))))
+            found.append(rows_at(stored, places[start:end]))
         return pa.concat_tables(found).combine_chunks()

@@ -10,11 +10,18 @@ import pyarrow as pa
 
 from neardup.columns import Features, Texts, make_distinct
 from neardup.engines.signing import cut, signed
-from neardup.engines.spark.arrow import Batches, in_arrow, pack_features, table, unpack_features
+from neardup.engines.spark.arrow import (
+    Batches,
+    in_arrow,
+    pack_features,
+    partition_number,
+    table,
+    unpack_features,
+)
 from neardup.engines.spark.documents import seen_columns, stacked
 from neardup.engines.spark.edges import seen_contents
 from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
-from neardup.engines.spark.shelf import unshelved
+from neardup.engines.spark.shelf import Shelf, rows_at, unshelved
 from neardup.engines.spark.statistics import told
 from neardup.engines.spark.verification import payload_columns
 from neardup.plan import Plan
@@ -26,20 +33,28 @@ if TYPE_CHECKING:
 SIGNED = "chunk long, number long, seen binary, features binary"
 
 
-def sign_contents(plan: Plan, contents: DataFrame, statistics: Any) -> DataFrame:
+def sign_contents(plan: Plan, contents: DataFrame, statistics: Any, shelf: Shelf) -> DataFrame:
     """What the plan sees in contents, and the features that its check looks at.
 
     `contents` has chunks: names, text, wanted, the documents to leave out, and known, the frequencies that a chunk was
-    told. `statistics` is a broadcast variable, or None.
+    told. `statistics` is a broadcast variable, or None. Features go to the shelf.
     """
 
     def work(batches: Batches) -> Batches:
-        for batch in batches:
-            several = zip(content_texts(batch), batch.column("known"), strict=True)
-            for (chunk, ranks, rows, texts), answers in several:
-                if len(rows):
-                    known = None if statistics is None else told(plan, statistics.value, answers)
-                    yield _signed(plan, chunk, ranks, rows, texts, known)
+        with shelf.opened(partition_number()) as store:
+            for batch in batches:
+                several = zip(content_texts(batch), batch.column("known"), strict=True)
+                for (chunk, ranks, rows, texts), answers in several:
+                    if len(rows):
+                        known = None if statistics is None else told(plan, statistics.value, answers)
+                        seen, features, number = _looked_at(plan, texts, known)
+                        names = {"row": rows, "rank": ranks}
+                        yield _chunk(
+                            chunk,
+                            number,
+                            pack({**names, **seen}),
+                            store({"row": rows, **features}) if features else None,
+                        )
 
     return in_arrow(contents.select("chunk", "names", "text", "wanted", "known"), work, SIGNED)
 
@@ -64,9 +79,10 @@ def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Arr
         yield chunk, column(names, "rank")[rows], rows, texts
 
 
-def _signed(
-    plan: Plan, chunk: int, ranks: Any, rows: Any, texts: pa.Array, statistics: Statistics | None
-) -> pa.RecordBatch:
+def _looked_at(
+    plan: Plan, texts: pa.Array, statistics: Statistics | None
+) -> tuple[dict[str, pa.Array], dict[str, pa.Array], int]:
+    """What is seen of texts, their features where these are compared, and how many they are."""
     seen, packed, number = [], [], 0
     for _, part in cut(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=plan.view.details)
@@ -79,14 +95,12 @@ def _signed(
             features = make_distinct(features)
             packed.append(pack_features(features))
             number += len(features.hashes)
-    return table(
-        {
-            "chunk": np.array([chunk]),
-            "number": np.array([number]),
-            "seen": [pack({"row": rows, "rank": ranks, **stacked(seen)})],
-            "features": pa.array([pack({"row": rows, **stacked(packed)}) if packed else None], pa.binary()),
-        }
-    )
+    return stacked(seen), stacked(packed) if packed else {}, number
+
+
+def _chunk(chunk: int, number: int, seen: bytes, features: bytes | None) -> pa.RecordBatch:
+    numbers = {"chunk": np.array([chunk]), "number": np.array([number])}
+    return table({**numbers, "seen": [seen], "features": pa.array([features], pa.binary())})
 
 
 def _keeps_features(plan: Plan) -> bool:
@@ -99,7 +113,5 @@ def content_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features
     for batch in batches:
         for number, (seen, places) in enumerate(seen_contents(batch)):
             if len(places):
-                some = unpack(batch.column("features")[number])
-                at = np.searchsorted(column(some, "row"), places & ((1 << ROW_BITS) - 1))
-                some = some.take(pa.array(at)).combine_chunks()
+                some = rows_at(unshelved(batch.column("features")[number]), places).combine_chunks()
                 yield seen, places, unpack_features(some.column("hashes"), some.column("weights"))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.clusters.graph import complete_groups
 from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_distinct
@@ -24,7 +23,6 @@ from neardup.engines.spark.arrow import Batches, in_arrow, numbers, sliced, tabl
 from neardup.engines.spark.crowds import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.parcels import (
     FEW,
-    ROW_BITS,
     Columns,
     Parcels,
     beside,
@@ -37,7 +35,7 @@ from neardup.engines.spark.parcels import (
     split,
     unpack,
 )
-from neardup.engines.spark.shelf import Index, unshelved
+from neardup.engines.spark.shelf import Index, rows_at, unshelved
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def payload_columns(plan: Plan) -> list[str]:
 
 
 def verify_shelved(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
-    """The evidence of pairs, by so many tasks, which look up texts themselves.
+    """The evidence of pairs, by so many tasks, which look up texts or features themselves.
 
     `label` gives the pairs their families, if they have none; `index` is a broadcast variable.
     """
@@ -123,29 +121,18 @@ def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
         for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
             some, stored = unpack(wanted), unshelved(packed)
             places, task = column(some, "place"), column(some, "task")
-            rows = places & ((1 << ROW_BITS) - 1)
-            if "row" in stored.column_names:
-                rows = np.searchsorted(column(stored, "row"), rows)
-            stored, ranks = stored.select(payload_columns(plan)).combine_chunks(), column(some, "rank")
-            for start, end in pairwise(_portions(stored, rows).tolist()):
-                chosen = stored.take(pa.array(rows[start:end])).combine_chunks()
+            ranks = column(some, "rank")
+            for start, end in pairwise(_portions(stored, len(places)).tolist()):
+                chosen = rows_at(stored, places[start:end]).select(payload_columns(plan)).combine_chunks()
                 columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
                 own = {"place": places[start:end], "rank": ranks[start:end]}
                 yield from split({**own, **columns}, tasks + task[start:end])
 
 
-def _portions(stored: pa.Table, rows: Numbers) -> Numbers:
-    """Where portions of some rows begin and end: a document may be wanted in very many places."""
-    sizes = np.zeros(len(stored), np.int64)
-    for values in stored.columns:
-        if (
-            pa.types.is_binary(values.type)
-            or pa.types.is_large_string(values.type)
-            or pa.types.is_string(values.type)
-        ):
-            sizes += pc.binary_length(values).fill_null(0).to_numpy().astype(np.int64)
-    portion = np.cumsum(sizes[rows]) // PORTION
-    return np.append(np.flatnonzero(np.diff(portion, prepend=-1)), len(rows))
+def _portions(stored: pa.Table, number: int) -> Numbers:
+    """Where portions of so many documents begin and end: one may be wanted in very many places."""
+    each = max(1, int(PORTION * len(stored) // max(stored.nbytes, 1)))
+    return np.append(np.arange(0, number, each), number)
 
 
 def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
@@ -159,16 +146,17 @@ def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
         yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
         values = {name: each[~copy] for name, each in values.items()}
         if len(values["left"]):
-            documents = came[part + tasks] if index is None else _texts(index.value, values)
+            documents = came[part + tasks] if index is None else _looked_up(plan, index.value, values)
             yield from _measured(plan, values, documents)
 
 
-def _texts(index: Index, pairs: dict[str, Any]) -> pa.Table:
-    """The documents of some pairs."""
+def _looked_up(plan: Plan, index: Index, pairs: dict[str, Any]) -> pa.Table:
+    """What the check looks at of the documents of some pairs."""
     both, ranks = (np.concatenate([pairs[f"left{what}"], pairs[f"right{what}"]]) for what in ("_place", ""))
     places, first = np.unique(both, return_index=True)
-    texts = index.rows("text", places).column("text")
-    return pa.table({"place": places, "rank": ranks[first], "text": texts})
+    wanted = payload_columns(plan)
+    found = index.rows("text" if wanted == ["text"] else "features", places)
+    return pa.table({"place": places, "rank": ranks[first], **{name: found.column(name) for name in wanted}})
 
 
 def _measured(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches:
