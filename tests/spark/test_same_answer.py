@@ -138,12 +138,12 @@ def test_populations(spark, table, method, population):
 )
 def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, options):
     """Chunks ask for the frequencies of their own features."""
-    from neardup.engines.spark import running
+    from neardup.engines.spark import counting
 
     asked = []
-    usual = running.find_answers
-    monkeypatch.setattr(running, "SENT", 0)
-    monkeypatch.setattr(running, "find_answers", lambda *args: (asked.append(1), usual(*args))[1])
+    usual = counting.find_answers
+    monkeypatch.setattr(counting, "SENT", 0)
+    monkeypatch.setattr(counting, "find_answers", lambda *args: (asked.append(1), usual(*args))[1])
     frame = spark.createDataFrame(table).repartition(3)
     assert spark_facts(frame, **options) == local_facts(table, **options)
     assert asked

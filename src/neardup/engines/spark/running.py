@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from neardup.candidates.buckets import BucketCounts
-from neardup.engines.populations import first_plan, population_column
 from neardup.engines.signing import needs_contents_first
-from neardup.engines.spark import stories
-from neardup.engines.spark.answers import beside_answers, find_answers
+from neardup.engines.spark.answers import beside_answers
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
+from neardup.engines.spark.counting import statistics_of
 from neardup.engines.spark.crowds import COPY, COUNTED
 from neardup.engines.spark.deciding import (
     clusters_of,
@@ -25,7 +24,6 @@ from neardup.engines.spark.deciding import (
 )
 from neardup.engines.spark.documents import count_problems, read_documents
 from neardup.engines.spark.edges import ENTRY, bucket_counts, edge_facts, find_edges
-from neardup.engines.spark.failures import translated
 from neardup.engines.spark.families import Labelling, label_pairs, labelling, relabelled
 from neardup.engines.spark.meaning import Meaning
 from neardup.engines.spark.parcels import FEW, beside, task_count
@@ -33,7 +31,6 @@ from neardup.engines.spark.shelf import NAME as SHELF
 from neardup.engines.spark.shelf import Index, Shelf, shelf_folder
 from neardup.engines.spark.signatures import sign_contents, signature_facts
 from neardup.engines.spark.stages import Stages
-from neardup.engines.spark.statistics import SENT, collected, count_facts, count_frequencies, outlined
 from neardup.engines.spark.verification import evidence_facts, payload_columns, verify, verify_shelved
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -143,7 +140,7 @@ class SparkRun:
             refuse_ids(documents)
         return found
 
-    def _contents(self, chunks: DataFrame) -> DataFrame:
+    def contents(self, chunks: DataFrame) -> DataFrame:
         """Chunks with what is to be left out of them: documents whose text another has."""
         from pyspark.sql import functions as f
 
@@ -153,66 +150,16 @@ class SparkRun:
             return chunks.withColumn("wanted", f.lit(None).cast("binary"))
         return beside(chunks, copies, "left", number <= FEW)
 
-    # frequencies --------------------------------------------------------------------------------
-
-    def _statistics(self, plan: Plan, prefix: str) -> tuple[Any, DataFrame | None]:
-        """The frequencies that the plan asks for, where every worker can see them, and those that each chunk is told.
-
-        None where it asks for none; nothing is told where all workers know all.
-        """
-        if not plan.counts:
-            return None, None
-        if plan is self.plan and self.given is not None:
-            return self.send(self.given), None
-        name, made = self._counted(plan, prefix)
-        facts, grouped = self.stages.facts(name), plan.population != "contents"
-        population = facts["groups"] if grouped else self.stages.facts("copies")["contents"]
-        if facts["features"] <= SENT:
-            with translated("the statistics"):
-                return self.send(collected(plan, made, population)), None
-        contents, tasks = self._contents(self.documents), self.tasks(4 * self.facts["bytes"])
-        answers = self.stages.stage(prefix + "answers", lambda: find_answers(plan, contents, made, tasks))
-        return self.send(outlined(plan, made, population)), answers
-
-    def _counted(self, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
-        """The stage of document frequencies, and its name."""
-        grouped = plan.population != "contents"
-        contents, tasks = self._contents(self.documents), self.tasks(2 * self.facts["bytes"])
-        if grouped and population_column(plan) is None:
-            contents = self._beside_clusters(plan, contents, tasks)
-        elif not grouped:
-            contents = contents.drop("facts")
-        name = prefix + "statistics"
-        return name, self.stages.stage(
-            name, lambda: count_frequencies(plan, contents, grouped, tasks), count_facts()
-        )
-
-    def _beside_clusters(self, plan: Plan, contents: DataFrame, tasks: int) -> DataFrame:
-        """Contents with the clusters of a first run that count once."""
-        first = first_plan(plan)
-        matched = self._match(first, "first-", copies=False)
-        labels = stories.labelled(matched.verified, self.stages.stage)
-        if first.counts and stories.tells_families(first):
-            known, answers = self._statistics(first, "first-")
-            chunks = beside_answers(contents, answers)
-            shares = self.stages.stage(
-                "first-shares",
-                lambda: stories.own_shares(first, chunks, labels, known, tasks),
-            )
-            labels = stories.without_families(labels, shares)
-        wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
-        return contents.drop("facts").join(wanted.select("chunk", "labels"), "chunk", "left")
-
     # matching -----------------------------------------------------------------------------------
 
     def _signed(self, plan: Plan, prefix: str) -> DataFrame:
         """What the plan sees of each content, in chunks."""
         if plan is self.plan and not needs_contents_first(plan):
-            return self._contents(self.documents.select("chunk", "seen"))
+            return self.contents(self.documents.select("chunk", "seen"))
 
         def make() -> DataFrame:
-            known, answers = self._statistics(plan, prefix)
-            contents = beside_answers(self._contents(self.documents), answers)
+            known, answers = statistics_of(self, plan, prefix)
+            contents = beside_answers(self.contents(self.documents), answers)
             return sign_contents(plan, contents, known, self.shelf(prefix + "signatures"))
 
         from pyspark.sql import functions as f
@@ -220,7 +167,7 @@ class SparkRun:
         made = self.stages.stage(prefix + "signatures", make, signature_facts())
         return made.withColumn("wanted", f.lit(None).cast("binary"))
 
-    def _match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
+    def match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
         """Candidates, verified, by family or cluster."""
         signed = self._signed(plan, prefix)
         edges = self._edges(plan, signed, prefix)
@@ -291,7 +238,7 @@ class SparkRun:
     @cached_property
     def result(self) -> DataFrame:
         """What became of each document in a cluster, and all pairs that are reported."""
-        matched = self._match(self.plan)
+        matched = self.match(self.plan)
         facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
 
         def make(verified: DataFrame) -> DataFrame:
