@@ -11,11 +11,11 @@
     daemon        the process that workers are forked from
     documents     ids, digests, texts and keys, in chunks
     copies        exact copies, and ids that are not each used once
-    statistics    document frequencies, counted in parts; `answers` are those that chunks ask for, where there are too many
-                  for every worker; `stories` are the clusters of a first run that count once; `counting` has the stages
+    statistics    document frequencies, counted in parts; `answers` are those that chunks ask for, where there are too
+                  many for every worker; `stories` are the clusters of a first run that count once; `counting` has the stages
     signatures    what the plan sees of contents, where something had to be counted first
     edges         candidate pairs from keys, linear in the size of a bucket; `crowds` are buckets of very many
-    joins         candidate pairs of the methods that need no keys: `near` fingerprints, `exact` joins, others in a `grid`
+    joins         candidate pairs of the methods that need no keys: `near` fingerprints, `exact` joins, a `grid`
     families      documents that candidate pairs connect; `components` connects them
     verification  the similarity of pairs
     deciding      clusters, and what stays of them; `portion` is what one task decides
