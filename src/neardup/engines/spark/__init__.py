@@ -12,7 +12,7 @@
     documents     ids, digests, texts and keys, in chunks
     copies        exact copies, and ids that are not each used once
     statistics    document frequencies, counted in parts; `answers` are those that chunks ask for, where there are too
-                  many for every worker; `stories` are the clusters of a first run that count once; `counting` has the stages
+                  many for every worker; `stories` clusters of a first run that count once; `counting` has the stages
     signatures    what the plan sees of contents, where something had to be counted first
     edges         candidate pairs from keys, linear in the size of a bucket; `crowds` are buckets of very many
     joins         candidate pairs of the methods that need no keys: `near` fingerprints, `exact` joins, a `grid`
