@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.spark_folder import Target
+from neardup.cli.spark_folder import REPORT, Target
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 
@@ -113,7 +113,7 @@ def _written(result: Result, loaded: Loaded, target: Target) -> dict[str, Any]:
         report = {
             **result.report,
             "inputs": [source.name for source in loaded.sources],
-            "files": sorted(target.tables),
+            "files": [*sorted(target.tables), REPORT],
         }
     found = report.get("problems")
     report["problems"] = joined_problems([loaded.problems, *([found] if found else [])])
