@@ -18,8 +18,10 @@ MASTERS = re.compile(
 )
 PATIENCE = 10.0  # seconds in which a master must answer
 GAVE_UP = re.compile(r"All masters are unresponsive|Initial job has not accepted any resources")
-REASON = re.compile(r"(?:^|\s|: )[\w.$]*(?:Exception|Error): (\S.*)")
-WORDS = re.compile(r"^(?:Error|Invalid|Unrecognized)\b.*", re.MULTILINE)
+# An exception's words, or what a JVM says that cannot even begin.
+REASON = re.compile(
+    r"^((?:Invalid|Unrecognized|Improperly) .+)|[\w.$]*(?:Exception|Error): (\S.*)", re.MULTILINE
+)
 
 
 class SparkError(NeardupError):
@@ -56,9 +58,7 @@ def reason(error: Exception, said: str) -> str:
         return found[0]
     for text in (str(error), said):
         if matched := REASON.search(text):
-            return matched[1].strip()
-        if text is said and (words := WORDS.search(said)):
-            return words[0].strip()
+            return (matched[1] or matched[2]).strip()
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
