@@ -215,6 +215,20 @@ def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path):
     check_same(tmp_path, [tmp_path / "a.parquet"], name="parquet")
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
+    """The answers take the place of columns of the same name, as in the local engine; a dot is a letter like others."""
+    ours = {"keep": "k", "cluster": 7, "similarity": [1], "_removed": 1, "a b,c": 2}
+    rows = [{"m.t": row["text"], "id": row["id"], **ours, "m": {"t": "no"}} for row in table.to_pylist()]
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "jsonl":
+        write_lines(path, rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    check_same(tmp_path, [path], "--text-column", "m.t", "--mode", "annotate", results=["annotated"])
+    check_same(tmp_path, [path], "--text-column", "m.t", name="removed")
+
+
 @pytest.mark.parametrize("lines", [["{bad\n", "{bad\n"], ["[]\n"]])
 def test_nothing_but_bad_records(spark, tmp_path, capsys, lines):
     path = write_lines(tmp_path / "bad.jsonl", lines)
@@ -244,7 +258,7 @@ def test_refused_columns(spark, tmp_path, capsys):
 # output and stages -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["sp ace", "ü#%41'?", "-o"])
+@pytest.mark.parametrize("name", ["ü #%41'?", "br[a]{b}*", "-o"])
 def test_output_folder_of_any_name(spark, table, tmp_path, name):
     pq.write_table(table, tmp_path / "a.parquet")
     check_same(tmp_path, [tmp_path / "a.parquet"], name=name)
