@@ -333,6 +333,9 @@ def test_results_of_another_mode(spark, table, tmp_path, capsys):
         "annotated.txt",
     }
     assert len(pq.read_table(out / "annotated")) == len(table)
+    main(["dedup", str(tmp_path / "a.parquet"), "-o", str(out), "--force"])
+    names = {f"{name}.parquet" for name in ("kept", "removed", "pairs", "clusters")} | {"report.json"}
+    assert {path.name for path in out.iterdir()} == names | {"annotated.txt"}
 
 
 def test_results_are_not_overwritten_while_they_are_read(spark, table, tmp_path, capsys):
