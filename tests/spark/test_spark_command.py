@@ -148,6 +148,7 @@ def test_types_that_spark_has_not(spark, tmp_path):
         "small": pa.array([1, 2, None], pa.uint8()),
         "nothing": pa.nulls(3),
         "names": pa.array(["a", "b", "a"]).dictionary_encode(),
+        "map": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.uint32())),
         "when": pa.array([datetime(2020, 1, 2, 3, 4, 5)] * 3, pa.timestamp("ns")),
         "list": pa.array([[1], [], None], pa.large_list(pa.uint16())),
     }
@@ -206,6 +207,19 @@ def test_lines_without_some_ids(spark, table, tmp_path, number):
     b = write_lines(tmp_path / "b.jsonl", [{"text": row["text"]} for row in rows[9:]])
     report, local = check_same(tmp_path, [a, b])
     assert report["problems"] == local["problems"] and report["problems"]["total"] > 1
+
+
+def test_damaged_parquet(spark, table, tmp_path, capsys):
+    """Where Spark cannot read a file to its end, our readers leave out what is damaged, and report it."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=10, compression="zstd")
+    content = bytearray(path.read_bytes())
+    start = content.index(b"PAR1", 4) // 3
+    content[start : start + 200] = bytes(200)
+    path.write_bytes(bytes(content))
+    report, local = check_same(tmp_path, [path])
+    assert report["problems"] == local["problems"] and "damaged parquet" in report["problems"]["kinds"]
+    assert f"{path} cannot be read by Spark" in capsys.readouterr().err
 
 
 def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path):

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 # Options that only the local engine has. (A Spark run always goes on where it was stopped.)
+SETTINGS = {
+    "spark.sql.caseSensitive": "true",  # as names of columns are to the local engine
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # which others than Spark read, with the zone
+}
 LOCAL_ONLY = {"output_format": None, "duplicate_ids": "error", "dry_run": False, "memory": None}
 
 
@@ -68,6 +72,7 @@ def run_on_spark(
     from neardup.cli.options import reading_options, taken_columns
     from neardup.cli.run import run_identity
     from neardup.documents import open_inputs
+    from neardup.engines.spark.failures import UnreadableError, translated
     from neardup.engines.spark.frames import run
     from neardup.engines.spark.loading import load
     from neardup.engines.spark.session import make_session, parse_conf, require_spark
@@ -75,10 +80,7 @@ def run_on_spark(
 
     require_spark()
     _refuse_local_only(values)
-    settings = {
-        "spark.sql.caseSensitive": "true",
-        **parse_conf(conf),
-    }  # as column names are to the local engine
+    settings = {**SETTINGS, **parse_conf(conf)}
     columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
@@ -87,12 +89,25 @@ def run_on_spark(
     digest = identity_digest(run_identity(plan, columns, sources, values))
     target = Target.of(output, values["work_dir"], mode, digest)
     target.open(sources, force)
+
+    def attempt(by_spark: bool) -> dict[str, Any]:
+        with translated(str(target.folder)), target.cleared_if_refused():
+            loaded = load(spark, sources, columns, values["strict"], by_spark)
+            with _no_documents(loaded):
+                result = run(loaded.frame, plan, columns, f"file://{target.stages}", statistics)
+        return _written(result, loaded, target)
+
     with _interruptible(target):
         spark = make_session(master, settings)
-        loaded = load(spark, sources, columns, values["strict"])
-        with target.cleared_if_refused(), _no_documents(loaded):
-            result = run(loaded.frame, plan, columns, f"file://{target.stages}", statistics)
-        return _written(result, loaded, target)
+        try:
+            return attempt(by_spark=True)
+        except UnreadableError as error:  # of which our readers leave out what is damaged, and say so
+            click.echo(
+                f"neardup: {error} Read again by neardup's readers, which leave out what is damaged.",
+                err=True,
+            )
+            target.remove_stages()
+            return attempt(by_spark=False)
 
 
 def _refuse_local_only(values: dict[str, Any]) -> None:

@@ -57,6 +57,10 @@ def storable(found: pa.DataType) -> pa.DataType:
         return pa.list_(storable(found.value_type))
     if kinds.is_struct(found) and found.num_fields:
         return pa.struct([pa.field(each.name, storable(each.type)) for each in found])
+    if kinds.is_map(found):
+        return pa.map_(storable(found.key_type), storable(found.item_type))
+    if kinds.is_duration(found):
+        return pa.duration("us")
     if kinds.is_fixed_size_binary(found):
         return pa.binary()
     return _WIDER.get(found, pa.string())

@@ -6,14 +6,14 @@ hold: the name of their file and their number in it, as in the local engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents import Problems, Source, choose_columns, document_ids, fitted, unified_schema
+from neardup.documents import Batch, Problems, Source, choose_columns, document_ids, fitted, unified_schema
 from neardup.engines.reader import Columns
 from neardup.engines.spark.arrow import Batches
 from neardup.engines.spark.complaints import Told, joined_problems, no_documents, told_problems
@@ -53,8 +53,14 @@ class Names:
         return self.ids[0] if len(set(self.ids)) == 1 else None
 
 
-def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, strict: bool = False) -> Loaded:
-    """The documents of all sources."""
+def load(
+    spark: SparkSession,
+    sources: Sequence[Source],
+    columns: Columns,
+    strict: bool = False,
+    by_spark: bool = True,
+) -> Loaded:
+    """The documents of all sources; `by_spark` says whether Spark may read files itself, if it can."""
     schema = unified_schema(sources)
     if not schema.names:
         raise no_documents(sources, _complaints(sources, strict))
@@ -63,7 +69,7 @@ def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, stric
     if columns.html_text != "visible" and columns.is_html(names.text):
         allowed = f"visible where a column ({names.text}) holds HTML"
         raise ParameterError("html_text", "the Spark engine", allowed, columns.html_text)
-    if len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
+    if by_spark and len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
         problems = Problems(strict=strict)
         frame = read_parquet(spark, sources, names.id, problems)
         return Loaded(frame, sources, lambda: [told_problems(problems)])
@@ -130,7 +136,7 @@ def _by_readers(
         or _has_nameless(number, every, names.id)
     )
     extra = [pa.field(POSITION, pa.int64())] + ([pa.field(GIVEN_ID, pa.string())] if given else [])
-    reading = Reading(schema, pa.schema([*plain, *extra]), names.ids, given)
+    reading = Reading(schema, pa.schema([*plain, *extra]), names, given)
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
@@ -180,17 +186,27 @@ class Reading:
 
     schema: pa.Schema  # of all sources
     wanted: pa.Schema  # of the DataFrame
-    ids: list[str | None]
+    names: Names
     given: bool  # whether ids have a column of their own
 
     def read(self, source: Source, number: int, problems: Problems) -> Batches:
         """The documents of one source."""
-        for batch in source.read(None, problems):
+        for batch in self._batches(source, number, problems):
             rows: pa.RecordBatch = fitted(batch.columns, None, self.schema)
             arrays = [
                 stored(column, self.wanted.field(place).type) for place, column in enumerate(rows.columns)
             ]
             arrays.append(pa.array(number * FILE + batch.numbers.astype(np.int64)))
             if self.given:
-                arrays.append(document_ids(batch, self.ids[number], problems).cast(pa.string()))
+                arrays.append(document_ids(batch, self.names.ids[number], problems).cast(pa.string()))
             yield pa.RecordBatch.from_arrays(arrays, schema=self.wanted)
+
+    def _batches(self, source: Source, number: int, problems: Problems) -> Iterator[Batch]:
+        """All columns. A parquet file is read for texts and ids first: where these are damaged is no document."""
+        if source.format != "parquet":
+            yield from source.read(None, problems)
+            return
+        wanted = [name for name in (self.names.text, self.names.ids[number]) if name is not None]
+        for _ in source.read(wanted, problems):
+            pass
+        yield from source.read(None, Problems(sink=problems.add_late))
