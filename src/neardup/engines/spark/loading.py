@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents import Batch, Problems, Source, choose_columns, document_ids, fitted, unified_schema
+from neardup.documents import (
+    Batch,
+    Problem,
+    Problems,
+    Source,
+    choose_columns,
+    document_ids,
+    fitted,
+    unified_schema,
+)
 from neardup.engines.reader import Columns
 from neardup.engines.spark.arrow import Batches
 from neardup.engines.spark.complaints import Told, joined_problems, no_documents, told_problems
@@ -209,4 +218,10 @@ class Reading:
         wanted = [name for name in (self.names.text, self.names.ids[number]) if name is not None]
         for _ in source.read(wanted, problems):
             pass
-        yield from source.read(None, Problems(sink=problems.add_late))
+        known = tuple(f"damaged column: {name} of row group" for name in wanted)
+
+        def late(problem: Problem) -> None:
+            if not problem.reason.startswith(known):
+                problems.add_late(problem)
+
+        yield from source.read(None, Problems(sink=late))
