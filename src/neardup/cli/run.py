@@ -66,13 +66,13 @@ def _work(
         if values["resume"]:
             raise InputError("Standard input cannot be read a second time: --resume needs files.")
         return Work(folder=folder, memory=memory)
-    identity = _identity(plan, columns, sources, values)
+    identity = run_identity(plan, columns, sources, values)
     return open_work(
         folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
     )
 
 
-def _identity(plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any]) -> dict[str, Any]:
+def run_identity(plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any]) -> dict[str, Any]:
     """What a run is: nothing else changes its result."""
     options = {name: str(value) for name, value in reading_options(values).items()}
     return {
@@ -98,7 +98,7 @@ def finished(
         return None
     plan, _ = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
-    digest = identity_digest(_identity(plan, taken_columns(values), sources, values))
+    digest = identity_digest(run_identity(plan, taken_columns(values), sources, values))
     try:
         report: dict[str, Any] = json.loads((output / "report.json").read_text())
         same = report["run"] == digest and set(names(sources)) <= set(report["files"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -71,8 +72,16 @@ def write_run(
         stale = _files_of_last_run(output.path) - set(report["files"])
         output.commit()
     for name in stale:
-        (output.path / name).unlink(missing_ok=True)
+        _remove(output.path / name)
     return report
+
+
+def _remove(path: Path) -> None:
+    """Removes a file, or a folder of files as a run on Spark leaves it."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _files_of_last_run(folder: Path) -> set[str]:
@@ -81,7 +90,7 @@ def _files_of_last_run(folder: Path) -> set[str]:
         listed = json.loads((folder / "report.json").read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    ours = {stem for stems in DOCUMENTS.values() for stem in stems} | {PROBLEMS.partition(".")[0]}
+    ours = {stem for stems in DOCUMENTS.values() for stem in stems} | {"pairs", "clusters", "problems"}
     return {
         name
         for name in listed

@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from neardup import errors
-from neardup.errors import NeardupError, OutputError
+from neardup.errors import InputError, NeardupError, OutputError
 
 OURS = re.compile(r"neardup\.errors\.(\w+): (.+)")
 UNWRITABLE = re.compile(
     r"(Permission denied|Mkdirs failed|AccessControlException|AccessDenied|No space left|Read-only file system"
     r"|Parent path is not a directory|NotDirectory|No FileSystem for scheme[^\n]*)"
 )
+
+UNREADABLE = re.compile(r"FAILED_READ_FILE\S*\] Encountered error while reading file (.+?)\.\s")
+
+
+class UnreadableError(InputError):
+    """A file that Spark cannot read to its end."""
 
 
 def reason(error: Exception) -> str:
@@ -37,6 +43,8 @@ def translated(where: str) -> Iterator[None]:
             kind = getattr(errors, ours[-1][0], NeardupError)
             kind = NeardupError if kind is errors.ParameterError or kind is errors.MissingExtra else kind
             raise kind(ours[-1][1].strip()) from None
+        if damaged := UNREADABLE.search(said):
+            raise UnreadableError(f"{damaged[1]} cannot be read by Spark: it is damaged, or gone.") from error
         stopped = UNWRITABLE.search(said)
         if stopped:
             raise OutputError(f"{where} cannot be written by Spark: {stopped[1]}") from error

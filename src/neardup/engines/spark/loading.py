@@ -1,29 +1,38 @@
 """Files as a DataFrame: parquet by Spark itself, every other format by neardup's readers, one task for a file.
 
-A column with the position of each document is added, and one with an id where documents have none: the name of
-their file and their number in it, as in the local engine.
+A column with the position of each document is added, and one with an id where documents have none that Spark can
+hold: the name of their file and their number in it, as in the local engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents import Problems, Source, choose_columns, document_ids, fitted, unified_schema
+from neardup.documents import (
+    Batch,
+    Problem,
+    Problems,
+    Source,
+    choose_columns,
+    document_ids,
+    fitted,
+    unified_schema,
+)
 from neardup.engines.reader import Columns
 from neardup.engines.spark.arrow import Batches
+from neardup.engines.spark.complaints import Told, joined_problems, no_documents, told_problems
+from neardup.engines.spark.kinds import is_integer, storable, stored
 from neardup.engines.spark.meaning import GIVEN_ID, POSITION
-from neardup.errors import InputError
+from neardup.engines.spark.parquet import FILE, is_for_spark, read_parquet
+from neardup.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-FILE = 1 << 40  # positions of a file begin at its number times this
 
 
 @dataclass(frozen=True)
@@ -31,82 +40,131 @@ class Loaded:
     """The documents of all sources, and what their readers complain about once they have been read."""
 
     frame: DataFrame
-    problems: Any  # an accumulator of dictionaries, or None where Spark reads by itself
+    sources: Sequence[Source]
+    told: Callable[[], list[Told]]  # of each source, as far as it has been read
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Bad records by their kind."""
-        total: dict[str, int] = {}
-        for kinds in (self.problems.value if self.problems is not None else {}).values():
-            for kind, count in kinds.items():
-                total[kind] = total.get(kind, 0) + count
-        return total
+    def problems(self) -> Told:
+        """Bad records, as in the report of the local engine."""
+        return joined_problems(self.told())
 
 
-def load(spark: SparkSession, sources: Sequence[Source], columns: Columns, strict: bool = False) -> Loaded:
-    """The documents of all sources."""
-    names = list(dict.fromkeys(name for source in sources for name in source.names()))
-    _, identity = choose_columns(names, text=columns.text, id=columns.id, source="the input")
+@dataclass(frozen=True)
+class Names:
+    """The column of texts; the column of ids of each source, or None where it has none."""
+
+    text: str
+    ids: list[str | None]
+
+    @property
+    def id(self) -> str | None:
+        """The one column of ids that all sources have."""
+        return self.ids[0] if len(set(self.ids)) == 1 else None
+
+
+def load(
+    spark: SparkSession,
+    sources: Sequence[Source],
+    columns: Columns,
+    strict: bool = False,
+    by_spark: bool = True,
+) -> Loaded:
+    """The documents of all sources; `by_spark` says whether Spark may read files itself, if it can."""
+    schema = unified_schema(sources)
+    if not schema.names:
+        raise no_documents(sources, _complaints(sources, strict))
+    names = _names(sources, columns)
+    _check_names(schema.names)
+    if columns.html_text != "visible" and columns.is_html(names.text):
+        allowed = f"visible where a column ({names.text}) holds HTML"
+        raise ParameterError("html_text", "the Spark engine", allowed, columns.html_text)
+    if by_spark and len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
+        problems = Problems(strict=strict)
+        frame = read_parquet(spark, sources, names.id, problems)
+        return Loaded(frame, sources, lambda: [told_problems(problems)])
+    return _by_readers(spark, sources, schema, names, strict)
+
+
+def _complaints(sources: Sequence[Source], strict: bool) -> Told:
+    """What is wrong with sources in which no column could be found."""
+    problems = Problems(strict=strict)
+    for source in sources:
+        for _ in source.read([], problems):
+            pass
+        if problems.first:
+            break
+    return told_problems(problems)
+
+
+def _names(sources: Sequence[Source], columns: Columns) -> Names:
+    """What the columns mean; a source in which nothing could be read has a say in nothing."""
+    found = [
+        choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
+        if source.names()
+        else None
+        for source in sources
+    ]
+    known = [each for each in found if each is not None]
+    texts = list(dict.fromkeys(text for text, _ in known))
+    if len(texts) > 1:
+        raise InputError(
+            f"The texts are in column {texts[0]!r} of some files and in {texts[1]!r} of others, which the Spark "
+            "engine does not bring together: name one that all have with --text-column, or rename it."
+        )
+    usual = known[0][1] if known else columns.id
+    return Names(
+        texts[0] if texts else columns.text or "text", [each[1] if each else usual for each in found]
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuses columns that a DataFrame cannot have."""
     taken = {POSITION, GIVEN_ID} & set(names)
     if taken:
         raise InputError(
             f"The input has a column {taken.pop()!r}, a name that neardup uses itself: rename it."
         )
-    if all(source.format == "parquet" for source in sources):
-        return Loaded(_parquet(spark, sources, identity), None)
-    return _by_readers(spark, sources, identity, strict)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"The input has more than one column {twice[0]!r}, which parquet files of Spark cannot hold: rename one."
+        )
 
 
-def _parquet(spark: SparkSession, sources: Sequence[Source], identity: str | None) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    paths = [Path(source.path).absolute().as_uri() for source in sources]  # type: ignore[attr-defined]
-    frame = spark.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*paths)
-    known = spark.createDataFrame(
-        [
-            (path, number, source.name)
-            for number, (path, source) in enumerate(zip(paths, sources, strict=True))
-        ],
-        "_neardup_path string, _neardup_number long, _neardup_source string",
-    )
-    found = frame.select(
-        "*",
-        f.col("_metadata.file_path").alias("_neardup_path"),
-        f.col("_metadata.row_index").alias("_neardup_row"),
-    )
-    found = found.join(f.broadcast(known), "_neardup_path")
-    found = found.withColumn(POSITION, f.col("_neardup_number") * FILE + f.col("_neardup_row"))
-    if identity is None:
-        name = f.concat("_neardup_source", f.lit(":"), (f.col("_neardup_row") + 1).cast("string"))
-        found = found.withColumn(GIVEN_ID, name)
-    return found.drop("_neardup_path", "_neardup_row", "_neardup_number", "_neardup_source")
-
-
-def _by_readers(spark: SparkSession, sources: Sequence[Source], identity: str | None, strict: bool) -> Loaded:
+def _by_readers(
+    spark: SparkSession, sources: Sequence[Source], schema: pa.Schema, names: Names, strict: bool
+) -> Loaded:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     found = spark.sparkContext.accumulator({}, _by_source())
-
-    stored = unified_schema(sources)
-    plain = pa.schema([pa.field(each.name, _storable(each.type)) for each in stored])
-    extra = [pa.field(POSITION, pa.int64())] + ([] if identity else [pa.field(GIVEN_ID, pa.string())])
-    wanted = pa.schema([*plain, *extra])
-    every = list(sources)
+    every, number = list(sources), _numbers(spark, len(sources))
+    plain = pa.schema([pa.field(each.name, storable(each.type)) for each in schema])
+    given = (
+        names.id is None
+        or not is_integer(schema.field(names.id).type)
+        or _has_nameless(number, every, names.id)
+    )
+    extra = [pa.field(POSITION, pa.int64())] + ([pa.field(GIVEN_ID, pa.string())] if given else [])
+    reading = Reading(schema, pa.schema([*plain, *extra]), names, given)
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column("number").to_pylist():
                 problems = Problems(strict=strict)
-                yield from _read(every[number], number, stored, wanted, identity, problems)
-                found.add({number: dict(problems.counts)})
+                yield from reading.read(every[number], number, problems)
+                found.add({number: told_problems(problems)})
 
-    numbers = spark.createDataFrame([(number,) for number in range(len(every))], "number long")
-    frame = numbers.repartition(len(every), "number").mapInArrow(work, from_arrow_schema(wanted))
-    return Loaded(frame, found)
+    frame = number.mapInArrow(work, from_arrow_schema(reading.wanted))
+    return Loaded(frame, sources, lambda: [told for _, told in sorted(found.value.items())])
+
+
+def _numbers(spark: SparkSession, count: int) -> DataFrame:
+    numbers = spark.createDataFrame([(number,) for number in range(count)], "number long")
+    return numbers.repartition(count, "number")
 
 
 def _by_source() -> Any:
-    """How counts of sources are added: the last word on each, so that nothing counts twice that is read twice."""
+    """How words on sources are added: the last one on each, so that nothing counts twice that is read twice."""
     from pyspark.accumulators import AccumulatorParam
 
     def zero(self: Any, value: Any) -> Any:
@@ -118,32 +176,52 @@ def _by_source() -> Any:
     return type("BySource", (AccumulatorParam,), {"zero": zero, "addInPlace": add})()
 
 
-def _read(
-    source: Source,
-    number: int,
-    stored: pa.Schema,
-    wanted: pa.Schema,
-    identity: str | None,
-    problems: Problems,
-) -> Batches:
-    """The documents of one source."""
-    for batch in source.read(None, problems):
-        rows: pa.RecordBatch = fitted(batch.columns, None, stored)
-        arrays: list[Any] = [
-            _cast(rows.column(each.name), each.type) for each in wanted if each.name in rows.schema.names
-        ]
-        arrays.append(pa.array(number * FILE + batch.numbers.astype(np.int64)))
-        if identity is None:
-            arrays.append(document_ids(batch, None).cast(pa.string()))
-        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+def _has_nameless(numbers: DataFrame, sources: list[Source], identity: str) -> bool:
+    """Whether some documents have no id: all ids are texts then. Integers must be known before the first is read."""
+
+    def work(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column("number").to_pylist():
+                read = sources[number].read([identity], Problems())
+                missing = sum(each.columns.column(0).null_count for each in read)
+                yield pa.RecordBatch.from_pydict({"missing": pa.array([missing], pa.int64())})
+
+    return bool(numbers.mapInArrow(work, "missing long").where("missing > 0").limit(1).count())
 
 
-def _storable(found: pa.DataType) -> pa.DataType:
-    """The type in which Spark holds a column."""
-    if pa.types.is_null(found) or pa.types.is_uint64(found) or pa.types.is_large_string(found):
-        return pa.string()
-    return found
+@dataclass(frozen=True)
+class Reading:
+    """How a source becomes rows of the DataFrame."""
 
+    schema: pa.Schema  # of all sources
+    wanted: pa.Schema  # of the DataFrame
+    names: Names
+    given: bool  # whether ids have a column of their own
 
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    return column if column.type == kind else column.cast(kind)
+    def read(self, source: Source, number: int, problems: Problems) -> Batches:
+        """The documents of one source."""
+        for batch in self._batches(source, number, problems):
+            rows: pa.RecordBatch = fitted(batch.columns, None, self.schema)
+            arrays = [
+                stored(column, self.wanted.field(place).type) for place, column in enumerate(rows.columns)
+            ]
+            arrays.append(pa.array(number * FILE + batch.numbers.astype(np.int64)))
+            if self.given:
+                arrays.append(document_ids(batch, self.names.ids[number], problems).cast(pa.string()))
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.wanted)
+
+    def _batches(self, source: Source, number: int, problems: Problems) -> Iterator[Batch]:
+        """All columns. A parquet file is read for texts and ids first: where these are damaged is no document."""
+        if source.format != "parquet":
+            yield from source.read(None, problems)
+            return
+        wanted = [name for name in (self.names.text, self.names.ids[number]) if name is not None]
+        for _ in source.read(wanted, problems):
+            pass
+        known = tuple(f"damaged column: {name} of row group" for name in wanted)
+
+        def late(problem: Problem) -> None:
+            if not problem.reason.startswith(known):
+                problems.add_late(problem)
+
+        yield from source.read(None, Problems(sink=late))

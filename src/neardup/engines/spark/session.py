@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neardup.errors import MissingExtra, NeardupError, ParameterError
+from neardup.engines.spark.starting import SparkError, StartLog, check_master, reason
+from neardup.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,10 +34,6 @@ RUNTIME = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH_BYTES),
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
 }
-
-
-class SparkError(NeardupError):
-    """Spark cannot be started, or cannot do what is asked."""
 
 
 def require_spark() -> Any:
@@ -106,15 +103,21 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
     running = SparkSession.getActiveSession()
     if running is not None:
         return prepared(running)
+    check_master(master)
     check_java()
     _set_environment(master)
     builder = SparkSession.builder.appName("neardup").master(master or "local[*]")
     for key, value in {**DEFAULTS, **_one_machine(master), **(conf or {})}.items():
         builder = builder.config(key, value)
+    log = StartLog()
     try:
-        return prepared(builder.getOrCreate())
+        with log.taking():
+            started = prepared(builder.getOrCreate())
     except Exception as error:  # whatever Spark raises here, the user can only start it in another way
-        raise SparkError(f"Spark does not start on {master or 'local[*]'}: {_first_line(error)}") from error
+        why = reason(error, log.text())
+        raise SparkError(f"Spark does not start on {master or 'local[*]'}: {why}") from error
+    log.let_go()
+    return started
 
 
 def prepared(spark: SparkSession) -> SparkSession:
@@ -168,7 +171,3 @@ def _one_machine(master: str | None) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {large}",
         "spark.shuffle.compress": "false",
     }
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
