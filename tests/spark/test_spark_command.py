@@ -172,6 +172,18 @@ def test_start_that_fails(java, tmp_path):
 
 
 @pytest.mark.slow
+def test_worker_that_stops(java, tmp_path):
+    """One line for a bad record of a strict run, without the stacks of worker and JVM."""
+    path = write_lines(tmp_path / "a.jsonl", [{"text": "one"}, "{bad\n"])
+    run = command(path, "-o", tmp_path / "out", "--strict", "--master", "local[1]")
+    said = run.communicate(timeout=120)[1]
+    assert (
+        run.returncode == 2 and len(said.splitlines()) == 1 and "a.jsonl, record 2: invalid JSON" in said
+    ), said
+    assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.slow
 def test_interrupted(java, table, tmp_path):
     """One line for Ctrl-C, in whatever it interrupts; then the same command ends as if nothing had been."""
     path = write_lines(tmp_path / "a.jsonl", table.to_pylist())

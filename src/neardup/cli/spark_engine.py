@@ -22,6 +22,7 @@ Command = Callable[..., Any]
 SETTINGS = {
     "spark.sql.caseSensitive": "true",  # as names of columns are to the local engine
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # which others than Spark read, with the zone
+    "spark.log.level": "FATAL",  # a worker that stops at bad input is no failure: what it says is one line of ours
 }
 LOCAL_ONLY = {"output_format": None, "duplicate_ids": "error", "dry_run": False, "memory": None}
 

@@ -44,7 +44,8 @@ def translated(where: str) -> Iterator[None]:
             kind = NeardupError if kind is errors.ParameterError or kind is errors.MissingExtra else kind
             raise kind(ours[-1][1].strip()) from None
         if damaged := UNREADABLE.search(said):
-            raise UnreadableError(f"{damaged[1]} cannot be read by Spark: it is damaged, or gone.") from error
+            name = re.sub("^file:/+", "/", damaged[1])
+            raise UnreadableError(f"{name} cannot be read by Spark: it is damaged, or gone.") from error
         stopped = UNWRITABLE.search(said)
         if stopped:
             raise OutputError(f"{where} cannot be written by Spark: {stopped[1]}") from error

@@ -22,6 +22,11 @@ GAVE_UP = re.compile(r"All masters are unresponsive|Initial job has not accepted
 REASON = re.compile(
     r"^((?:Invalid|Unrecognized|Improperly) .+)|[\w.$]*(?:Exception|Error): (\S.*)", re.MULTILINE
 )
+# What Spark always says when it starts.
+NOISE = re.compile(
+    rb"Using incubator modules|default log4j profile|default log level|adjust logging level"
+    rb"|Setting Spark log level|NativeCodeLoader: Unable to load"
+)
 
 
 class SparkError(NeardupError):
@@ -101,10 +106,10 @@ class StartLog:
                 os.close(old)
 
     def let_go(self) -> None:
-        """Tells what was held back, and all that follows."""
+        """Tells what was held back, but for what is always said, and all that follows."""
         with self._lock:
-            if self._held:
-                _tell(bytes(self._held))
+            lines = bytes(self._held or b"").splitlines(keepends=True)
+            _tell(b"".join(line for line in lines if not NOISE.search(line)))
             self._held = None
 
     def text(self) -> str:
