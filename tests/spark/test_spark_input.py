@@ -203,5 +203,3 @@ def test_refused_columns(spark, tmp_path, capsys):
     a = write_lines(tmp_path / "a.jsonl", [{"text": "one"}])
     b = write_lines(tmp_path / "b.jsonl", [{"body": "two"}])
     assert "'text' of some files and in 'body'" in refused(capsys, tmp_path / "out", [a, b])
-    page = write_lines(tmp_path / "p.jsonl", [{"html": "<p>one"}])
-    assert "'html_text'" in refused(capsys, tmp_path / "out", [page], "--html-text", "segments")

@@ -95,7 +95,9 @@ def run_on_spark(
         with translated(str(target.folder)), target.cleared_if_refused():
             loaded = load(spark, sources, columns, values["strict"], by_spark)
             with _no_documents(loaded):
-                result = run(loaded.frame, plan, columns, f"file://{target.stages}", statistics)
+                result = run(
+                    loaded.frame, plan, columns, target.stages, statistics, values["strict"], source=digest
+                )
         return _written(result, loaded, target)
 
     with _interruptible(target):
@@ -131,8 +133,7 @@ def _written(result: Result, loaded: Loaded, target: Target) -> dict[str, Any]:
             "inputs": [source.name for source in loaded.sources],
             "files": [*sorted(target.tables), REPORT],
         }
-    found = report.get("problems")
-    report["problems"] = joined_problems([loaded.problems, *([found] if found else [])])
+    report["problems"] = joined_problems([loaded.problems, report["problems"]])
     target.finish(report)
     return report
 
@@ -177,11 +178,11 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 def spark_summary(report: dict[str, Any], output: str, seconds: float) -> str:
     """What the command prints."""
     bad = [f"{count:,} records: {kind}" for kind, count in sorted(report["problems"]["kinds"].items())]
-    pairs = report["pairs"]["verified"] if isinstance(report["pairs"], dict) else report["pairs"]
     return "\n".join(
         [
             f"{report['documents']:,} documents: {report['kept']:,} kept, {report['removed']:,} removed "
-            f"({report['exact_copies']:,} exact copies), {report['clusters']:,} clusters, {pairs:,} pairs.",
+            f"({report['exact_copies']:,} exact copies), {report['clusters']:,} clusters, "
+            f"{report['pairs']['verified']:,} verified pairs.",
             *bad,
             f"Written to {output} in {seconds:.1f} s on Spark.",
         ]

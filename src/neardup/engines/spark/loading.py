@@ -29,7 +29,7 @@ from neardup.engines.spark.complaints import Told, joined_problems, no_documents
 from neardup.engines.spark.kinds import is_integer, storable, stored
 from neardup.engines.spark.meaning import GIVEN_ID, POSITION
 from neardup.engines.spark.parquet import FILE, is_for_spark, read_parquet
-from neardup.errors import InputError, ParameterError
+from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,9 +75,6 @@ def load(
         raise no_documents(sources, _complaints(sources, strict))
     names = _names(sources, columns)
     _check_names(schema.names)
-    if columns.html_text != "visible" and columns.is_html(names.text):
-        allowed = f"visible where a column ({names.text}) holds HTML"
-        raise ParameterError("html_text", "the Spark engine", allowed, columns.html_text)
     if by_spark and len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
         problems = Problems(strict=strict)
         frame = read_parquet(spark, sources, names.id, problems)
