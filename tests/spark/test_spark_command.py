@@ -59,7 +59,7 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     from neardup.cli import spark_engine
     from neardup.cli.spark_folder import Target
 
-    path = write_lines(tmp_path / "a.jsonl", table.to_pylist())
+    path = write_lines(tmp_path / "a.jsonl", [*table.to_pylist(), "{bad\n"])
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
         patched.setattr(spark_engine, "_written", stop)
@@ -71,8 +71,11 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     assert "--force" in refused(capsys, out, [path], "--threshold", "0.9")
     run = next((out / ".stages").iterdir())
     before = (run / "manifest.json").read_text()
-    report = spark_run(out, [path])
+    report = spark_run(out, [path], "--mode", "none")
     assert not report["seconds"] and "ids" in json.loads(before)["stages"]
+    assert report["problems"]["kinds"] == {"invalid JSON": 1}, (
+        "bad records are told also where nothing is read again"
+    )
     with monkeypatch.context() as patched:
         patched.setattr(Target, "finish", stop)
         with pytest.raises(SystemExit):
