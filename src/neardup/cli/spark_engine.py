@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,12 @@ from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
+    from neardup.documents import Source
+    from neardup.engines.progress import Progress
+    from neardup.engines.reader import Columns
     from neardup.engines.spark.frames import Result
     from neardup.engines.spark.loading import Loaded
+    from neardup.statistics import Statistics
 
 Command = Callable[..., Any]
 # Options that only the local engine has. (A Spark run always goes on where it was stopped.)
@@ -72,10 +77,8 @@ def run_on_spark(
     from neardup.api import with_statistics
     from neardup.cli.options import reading_options, taken_columns
     from neardup.cli.run import run_identity
+    from neardup.cli.show import TerminalProgress
     from neardup.documents import open_inputs
-    from neardup.engines.spark.failures import UnreadableError, translated
-    from neardup.engines.spark.frames import run
-    from neardup.engines.spark.loading import load
     from neardup.engines.spark.session import make_session, parse_conf, require_spark
     from neardup.engines.work import identity_digest
 
@@ -90,27 +93,11 @@ def run_on_spark(
     digest = identity_digest(run_identity(plan, columns, sources, values))
     target = Target.of(output, values["work_dir"], mode, digest)
     target.open(sources, force)
-
-    def attempt(by_spark: bool) -> dict[str, Any]:
-        with translated(str(target.folder)), target.cleared_if_refused():
-            loaded = load(spark, sources, columns, values["strict"], by_spark)
-            with _no_documents(loaded):
-                result = run(
-                    loaded.frame, plan, columns, target.stages, statistics, values["strict"], source=digest
-                )
-        return _written(result, loaded, target)
-
     with _interruptible(target):
-        spark = make_session(master, settings)
-        try:
-            return attempt(by_spark=True)
-        except UnreadableError as error:  # of which our readers leave out what is damaged, and say so
-            click.echo(
-                f"neardup: {error} Read again by neardup's readers, which leave out what is damaged.",
-                err=True,
-            )
-            target.remove_stages()
-            return attempt(by_spark=False)
+        spark = make_session(master, settings)  # before anything is drawn: what the JVM says is held back
+        with TerminalProgress() as progress:
+            job = _Job(spark, plan, sources, columns, statistics, values["strict"], digest, target, progress)
+            return job.done()
 
 
 def _refuse_local_only(values: dict[str, Any]) -> None:
@@ -119,23 +106,72 @@ def _refuse_local_only(values: dict[str, Any]) -> None:
             raise ParameterError(name, "the Spark engine", f"left out, or {usual}", values[name])
 
 
-def _written(result: Result, loaded: Loaded, target: Target) -> dict[str, Any]:
-    """The report, after everything has been written."""
-    from neardup.engines.spark.complaints import joined_problems
-    from neardup.engines.spark.failures import translated
+@dataclass(frozen=True)
+class _Job:
+    """All that a run is made of."""
 
-    with translated(str(target.folder)):
-        for name in target.tables:
-            # Hadoop takes a path as it is: escapes of a URI would become part of the name.
-            getattr(result, name).write.mode("overwrite").parquet(f"file://{target.folder / name}")
+    spark: Any
+    plan: Plan
+    sources: Sequence[Source]
+    columns: Columns
+    statistics: Statistics | None
+    strict: bool
+    digest: str
+    target: Target
+    progress: Progress
+
+    def done(self) -> dict[str, Any]:
+        """The report of the run; files that Spark finds damaged are left to our readers, which say what they leave."""
+        from neardup.engines.spark.failures import UnreadableError
+
+        try:
+            return self._attempt(by_spark=True)
+        except UnreadableError as error:
+            self.progress.note(f"{error} Read again by neardup's readers, which leave out what is damaged.")
+            self.target.remove_stages()
+            return self._attempt(by_spark=False)
+
+    def _attempt(self, by_spark: bool) -> dict[str, Any]:
+        from neardup.engines.spark.failures import translated
+        from neardup.engines.spark.frames import run
+        from neardup.engines.spark.loading import load
+
+        folder = str(self.target.folder)
+        with translated(folder), self.target.cleared_if_refused():
+            loaded = load(self.spark, self.sources, self.columns, self.strict, by_spark)
+            with _no_documents(loaded):
+                result = run(
+                    loaded.frame,
+                    self.plan,
+                    self.columns,
+                    self.target.stages,
+                    self.statistics,
+                    self.strict,
+                    source=self.digest,
+                    progress=self.progress,
+                )
+        with translated(folder):
+            return self._written(result, loaded)
+
+    def _written(self, result: Result, loaded: Loaded) -> dict[str, Any]:
+        """The report, after everything has been written."""
+        from neardup.engines.spark.complaints import joined_problems
+
+        tables = self.target.tables
+        with self.progress.stage("write", len(tables)):
+            for name in tables:
+                # Hadoop takes a path as it is: escapes of a URI would become part of the name.
+                where = f"file://{self.target.folder / name}"
+                getattr(result, name).write.mode("overwrite").parquet(where)
+                self.progress.advance(1)
         report = {
             **result.report,
+            "problems": joined_problems([loaded.problems, result.report["problems"]]),
             "inputs": [source.name for source in loaded.sources],
-            "files": [*sorted(target.tables), REPORT],
+            "files": [*sorted(tables), REPORT],
         }
-    report["problems"] = joined_problems([loaded.problems, report["problems"]])
-    target.finish(report)
-    return report
+        self.target.finish(report)
+        return report
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import neardup
+from neardup.engines.progress import Progress
 from neardup.engines.reader import Columns
 from neardup.engines.reading import _check_statistics
 from neardup.engines.spark.failures import translated
@@ -94,7 +95,7 @@ class Result:
             },
             "problems": self._run.problems,
             "text_bytes": facts["bytes"],
-            "seconds": {name: round(value, 3) for name, value in self._run.stages.seconds.items()},
+            "seconds": {name: round(value, 3) for name, value in self._run.stages.progress.seconds.items()},
             "plan": self.plan.to_dict(),
         }
 
@@ -124,6 +125,7 @@ def run(
     statistics: Statistics | None = None,
     strict: bool = False,
     source: str | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """The result of a plan over a DataFrame, decided when this returns.
 
@@ -142,7 +144,7 @@ def run(
     with translated(folder), batch_sizes(spark):
         name = source or fingerprint(frame, table.select(*meaning.wanted))
         known = {"version": neardup.__version__, "plan": plan.digest, "columns": str(meaning), "input": name}
-        started = SparkRun(plan, table, meaning, Stages(spark, folder, known), statistics, strict)
+        started = SparkRun(plan, table, meaning, Stages(spark, folder, known, progress), statistics, strict)
         started.finish(clean=work_dir is None)
     return Result(started, frame.columns)
 

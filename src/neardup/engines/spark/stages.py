@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from neardup.engines.progress import Progress
 from neardup.engines.spark.failures import reason, translated
 from neardup.errors import OutputError, ParameterError, PlanError
 
@@ -52,11 +52,12 @@ def place_of(folder: str | os.PathLike[str]) -> str:
 class Stages:
     """The work folder of a run, on any storage that Spark writes to."""
 
-    def __init__(self, spark: SparkSession, folder: str, run: dict[str, Any]) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: str, run: dict[str, Any], progress: Progress | None = None
+    ) -> None:
         self.spark, self.folder = spark, folder.rstrip("/")
         self._jvm = cast(Any, spark._jvm)
-        self.run = run
-        self.seconds: dict[str, float] = {}
+        self.run, self.progress = run, progress or Progress()
         with translated(self.folder):
             try:
                 self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
@@ -91,11 +92,11 @@ class Stages:
         where = f"{self.folder}/{name}"
         if not self.done(name):
             self._forget(name)
-            start = time.perf_counter()
             with translated(where):
-                schema, known = self._made(make(), where, facts or {})
-            self.seconds[name] = time.perf_counter() - start
-            entry = {"seconds": round(self.seconds[name], 3), "schema": schema, "facts": known}
+                frame = make()  # which may make others first
+                with self.progress.stage(name):
+                    schema, known = self._made(frame, where, facts or {})
+            entry = {"seconds": round(self.progress.seconds[name], 3), "schema": schema, "facts": known}
             self._done[name] = entry | {"size": self._size(name)}
             with translated(where):
                 self._write({"run": self.run, "stages": self._done})
