@@ -203,3 +203,18 @@ def test_interrupted(java, table, tmp_path):
     again = command(*arguments)
     assert not again.wait(120) and (tmp_path / "out" / "report.json").exists()
     assert not (tmp_path / "out" / ".stages").exists()
+
+
+def test_interrupted_start():
+    """Ctrl-C waits until Spark has started, once."""
+    from neardup.engines.spark.starting import uninterrupted
+
+    reached = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        reached.append(1)
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        reached.append(2)
+    assert reached == [1]

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neardup.engines.spark.starting import SparkError, StartLog, check_master, reason
+from neardup.engines.spark.starting import SparkError, StartLog, check_master, reason, uninterrupted
 from neardup.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
         builder = builder.config(key, value)
     log = StartLog()
     try:
-        with log.taking():
+        with uninterrupted(), log.taking():
             started = prepared(builder.getOrCreate())
     except Exception as error:  # whatever Spark raises here, the user can only start it in another way
         why = reason(error, log.text())
