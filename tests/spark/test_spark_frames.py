@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from comparing import local_facts
 
-from corpora import corpus
+from corpora import corpus, rows
 from neardup.errors import InputError, NeardupError, OutputError, ParameterError, PlanError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
@@ -202,3 +203,19 @@ def test_settings_of_the_session(spark):
             engine.dedup(frame)
     finally:
         spark.conf.unset("spark.neardup.partitions")
+
+
+def test_storage_that_is_no_file_system_of_the_workers(spark, table, tmp_path):
+    """Input and stages behind another scheme, as on a cluster's storage: texts travel in rows."""
+    hadoop = spark._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.corpora.link./data", f"file://{tmp_path}")
+    spark.createDataFrame(table).write.parquet("viewfs://corpora/data/in")
+    frame, work = spark.read.parquet("viewfs://corpora/data/in"), "viewfs://corpora/data/work"
+    result = engine.dedup(frame, work_dir=work)
+    result.kept.write.parquet("viewfs://corpora/data/kept")
+    expected = local_facts(table)
+    assert rows(result.clusters.toArrow()) == expected["clusters"]
+    assert spark.read.parquet(str(tmp_path / "kept")).count() == len(expected["kept"])
+    assert (tmp_path / "work" / "manifest.json").exists() and not (tmp_path / "work" / "shelf").exists()
+    again = engine.dedup(frame, work_dir=work).report
+    assert not again["seconds"] and again["removed"] == len(expected["removed"])
