@@ -33,7 +33,7 @@ def dedup(
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
-    work_dir: str | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
     stats_group: str | None = None,
     **options: Any,
