@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.spark_folder import REPORT, Target
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
+    from neardup.cli.spark_folder import Target
     from neardup.documents import Source
     from neardup.engines.progress import Progress
     from neardup.engines.reader import Columns
     from neardup.engines.spark.frames import Result
     from neardup.engines.spark.loading import Loaded
+    from neardup.engines.writing import Mode
     from neardup.statistics import Statistics
 
 Command = Callable[..., Any]
@@ -68,7 +69,7 @@ def run_on_spark(
     inputs: Sequence[str],
     values: dict[str, Any],
     output: str,
-    mode: str,
+    mode: Mode,
     force: bool,
     master: str | None,
     conf: Sequence[str],
@@ -78,6 +79,7 @@ def run_on_spark(
     from neardup.cli.options import reading_options, taken_columns
     from neardup.cli.run import run_identity
     from neardup.cli.show import TerminalProgress
+    from neardup.cli.spark_folder import Target
     from neardup.documents import open_inputs
     from neardup.engines.spark.session import make_session, parse_conf, require_spark
     from neardup.engines.work import identity_digest
@@ -155,6 +157,7 @@ class _Job:
 
     def _written(self, result: Result, loaded: Loaded) -> dict[str, Any]:
         """The report, after everything has been written."""
+        from neardup.cli.spark_folder import REPORT
         from neardup.engines.spark.complaints import joined_problems
 
         tables = self.target.tables

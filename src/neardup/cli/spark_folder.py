@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neardup.documents import Source, is_file_name, stamp
+from neardup.documents import Source, stamp
+from neardup.engines.writing import DOCUMENTS, RESULTS, Mode, files_of_last_run, remove_result
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
 
-FOLDERS = {"remove": ("kept", "removed"), "annotate": ("annotated",), "none": ()}
 TABLES = ("pairs", "clusters")
 REPORT = "report.json"
-RESULTS = {"kept", "removed", "annotated", "problems", *TABLES}
 MANIFEST = ("manifest.json", ".manifest.json.new")  # which a folder of stages has
 
 
@@ -30,11 +29,11 @@ class Target:
 
     folder: Path
     stages: Path
-    mode: str
+    mode: Mode
     lasting: bool  # whether the stages stay when the run has ended
 
     @staticmethod
-    def of(output: str, work_dir: str | None, mode: str, digest: str) -> Target:
+    def of(output: str, work_dir: str | None, mode: Mode, digest: str) -> Target:
         """The places of the run that the digest stands for."""
         folder = Path(output).absolute()
         work = Path(work_dir).absolute() if work_dir else folder / ".stages"
@@ -43,7 +42,7 @@ class Target:
     @property
     def tables(self) -> list[str]:
         """The folders of the result."""
-        return [*TABLES, *FOLDERS[self.mode]]
+        return [*TABLES, *DOCUMENTS[self.mode]]
 
     @property
     def has_stages(self) -> bool:
@@ -97,10 +96,10 @@ class Target:
 
     def finish(self, report: dict[str, Any]) -> None:
         """Writes the report, and removes what is of no use any more: stages, and results of an earlier run."""
-        stale = _listed(self.folder) - {*self.tables, REPORT}
+        stale = files_of_last_run(self.folder) - {*self.tables, REPORT}
         (self.folder / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         for name in stale:
-            _remove(self.folder / name)
+            remove_result(self.folder / name)
         if not self.lasting:
             self.remove_stages()
 
@@ -124,19 +123,3 @@ def _make(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}") from None
-
-
-def _listed(folder: Path) -> set[str]:
-    """The documents, tables and problems that the report in the folder lists: they would stand beside new ones."""
-    try:
-        listed = json.loads((folder / REPORT).read_text())["files"]
-        return {name for name in listed if is_file_name(name) and name.partition(".")[0] in RESULTS}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

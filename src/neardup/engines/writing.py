@@ -38,6 +38,7 @@ from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
+RESULTS = {name for names in DOCUMENTS.values() for name in names} | {"pairs", "clusters", "problems"}
 RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
 PROBLEMS = "problems.jsonl"  # only where there are any
 
@@ -69,14 +70,14 @@ def write_run(
             files.append(PROBLEMS)
         report = make_report(run, files)
         output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-        stale = _files_of_last_run(output.path) - set(report["files"])
+        stale = files_of_last_run(output.path) - set(report["files"])
         output.commit()
     for name in stale:
-        _remove(output.path / name)
+        remove_result(output.path / name)
     return report
 
 
-def _remove(path: Path) -> None:
+def remove_result(path: Path) -> None:
     """Removes a file, or a folder of files as a run on Spark leaves it."""
     if path.is_dir():
         shutil.rmtree(path)
@@ -84,17 +85,16 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files_of_last_run(folder: Path) -> set[str]:
+def files_of_last_run(folder: Path) -> set[str]:
     """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
         listed = json.loads((folder / "report.json").read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    ours = {stem for stems in DOCUMENTS.values() for stem in stems} | {"pairs", "clusters", "problems"}
     return {
         name
         for name in listed
-        if isinstance(name, str) and name.partition(".")[0] in ours and is_file_name(name)
+        if isinstance(name, str) and name.partition(".")[0] in RESULTS and is_file_name(name)
     }
 
 
