@@ -22,9 +22,8 @@ from neardup.engines.spark.parcels import (
     unpack,
 )
 from neardup.engines.spark.signatures import content_texts
-from neardup.engines.spark.statistics import counted_features
+from neardup.engines.spark.statistics import counted_features, in_order
 from neardup.plan import Plan
-from neardup.statistics import Frequencies
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,18 +68,12 @@ def _answers(plan: Plan, tasks: int, batches: Batches) -> Parcels:
         known = came.get(part + stages * tasks)
         if part >= stages * tasks or known is None:
             continue
-        table = Frequencies(*_ascending(column(known, "key"), column(known, "count")))
-        counts = table.of(column(asked, "key"))
+        counts = in_order(column(known, "key"), column(known, "count")).of(column(asked, "key"))
         told = counts > 0
         chunks = column(asked, "chunk")[told]
         numbers = np.full(len(chunks), part // tasks, np.int32)
         columns = {"place": chunks << ROW_BITS, "stage": numbers, "key": column(asked, "key")[told]}
         yield from split({**columns, "count": counts[told]}, part_of(chunks, tasks))
-
-
-def _ascending(keys: Any, counts: Any) -> tuple[Any, Any]:
-    order = np.argsort(keys)
-    return keys[order], counts[order]
 
 
 def beside_answers(contents: DataFrame, answers: DataFrame | None) -> DataFrame:

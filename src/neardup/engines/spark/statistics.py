@@ -189,13 +189,18 @@ def _row(stage: int, keys: Any, counts: Any, number: int) -> pa.RecordBatch:
     )
 
 
+def in_order(keys: Any, counts: Any) -> Frequencies:
+    """A table of features, in whatever order they came."""
+    order = np.argsort(keys)
+    return Frequencies(keys[order], counts[order], LEAST)
+
+
 def collected(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
     """The frequencies, to be sent to every worker."""
     parts = _parts(plan, counts, "packed")
     tables = {}
     for stage, (keys, found) in zip(plan.counts, parts, strict=True):
-        order = np.argsort(keys)
-        tables[stage_json(stage)] = Frequencies(keys[order].astype(np.uint64), found[order], LEAST)
+        tables[stage_json(stage)] = in_order(keys.astype(np.uint64), found)
     return Statistics(documents, stage_json(plan.text), tables, plan.population)
 
 
@@ -230,7 +235,6 @@ def told(plan: Plan, statistics: Statistics, answers: pa.Scalar) -> Statistics:
     stages, keys, counts = (column(some, name) for name in ("stage", "key", "count"))
     tables = {}
     for number, stage in enumerate(map(stage_json, plan.counts)):
-        mine = np.flatnonzero(stages == number)
-        mine = mine[np.argsort(keys[mine])]
-        tables[stage] = replace(statistics.table(stage), keys=keys[mine], counts=counts[mine])
+        mine = stages == number
+        tables[stage] = replace(in_order(keys[mine], counts[mine]), whole=statistics.table(stage).whole)
     return replace(statistics, tables=tables)
