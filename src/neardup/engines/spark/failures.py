@@ -22,7 +22,7 @@ class UnreadableError(InputError):
     """A file that Spark cannot read to its end."""
 
 
-def reason(error: Exception) -> str:
+def first_words(error: Exception) -> str:
     """The first line of what Java has to say."""
     java = getattr(error, "java_exception", None)
     said = str(java.getMessage() if java is not None else error)

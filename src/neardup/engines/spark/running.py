@@ -69,12 +69,13 @@ class SparkRun:
 
     def finish(self, clean: bool) -> None:
         """Makes all stages; what only they needed goes, texts included if the folder is of no use to another run."""
-        _ = self.result, self.problems
-        for variable in self.sent:
-            variable.destroy()
-        if clean:
-            for name in (SHELF, "ids", "signatures"):
-                self.stages.clear(name)
+        try:
+            _ = self.result, self.problems
+        finally:
+            for variable in self.sent:
+                variable.destroy()
+            if clean:
+                self.stages.clear(SHELF)
 
     def shelf(self, stage: str, compression: str | None = None) -> Shelf:
         """Where a stage stores what is large, with nothing in it that a run which was stopped has left."""

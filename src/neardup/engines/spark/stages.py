@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from neardup.engines.progress import Progress
-from neardup.engines.spark.failures import reason, translated
+from neardup.engines.spark.failures import first_words, translated
 from neardup.errors import OutputError, ParameterError, PlanError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Stages:
                 self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
                 self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
             except Exception as error:  # whatever Hadoop has against the name
-                raise OutputError(f"{self.folder} cannot be a work folder: {reason(error)}") from None
+                raise OutputError(f"{self.folder} cannot be a work folder: {first_words(error)}") from None
             self._done = self._opened()
 
     def _opened(self) -> dict[str, Any]:
@@ -139,14 +139,6 @@ class Stages:
         marker = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}/_SUCCESS")
         known = name in self._done and bool(self._fs.exists(marker))
         return known and self._done[name]["size"] == self._size(name)
-
-    def fact(self, name: str, make: Callable[[], Any]) -> Any:
-        """A value of a few bytes that is remembered with the stages: computed once."""
-        if name not in self._done:
-            with translated(self.folder):
-                self._done[name] = {"value": make()}
-                self._write({"run": self.run, "stages": self._done})
-        return self._done[name]["value"]
 
     def _read(self) -> dict[str, Any] | None:
         names = (

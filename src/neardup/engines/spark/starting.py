@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from neardup.engines.spark.failures import first_words
 from neardup.errors import NeardupError, ParameterError
 
 MASTERS = re.compile(
@@ -65,7 +66,7 @@ def reason(error: Exception, said: str) -> str:
     for text in (str(error), said):
         if matched := REASON.search(text):
             return (matched[1] or matched[2]).strip()
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return first_words(error)
 
 
 @contextmanager
