@@ -2,7 +2,7 @@
 
 from neardup import spark
 
-result = spark.dedup(frame, threshold=0.8, work_dir="hdfs:///tmp/neardup-run")
+result = spark.dedup(frame, threshold=0.8, work_dir="hdfs:///runs/first")
 result.kept.write.parquet("hdfs:///clean")
 """
 
