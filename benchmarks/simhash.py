@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 
 from neardup.columns import Texts
-from neardup.engines.signing import cut, sign
+from neardup.engines.core.represent import cut, sign
 from neardup.plan import stage_json
 from neardup.registry import get_method
 from neardup.statistics import Statistics, count_features

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 
 import neardup
 from neardup import spark as engine
-from neardup.engines.spark.shelf import NAME as SHELF
-from neardup.engines.spark.stages import Stages
+from neardup.engines.spark.shuffle.side_files import NAME as SHELF
+from neardup.engines.spark.shuffle.stages import Stages
 
 THRESHOLD = 0.7
 MOST_TABLES = 10  # of MLlib

@@ -200,9 +200,9 @@ def test_links_between_the_pages_lead_somewhere() -> None:
 
 def test_constants_that_the_pages_quote_are_those_of_the_code() -> None:
     from neardup.documents import BATCH_BYTES, BATCH_ROWS
-    from neardup.engines.matching import BLOCK_PAIRS
-    from neardup.engines.measuring import TILE_BYTES
-    from neardup.engines.signing import CHUNK
+    from neardup.engines.core.compare import TILE_BYTES
+    from neardup.engines.core.represent import CHUNK
+    from neardup.engines.local.candidates import BLOCK_PAIRS
 
     scaling = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     plan = neardup.make_plan()

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.columns import Texts
+from neardup.explain.passages import Comparison, Passage, Side, shared_passages
 from neardup.plan import Plan
 from neardup.registry import get_method
 from neardup.verify.jaccard import Jaccard
-from neardup.verify.passages import Comparison, Passage, Side, shared_passages
 
 FENCE = "The fence along the north field was mended in April, before the sheep came back from the hills."
 GATE = "A gate of chestnut (painted green) now closes the lane that leads from the farm to the river."

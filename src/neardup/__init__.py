@@ -20,11 +20,11 @@ _PUBLIC = {
     "dedup": "neardup.api",
     "errors": "neardup.errors",
     "evaluation": "neardup.evaluate.public",
-    "gram_feature": "neardup.weights.gram_features",
+    "gram_feature": "neardup.learn.model.gram_features",
     "make_plan": "neardup.api",
     "list_methods": "neardup.registry",
     "pairs": "neardup.api",
-    "train_model": "neardup.learn.public",
+    "train_model": "neardup.learn.training.public",
 }
 __all__ = [
     "Plan",

@@ -17,28 +17,28 @@ from neardup.documents import (
     Limits,
     Problems,
     fitted,
-    load_statistics,
     open_inputs,
     unified_schema,
 )
-from neardup.engines.local import Run, Settings
-from neardup.engines.local import run as run_local
-from neardup.engines.memory import Memory, read_memory
-from neardup.engines.populations import parse_population
-from neardup.engines.progress import Progress
-from neardup.engines.reader import Columns
-from neardup.engines.tables import annotation_table, cluster_table, pair_table
-from neardup.engines.writing import Mode, make_report, write_run
+from neardup.engines.core.populations import parse_population
+from neardup.engines.core.progress import Progress
+from neardup.engines.core.tables import annotation_table, cluster_table, pair_table
+from neardup.engines.local.checkpoint.budget import Memory, read_memory
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.run import Run, Settings
+from neardup.engines.local.run import run as run_local
+from neardup.engines.local.write import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
+from neardup.statistics.file import load_statistics
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
-    from neardup.verify.passages import Comparison
+    from neardup.explain.passages import Comparison
 
 DUPLICATE_IDS = ("error", "rename")
 
@@ -260,7 +260,7 @@ def pairs(documents: Any, **options: Any) -> pa.Table:
 
 def compare(left: str, right: str, **options: Any) -> Comparison:
     """How similar two texts are, and which passages they share."""
-    from neardup.verify.passages import shared_passages
+    from neardup.explain.passages import shared_passages
 
     return shared_passages(make_plan(**options), left, right)
 

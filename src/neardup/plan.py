@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
-STAGE_FOLDERS = ("text", "features", "weights", "signatures", "candidates", "verify", "clusters", "plan")
+STAGE_FOLDERS = ("text", "features", "weights", "learn", "signatures", "candidates", "verify", "clusters", "plan")
 
 
 class Text(Protocol):

@@ -12,10 +12,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from neardup.api import make_plan, with_statistics
-from neardup.engines.reader import Columns
-from neardup.engines.spark.frames import Result, run
-from neardup.engines.spark.session import make_session
-from neardup.engines.spark.starting import SparkError
+from neardup.engines.local.documents import Columns
+from neardup.engines.spark.io.frames import Result, run
+from neardup.engines.spark.session.session import make_session
+from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics

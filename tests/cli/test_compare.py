@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.cli import group, main
-from neardup.cli.side_by_side import align, printable, shorten
-from neardup.verify.passages import Passage
+from neardup.cli.support.side_by_side import align, printable, shorten
+from neardup.explain.passages import Passage
 
 BAKERY = """The bakery on Mill Street opens at five, when the first trams leave the depot.
 Its oven was built in 1923, and the baker says that it has never been cold since the winter of 1946.

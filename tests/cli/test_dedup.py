@@ -382,7 +382,7 @@ def test_an_existing_result_is_not_overwritten_and_the_run_does_not_even_begin(h
     assert run("dedup", "corpus.jsonl", "-o", "clean").code == 0
     before = {path.name: path.read_bytes() for path in (here / "clean").iterdir()}
     with monkeypatch.context() as patch:
-        patch.setattr("neardup.cli.run.run", lambda *arguments: pytest.fail("the run began"))
+        patch.setattr("neardup.cli.support.run.run", lambda *arguments: pytest.fail("the run began"))
         assert "exists already" in refused("dedup", "corpus.jsonl", "-o", "clean", "--threshold", "0.9")
     assert {path.name: path.read_bytes() for path in (here / "clean").iterdir()} == before
     assert run("dedup", "corpus.jsonl", "-o", "clean", "--threshold", "0.9", "--force").code == 0
@@ -393,7 +393,7 @@ def test_an_existing_result_is_not_overwritten_and_the_run_does_not_even_begin(h
 def test_what_cannot_be_written_is_refused_before_hours_of_work(here, options, monkeypatch):
     (here / "clean").mkdir()
     (here / "clean/annotated.jsonl").write_text("precious")
-    monkeypatch.setattr("neardup.cli.run.run", lambda *arguments: pytest.fail("the run began"))
+    monkeypatch.setattr("neardup.cli.support.run.run", lambda *arguments: pytest.fail("the run began"))
     refused("dedup", "corpus.jsonl", "-o", "clean", *options)
 
 

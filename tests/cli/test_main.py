@@ -135,7 +135,7 @@ module.{name} = slow
 """ + MAIN  # fmt: skip
 
 IN_THREADS = """
-import neardup.engines.reading as reading
+import neardup.engines.local.read as reading
 reading.CHUNK, usual = 1, reading.sign
 def slow(*arguments):
     print("here", flush=True)

@@ -107,7 +107,7 @@ def test_no_pair_is_a_file_without_rows(here):
 def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(here, monkeypatch):
     (here / "pairs.parquet").write_text("precious")
     with monkeypatch.context() as patch:
-        patch.setattr("neardup.cli.run.run", lambda *arguments: pytest.fail("the run began"))
+        patch.setattr("neardup.cli.support.run.run", lambda *arguments: pytest.fail("the run began"))
         assert "pairs.parquet exists already" in refused("pairs", "corpus.jsonl", "-o", "pairs.parquet")
     assert (here / "pairs.parquet").read_text() == "precious"
     assert run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--force").exit_code == 0
@@ -142,7 +142,7 @@ def test_a_failure_leaves_nothing_behind(here, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neardup.engines.writing.write_pairs", fail)
+    monkeypatch.setattr("neardup.engines.local.write.write_pairs", fail)
     result = run("pairs", "corpus.jsonl", "-o", "new/pairs.parquet")
     assert result.exit_code == 130 and result.stderr.strip() == "neardup: stopped; nothing was written"
     assert [path.name for path in here.iterdir()] == ["corpus.jsonl"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from neardup.documents import OutputFolder
 from neardup.errors import OutputError
+from neardup.output import OutputFolder
 
 
 def listed(folder):

@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup
-from neardup.documents import load_statistics, save_statistics
-from neardup.documents.statistics_file import read_header
 from neardup.errors import NeardupError, OutputError, StatisticsError
 from neardup.statistics import Frequencies, Statistics
+from neardup.statistics.file import load_statistics, read_header, save_statistics
 
 
 def example(size: int = 5000) -> Statistics:

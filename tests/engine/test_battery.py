@@ -14,7 +14,7 @@ import pytest
 import neardup
 from corpora import corpus, facts, rows, set_constants
 from neardup.columns import Texts
-from neardup.engines import signing
+from neardup.engines.core import represent as signing
 from neardup.registry import methods
 from sentences import story
 

@@ -11,12 +11,12 @@ from test_battery import facts
 import neardup
 from corpora import corpus
 from neardup.documents.memory import MemorySource
-from neardup.engines import joining
-from neardup.engines import memory as memory_module
-from neardup.engines.local import Settings, run
-from neardup.engines.memory import LEAST, Memory, available_memory, read_memory
-from neardup.engines.progress import Progress
-from neardup.engines.rows import Rows, fixed_lists, matrix, ragged
+from neardup.engines.core.progress import Progress
+from neardup.engines.local import join_blocks as joining
+from neardup.engines.local.checkpoint import budget as memory_module
+from neardup.engines.local.checkpoint.budget import LEAST, Memory, available_memory, read_memory
+from neardup.engines.local.checkpoint.spill import Rows, fixed_lists, matrix, ragged
+from neardup.engines.local.run import Settings, run
 from neardup.errors import ParameterError
 from neardup.registry import methods
 
@@ -107,7 +107,7 @@ def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
 def test_a_budget_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said = []
 
-    class Listener(neardup.engines.progress.Progress):
+    class Listener(neardup.engines.core.progress.Progress):
         def note(self, message: str) -> None:
             said.append(message)
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import neardup
 from corpora import corpus
 from neardup.cli import group
-from neardup.engines import forecast as forecast_module
-from neardup.engines.forecast import poisson_range
+from neardup.engines.local import dry_run as forecast_module
+from neardup.engines.local.dry_run import poisson_range
 
 
 @pytest.fixture

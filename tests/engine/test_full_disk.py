@@ -17,8 +17,8 @@ from test_resume import MAIN, STEPS, command, results
 
 from corpora import corpus, set_constants
 from neardup.cli import group
-from neardup.engines.rows import Rows
-from neardup.engines.spool import Spool
+from neardup.engines.local.checkpoint.spill import Rows
+from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import NeardupError
 
 

@@ -68,7 +68,7 @@ def test_every_removed_document_has_its_similarity_although_the_bucket_was_not_c
 
 
 def test_the_summary_of_a_run_that_wants_all_pairs_says_how_many_there_are(texts):
-    from neardup.engines.progress import Progress
+    from neardup.engines.core.progress import Progress
 
     class Listening(Progress):
         def note(self, message):
@@ -110,7 +110,7 @@ def test_versions_of_pages_with_one_template_are_found(shared, share):
 
 def test_blocks_of_candidates_are_bounded_when_all_pairs_are_wanted(texts, monkeypatch):
     """A quadratic answer must not need quadratic memory: whatever is measured together is bounded."""
-    from neardup.engines.measuring import Measurer
+    from neardup.engines.core.compare import Measurer
 
     set_constants(monkeypatch, BLOCK_PAIRS=500)
     sizes, measure = [], Measurer.measure

@@ -13,15 +13,16 @@ import pytest
 import neardup
 from neardup.cli import main
 from neardup.columns import Texts
-from neardup.documents import load_statistics, save_statistics
-from neardup.engines import counting, families
-from neardup.engines.counting import count
-from neardup.engines.populations import host_of, parse_population
-from neardup.engines.spool import Spool
+from neardup.engines.core import template_groups as families
+from neardup.engines.core.populations import host_of, parse_population
+from neardup.engines.local import frequencies as counting
+from neardup.engines.local.checkpoint.texts import Spool
+from neardup.engines.local.frequencies import count
 from neardup.errors import InputError, NeardupError, ParameterError, PlanError, StatisticsError
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
 from neardup.plan import stage_json
+from neardup.statistics.file import load_statistics, save_statistics
 from neardup.text.words import Words
 
 SMALL = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an".split()

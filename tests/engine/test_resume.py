@@ -19,8 +19,8 @@ from click.testing import CliRunner
 
 from corpora import corpus, set_constants
 from neardup.cli import group
-from neardup.engines import work as work_module
-from neardup.engines.work import NAME, Work
+from neardup.engines.local.checkpoint import workspace as work_module
+from neardup.engines.local.checkpoint.workspace import NAME, Work
 from neardup.registry import methods
 
 RESULTS = ("kept.parquet", "removed.parquet", "pairs.parquet", "clusters.parquet", "problems.jsonl")

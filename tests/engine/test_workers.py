@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.columns import Texts
-from neardup.engines.spool import AHEAD, Spool
+from neardup.engines.local.checkpoint.texts import AHEAD, Spool
 from neardup.errors import OutputError
 from neardup.workers import ordered_map
 

@@ -279,7 +279,7 @@ def test_a_failure_leaves_nothing_behind(error, stage, tmp_path, table, monkeypa
         raise error
 
     result = neardup.dedup(table)
-    monkeypatch.setattr(f"neardup.engines.writing.{stage}", fail)
+    monkeypatch.setattr(f"neardup.engines.local.write.{stage}", fail)
     with pytest.raises(error):
         result.write(tmp_path / "deep/out")
     assert not (tmp_path / "deep").exists()
@@ -293,7 +293,7 @@ def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path, table, monkeypat
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neardup.engines.writing.make_report", fail)
+    monkeypatch.setattr("neardup.engines.local.write.make_report", fail)
     with pytest.raises(KeyboardInterrupt):
         result.write(tmp_path / "out", force=True)
     assert contents(tmp_path / "out") == before
@@ -391,7 +391,7 @@ def test_annotating_tells_the_id_that_a_document_was_given(tmp_path):
 
 
 def test_the_pairs_of_many_copies_are_counted_and_said_before_they_are_written(tmp_path):
-    from neardup.engines.progress import Progress
+    from neardup.engines.core.progress import Progress
 
     said = []
 

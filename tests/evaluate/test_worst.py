@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import neardup
-from neardup.cli.worst_errors import print_errors
+from neardup.cli.support.worst_errors import print_errors
 from neardup.errors import OutputError, ParameterError
 from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
 from neardup.evaluate.worst_page import errors_page, write_errors_page

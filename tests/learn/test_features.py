@@ -12,16 +12,16 @@ import neardup
 from neardup.columns import Texts
 from neardup.errors import InputError, ParameterError
 from neardup.features.shingles import Shingles
-from neardup.learn.data import count_statistics
-from neardup.learn.queries import read_queries
+from neardup.learn.model.file import Model, read_model
+from neardup.learn.model.gram_features import compute_features, get_features, gram_features
+from neardup.learn.model.grams import Grams
+from neardup.learn.model.queries import pack_queries, unpack_queries
+from neardup.learn.model.weight import Learned, default_features
+from neardup.learn.training.data import count_statistics
+from neardup.learn.training.queries import read_queries
 from neardup.text.fields import FieldedWords, join_fields
 from neardup.text.tagged import TaggedWords
 from neardup.text.words import Words
-from neardup.weights.gram_features import compute_features, get_features, gram_features
-from neardup.weights.grams import Grams
-from neardup.weights.learned import Learned, default_features
-from neardup.weights.model import Model, read_model
-from neardup.weights.queries import pack_queries, unpack_queries
 
 
 def grams(text: object, *texts: str, **told: object) -> Grams:

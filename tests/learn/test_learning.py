@@ -13,12 +13,12 @@ from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import make_curve, score_pairs
-from neardup.learn.calibrate import fit_probability
-from neardup.learn.held_out import choose_pull, clearly_best, judge
-from neardup.learn.lesson import usual_pull
-from neardup.learn.sample import folds
-from neardup.learn.train import STAY, Lesson, learn
-from neardup.weights.model import Model
+from neardup.learn.model.file import Model
+from neardup.learn.training.calibrate import fit_probability
+from neardup.learn.training.held_out import choose_pull, clearly_best, judge
+from neardup.learn.training.sample import folds
+from neardup.learn.training.setup import usual_pull
+from neardup.learn.training.train import STAY, Lesson, learn
 
 WORDS = [f"w{number}" for number in range(600)]
 SITES = [[f"Menu{site}x{number}" for number in range(30)] for site in range(4)]
@@ -51,7 +51,7 @@ def taught(clusters: int = 12, each: int = 4, **options: object) -> Model:
 
 
 def best_f1(model: Model, texts: list[str], labels: list[int]) -> float:
-    from neardup.learn.data import prepare
+    from neardup.learn.training.data import prepare
 
     data = prepare(documents(texts), truth(labels), model.weight, model.text)
     found = data.similar(np.array(list(model.weights.values())), model.negative, model.similarity, 0.0)

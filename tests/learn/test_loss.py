@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neardup.learn.loss import Entries, Objective, Preferences, Similarity, fold, multiply, score, triangle
-from neardup.learn.sample import draw_preferences
+from neardup.learn.training.loss import (
+    Entries,
+    Objective,
+    Preferences,
+    Similarity,
+    fold,
+    multiply,
+    score,
+    triangle,
+)
+from neardup.learn.training.sample import draw_preferences
 
 KINDS: list[Similarity] = ["cosine", "jaccard"]
 

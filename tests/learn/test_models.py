@@ -11,10 +11,10 @@ import pytest
 
 import neardup
 from neardup.errors import InputError, ParameterError, StatisticsError
+from neardup.explain.contributions import contributions
+from neardup.learn.model.file import Model, Probability, most_frequent, read_model
 from neardup.registry import get_method
 from neardup.statistics import Frequencies, Statistics
-from neardup.verify.contributions import contributions
-from neardup.weights.model import Model, Probability, most_frequent, read_model
 
 
 def statistics() -> Statistics:
@@ -116,7 +116,7 @@ def test_weights_below_zero_have_no_place_in_samples(path: Path) -> None:
 
 
 def test_two_texts_need_the_statistics_of_a_model(path: Path) -> None:
-    from neardup.verify.passages import shared_passages
+    from neardup.explain.passages import shared_passages
 
     plan = get_method("andd").plan(model=str(path))
     with pytest.raises(StatisticsError):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.candidates.curve import Bands
-from neardup.cli.curve_plot import COLUMNS, LINES, MARGIN, save_plot, terminal_plot
+from neardup.cli.support.curve_plot import COLUMNS, LINES, MARGIN, save_plot, terminal_plot
 from neardup.errors import MissingExtra, OutputError
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
 def java():
     """Skips what needs Spark where it cannot run."""
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
-    from neardup.engines.spark.session import SparkError, check_java
+    from neardup.engines.spark.session.session import SparkError, check_java
 
     try:
         check_java()
@@ -24,7 +24,7 @@ def java():
 
 @pytest.fixture(scope="session")
 def spark(java):
-    from neardup.engines.spark.session import make_session
+    from neardup.engines.spark.session.session import make_session
 
     session = make_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
     session.sparkContext.setLogLevel("OFF")

@@ -16,7 +16,7 @@ import pytest
 from comparing import local_facts
 
 from corpora import corpus, rows
-from neardup.engines.signing import needs_contents_first
+from neardup.engines.core.represent import needs_contents_first
 from neardup.registry import methods
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")

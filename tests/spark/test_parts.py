@@ -18,7 +18,7 @@ from neardup.candidates.buckets import BucketCounts, all_pairs, bucket_pairs, fi
 from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import Hamming, to_columns
 from neardup.columns import Features, Signatures, make_distinct
-from neardup.engines.portions import ROUNDS
+from neardup.engines.core.rounds import ROUNDS
 from neardup.engines.spark import (
     components,
     copies,
@@ -33,7 +33,7 @@ from neardup.engines.spark import (
     stages,
     statistics,
 )
-from neardup.engines.spark.arrow import (
+from neardup.engines.spark.shuffle.arrow import (
     pack_features,
     ragged,
     signed,

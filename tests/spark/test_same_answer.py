@@ -32,7 +32,7 @@ def test_quick(spark, table, method):
 @pytest.fixture(params=["files", "rows"])
 def storage(request, monkeypatch):
     """Texts in files that all workers share, or, as on other storage than file systems, in the rows of chunks."""
-    from neardup.engines.spark import running
+    from neardup.engines.spark import run as running
 
     if request.param == "rows":
         monkeypatch.setattr(running, "shelf_folder", lambda work: None)
@@ -43,7 +43,7 @@ def storage(request, monkeypatch):
     "method", [pytest.param(name, marks=[] if name == "minhash" else pytest.mark.slow) for name in methods()]
 )
 def test_texts_in_rows(spark, table, monkeypatch, method):
-    from neardup.engines.spark import running
+    from neardup.engines.spark import run as running
 
     monkeypatch.setattr(running, "shelf_folder", lambda work: None)
     frame = spark.createDataFrame(table).repartition(2)
@@ -75,7 +75,12 @@ def test_small_corpora(spark, texts):
 @pytest.mark.parametrize("clusters", ["components", "leaders"])
 def test_as_if_there_were_many(spark, table, monkeypatch, storage, method, clusters):
     """The ways that only very many pairs take: joins in Spark, rounds of stars, families that are measured in parts."""
-    from neardup.engines.spark import components, deciding, families, parcels, running, verification
+    from neardup.engines.spark import candidate_components as families
+    from neardup.engines.spark import components
+    from neardup.engines.spark import decide as deciding
+    from neardup.engines.spark import run as running
+    from neardup.engines.spark import verify as verification
+    from neardup.engines.spark.shuffle import packed_blocks as parcels
 
     monkeypatch.setattr(families, "FEW_PAIRS", 0)
     monkeypatch.setattr(families, "LARGE", 3)
@@ -106,7 +111,7 @@ def test_older_spark(spark, table, monkeypatch, partitions):
 @pytest.mark.slow
 def test_families_that_are_large(spark, table, monkeypatch, storage):
     """The same with few pairs: one task labels them, and large families are decided after another measurement."""
-    from neardup.engines.spark import families
+    from neardup.engines.spark import candidate_components as families
 
     monkeypatch.setattr(families, "LARGE", 3)
     frame = spark.createDataFrame(table).repartition(3)
@@ -138,7 +143,7 @@ def test_populations(spark, table, method, population):
 )
 def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, options):
     """Chunks ask for the frequencies of their own features."""
-    from neardup.engines.spark import counting
+    from neardup.engines.spark.frequencies import stages as counting
 
     asked = []
     usual = counting.find_answers
@@ -192,7 +197,7 @@ def test_statistics_from_elsewhere(spark, table, tmp_path):
     import pyarrow.parquet as pq
 
     from neardup.cli import main
-    from neardup.documents import load_statistics
+    from neardup.statistics.file import load_statistics
 
     pq.write_table(table, tmp_path / "corpus.parquet")
     main(

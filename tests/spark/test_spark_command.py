@@ -57,7 +57,7 @@ def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
 def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     """They are refused, or removed with --force; those of the same run are gone on from."""
     from neardup.cli import spark_engine
-    from neardup.cli.spark_folder import Target
+    from neardup.cli.support.spark_folder import Target
 
     path = write_lines(tmp_path / "a.jsonl", [*table.to_pylist(), "{bad\n"])
     out = tmp_path / "out"
@@ -141,7 +141,7 @@ def command(*arguments, **options):
     ],
 )
 def test_masters_that_are_none(master, said):
-    from neardup.engines.spark.starting import check_master
+    from neardup.engines.spark.session.start import check_master
     from neardup.errors import NeardupError
 
     with pytest.raises(NeardupError) as error:
@@ -151,7 +151,7 @@ def test_masters_that_are_none(master, said):
 
 def test_reasons():
     """The one that Spark gives, wherever it gives it."""
-    from neardup.engines.spark.starting import reason
+    from neardup.engines.spark.session.start import reason
 
     raised = RuntimeError(
         "An error occurred.\n: org.apache.spark.SparkException: Could not parse it: 'x'\n\tat a.b"
@@ -207,7 +207,7 @@ def test_interrupted(java, table, tmp_path):
 
 def test_interrupted_start():
     """Ctrl-C waits until Spark has started, once."""
-    from neardup.engines.spark.starting import uninterrupted
+    from neardup.engines.spark.session.start import uninterrupted
 
     reached = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():

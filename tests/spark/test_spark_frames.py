@@ -11,9 +11,9 @@ from neardup.errors import InputError, NeardupError, OutputError, ParameterError
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 
 from neardup import spark as engine
-from neardup.engines.reader import Columns
-from neardup.engines.spark.frames import run
-from neardup.engines.spark.session import RUNTIME
+from neardup.engines.local.documents import Columns
+from neardup.engines.spark.io.frames import run
+from neardup.engines.spark.session.session import RUNTIME
 from neardup.plan import Plan
 
 SAME = "the quick brown fox jumps over the lazy dog today"

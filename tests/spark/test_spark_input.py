@@ -43,8 +43,8 @@ def test_parquet_files(spark, table, tmp_path):
 def test_parquet_is_read_by_spark(spark, table, tmp_path):
     """Spark prunes columns only in files that it reads itself."""
     from neardup.documents import open_inputs
-    from neardup.engines.reader import Columns
-    from neardup.engines.spark.loading import load
+    from neardup.engines.local.documents import Columns
+    from neardup.engines.spark.io.files import load
 
     pq.write_table(table, tmp_path / "plain.parquet")
     pq.write_table(table, tmp_path / "_hidden.parquet")

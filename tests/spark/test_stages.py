@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corpora import corpus
-from neardup.engines.spark import session
+from neardup.engines.spark.session import session
 from neardup.errors import InputError, MissingExtra, OutputError, ParameterError, PlanError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
@@ -119,7 +119,7 @@ def test_ids_are_needed_and_unique(spark, table):
 def test_components_by_stars(spark, tmp_path):
     """A path, a star and a ring, connected by rounds on disk, as they are connected by one worker."""
     from neardup.engines.spark.components import components
-    from neardup.engines.spark.stages import Stages
+    from neardup.engines.spark.shuffle.stages import Stages
 
     pairs = [(k, k + 1) for k in range(12)] + [(100, 100 + k) for k in range(1, 20)]
     pairs += [(200 + k, 200 + (k + 1) % 9) for k in range(9)]

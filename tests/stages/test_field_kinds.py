@@ -19,9 +19,9 @@ from neardup.errors import ParameterError, PlanError
 from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
+from neardup.index.links import link_columns
 from neardup.plan import Plan
 from neardup.registry import get_method, methods
-from neardup.search.links import link_columns
 from neardup.text.field_kinds import LEVELS, Scale, parse_fields, read_numbers
 from neardup.text.fields import FieldedWords, join_fields
 from neardup.text.tagged import TAGS, TaggedWords, tagged_runs

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.codes import count_distinct, distinct, without
+from neardup.sorted_sets import count_distinct, distinct, without
 
 values = st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=60)
 

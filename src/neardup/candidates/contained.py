@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from neardup.codes import distinct, without
 from neardup.columns import Features, Hashes, Numbers, Pairs, between, make_distinct
+from neardup.sorted_sets import distinct, without
 from neardup.verify.containment import Containment
 
 BLOCK = 1 << 22  # pairs that are looked at together

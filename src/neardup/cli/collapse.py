@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options
-from neardup.cli.pages import column_options
-from neardup.search.documents import MASTERS
+from neardup.cli.support.options import input_options, method_options
+from neardup.cli.support.pages import column_options
+from neardup.index.documents import MASTERS
 
 
 @click.command()
@@ -42,10 +42,10 @@ def command(results: str, reader_groups: str, **values: Any) -> None:
     Example:
       neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
     """
-    from neardup.cli.pages import fingerprint_plan
-    from neardup.cli.ranked import ranked_documents
-    from neardup.search.documents import reserved_bits
-    from neardup.search.results import collapse
+    from neardup.cli.support.pages import fingerprint_plan
+    from neardup.cli.support.ranked import ranked_documents
+    from neardup.index.collapse import collapse
+    from neardup.index.documents import reserved_bits
 
     plan, statistics = fingerprint_plan(values)
     member = [name.strip() for name in reader_groups.split(",") if name.strip()]

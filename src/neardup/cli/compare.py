@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.named_documents import Where, are_same, read_texts, spoken
-from neardup.cli.options import html_text_option, method_options, take_plan
+from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
+from neardup.cli.support.options import html_text_option, method_options, take_plan
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from neardup.explain.passages import Comparison, Side
+    from neardup.learn.model.file import Model
     from neardup.plan import Plan
     from neardup.statistics import Statistics
-    from neardup.verify.passages import Comparison, Side
-    from neardup.weights.model import Model
 
 Names = tuple[str, str]
 SLOTS = "equal groups of 1"  # each slot is an estimate of its own
@@ -98,7 +98,7 @@ def _model(path: str | None) -> Model | None:
     """The model that learned weights come from; its statistics stand in for those of a corpus."""
     if path is None:
         return None
-    from neardup.weights.model import read_model
+    from neardup.learn.model.file import read_model
 
     model = read_model(path)
     if model.statistics is None:
@@ -110,7 +110,7 @@ def _model(path: str | None) -> Model | None:
 
 def _reasons(plan: Plan, model: Model, comparison: Comparison, texts: tuple[str, str]) -> dict[str, Any]:
     """How likely near-duplicates have such a score, and the k-grams that made it."""
-    from neardup.verify.contributions import contributions
+    from neardup.explain.contributions import contributions
 
     assert model.statistics is not None
     parts = contributions(plan, *texts, model.statistics)
@@ -121,8 +121,8 @@ def _reasons(plan: Plan, model: Model, comparison: Comparison, texts: tuple[str,
 def _compare(
     plan: Plan, names: Names, texts: tuple[str, str], statistics: Statistics | None = None
 ) -> Comparison:
-    from neardup.cli.show import TerminalProgress
-    from neardup.verify.passages import shared_passages
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.explain.passages import shared_passages
 
     with TerminalProgress():  # says so if kernels have to be compiled
         comparison = shared_passages(plan, *texts, statistics)
@@ -173,7 +173,7 @@ def _print(
     """The verdict, the counts, and the passages side by side."""
     from rich.console import Console
 
-    from neardup.cli.side_by_side import Show, passage_table
+    from neardup.cli.support.side_by_side import Show, passage_table
 
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     style = "bold green" if comparison.near_duplicates else "bold"

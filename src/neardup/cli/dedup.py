@@ -8,8 +8,14 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
-from neardup.cli.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
+from neardup.cli.support.options import (
+    decide_option,
+    input_options,
+    method_options,
+    resume_options,
+    take_plan,
+)
+from neardup.cli.support.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
 
 
 @click.command()
@@ -96,9 +102,9 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077 --conf spark.executor.memory=8g
     """
     from neardup.api import complete_plan
-    from neardup.cli.run import finished, run_command
-    from neardup.cli.show import Stopwatch, summary
-    from neardup.engines.writing import check_output, document_files, write_run
+    from neardup.cli.support.run import finished, run_command
+    from neardup.cli.support.show import Stopwatch, summary
+    from neardup.engines.local.write import check_output, document_files, write_run
 
     watch = Stopwatch()
     engine, master, conf = take_engine(values)
@@ -119,7 +125,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         return
 
     if values.pop("dry_run"):
-        from neardup.cli.foretell import foretell
+        from neardup.cli.support.dry_run import foretell
 
         foretell(plan, inputs, values, mode)
         return

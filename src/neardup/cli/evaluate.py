@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import input_options, new_file, reading_options, taken_columns
+from neardup.cli.support.options import input_options, new_file, reading_options, taken_columns
 from neardup.errors import InputError
 from neardup.registry import methods as known_methods
 
@@ -125,7 +125,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
       neardup evaluate mail/ --labels mail/ --method minhash --plots plots --errors errors.html
       neardup evaluate docs.parquet --labels pairs.csv --scores other_tool.csv:cosine --json
     """
-    from neardup.cli.evaluation_table import show
+    from neardup.cli.support.evaluation_table import show
     from neardup.evaluate.report import to_csv, to_json, to_markdown
 
     page = _page(values["errors"], values["force"])
@@ -172,10 +172,10 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
-    from neardup.documents import load_statistics
-    from neardup.engines.populations import parse_population
+    from neardup.engines.core.populations import parse_population
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
+    from neardup.statistics.file import load_statistics
     from neardup.workers import checked_threads
 
     return Protocol(
@@ -192,7 +192,7 @@ def protocol(values: dict[str, Any], seed: int = 1) -> Any:
 
 def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Documents, Evaluation]:
     """The documents, and every method on them."""
-    from neardup.cli.show import TerminalProgress
+    from neardup.cli.support.show import TerminalProgress
     from neardup.evaluate.label_files import read_scores
     from neardup.evaluate.run import evaluate
     from neardup.evaluate.specs import make_specs
@@ -223,7 +223,7 @@ def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None
         return
     from rich.console import Console
 
-    from neardup.cli.worst_errors import print_errors
+    from neardup.cli.support.worst_errors import print_errors
     from neardup.evaluate.mistakes import find_mistakes
     from neardup.evaluate.worst_page import write_errors_page
 

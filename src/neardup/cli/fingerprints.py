@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.support.options import input_options, method_options, take_plan
 
 DEFAULT_DISTANCE = 3
 
@@ -38,9 +38,9 @@ def command(
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
     from neardup.api import with_statistics
-    from neardup.cli.pages import open_pages, tell_problems
-    from neardup.cli.show import TerminalProgress
-    from neardup.search.overview import overview
+    from neardup.cli.support.pages import open_pages, tell_problems
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.index.overview import overview
 
     values["method"] = values["method"] or "simhash"
     plan, statistics = with_statistics(take_plan(values), values["stats"], values["stats_group"])

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from neardup.cli.evaluate import judgement_options, read_input, read_truth
-from neardup.cli.options import input_options, new_file
+from neardup.cli.support.options import input_options, new_file
 from neardup.errors import InputError
+from neardup.learn.model.weight import STARTS
 from neardup.text.words import TokenKind
-from neardup.weights.learned import STARTS
 
 if TYPE_CHECKING:
-    from neardup.weights.model import Model
+    from neardup.learn.model.file import Model
 
 TOLD = (
     "ngram", "tokens", "similarity", "fields", "tags", "queries", "features", "start", "negative", "aim", "goal",
@@ -115,9 +115,9 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
       neardup learn mail.jsonl --labels pairs.csv -o mail.json --fields subject --goal precision=0.98
       neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
     """
-    from neardup.cli.show import TerminalProgress
-    from neardup.learn.public import make_lesson
-    from neardup.learn.train import learn
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.learn.training.public import make_lesson
+    from neardup.learn.training.train import learn
 
     target = new_file(values["output"], values["force"])
     if not Path(values["labels"]).exists():

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options
+from neardup.cli.support.options import input_options
 
 
 @click.command()
@@ -32,11 +32,11 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     """
     import pyarrow as pa
 
-    from neardup.cli.pages import open_pages, tell_problems
+    from neardup.cli.support.pages import open_pages, tell_problems
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
-    from neardup.documents.output import OutputFolder
     from neardup.errors import InputError, OutputError
-    from neardup.search.links import link_columns
+    from neardup.index.links import link_columns
+    from neardup.output import OutputFolder
 
     if Path(output).suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet: pages with links are written in that format")

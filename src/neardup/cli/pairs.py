@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import decide_option, input_options, method_options, resume_options, take_plan
+from neardup.cli.support.options import (
+    decide_option,
+    input_options,
+    method_options,
+    resume_options,
+    take_plan,
+)
 
 
 @click.command()
@@ -37,11 +43,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
     """
     from neardup.api import complete_plan
-    from neardup.cli.run import run_command
-    from neardup.cli.show import problem_lines
-    from neardup.documents import OutputFolder
-    from neardup.engines.writing import make_report, write_pairs
+    from neardup.cli.support.run import run_command
+    from neardup.cli.support.show import problem_lines
+    from neardup.engines.local.write import make_report, write_pairs
     from neardup.errors import OutputError
+    from neardup.output import OutputFolder
 
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
     plan = complete_plan(

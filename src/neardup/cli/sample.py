@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, reading_options, taken_columns
+from neardup.cli.support.options import input_options, reading_options, taken_columns
 
 
 @click.command()
@@ -40,10 +40,11 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     Example:
       neardup sample crawl.parquet -o pairs.csv --pairs 300
     """
-    from neardup.cli.show import TerminalProgress
-    from neardup.documents import OutputFolder, Problems, open_inputs
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.documents import Problems, open_inputs
     from neardup.errors import OutputError
     from neardup.evaluate.judging import Sampling, sample_pairs
+    from neardup.output import OutputFolder
     from neardup.workers import checked_threads
 
     low, high = values["idf"]

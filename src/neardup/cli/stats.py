@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.support.options import input_options, method_options, take_plan
 
 
 @click.group()
@@ -50,7 +50,7 @@ def build(inputs: tuple[str, ...], output: str, **values: Any) -> None:
       neardup stats build news.parquet -o news.parquet --ngram 7 --stats-group host:url
       neardup dedup today.jsonl -o clean --method rare_phrases --stats archive.parquet
     """
-    from neardup.cli.statistics import build_statistics
+    from neardup.cli.support.statistics import build_statistics
 
     values["method"] = values["method"] or "rare_phrases"
     memory, least, most, force = (values.pop(name) for name in ("memory", "at_least", "sketch", "force"))
@@ -66,9 +66,8 @@ def build(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
 def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> None:
     """Add up the statistics of collections that have no document in common."""
-    from neardup.documents import load_statistics, save_statistics
-    from neardup.documents.statistics_file import check_target
     from neardup.statistics import merge as merge_statistics
+    from neardup.statistics.file import check_target, load_statistics, save_statistics
 
     check_target(output, force)
     merged = merge_statistics(load_statistics(file) for file in files)
@@ -80,8 +79,7 @@ def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> No
 @click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
 def info(file: str, as_json: bool) -> None:
     """Say what a file of statistics holds, after reading all of it."""
-    from neardup.documents import load_statistics
-    from neardup.documents.statistics_file import read_header
+    from neardup.statistics.file import load_statistics, read_header
 
     load_statistics(file)
     _show(read_header(file), file, as_json)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.options import input_options, method_options
+from neardup.cli.support.options import input_options, method_options
 
 
 @click.command()
@@ -41,10 +41,10 @@ def command(
     Example:
       neardup track pages.db crawl-0301.jsonl --id-column url
     """
-    from neardup.cli.pages import fingerprint_plan, open_pages, tell_problems
-    from neardup.cli.show import TerminalProgress
-    from neardup.search.fingerprints import fingerprint
-    from neardup.search.track import Tracker
+    from neardup.cli.support.pages import fingerprint_plan, open_pages, tell_problems
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.index.fingerprints import fingerprint
+    from neardup.index.track import Tracker
 
     plan, statistics = fingerprint_plan(values)
     opened = open_pages(inputs, values)

@@ -12,7 +12,7 @@ import click
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
 from neardup.candidates.groups import Groups
 from neardup.cli.evaluate import label_options
-from neardup.cli.options import input_options, method_options, take_plan
+from neardup.cli.support.options import input_options, method_options, take_plan
 from neardup.errors import OutputError, ParameterError
 from neardup.registry import presets
 from neardup.signatures.estimate import standard_error, wilson_interval
@@ -62,7 +62,7 @@ def command(documents: int, plot: str | None, force: bool, as_json: bool, **valu
       neardup tune news.jsonl --labels clusters.csv --goal precision=0.95 --documents 20000000
     """
     if values["labels"] is not None or values["inputs"]:
-        from neardup.cli.tune_labels import tune_on_labels
+        from neardup.cli.support.tune_labels import tune_on_labels
 
         tune_on_labels(documents, as_json, plot, values)
         return
@@ -99,7 +99,7 @@ def _shape(plan: Plan) -> Bands:
 
 
 def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
-    from neardup.cli.curve_plot import save_plot
+    from neardup.cli.support.curve_plot import save_plot
 
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: --force overwrites it")
@@ -156,7 +156,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
     """The choice, the table, the cost and the curve."""
     from rich.console import Console
 
-    from neardup.cli.curve_plot import terminal_plot
+    from neardup.cli.support.curve_plot import terminal_plot
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     found = shape.probability(plan.threshold)

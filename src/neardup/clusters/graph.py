@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.codes import distinct
 from neardup.columns import Numbers, Pairs
+from neardup.sorted_sets import distinct
 
 
 def components(n: int, left: Numbers, right: Numbers) -> Numbers:

@@ -18,11 +18,9 @@ from neardup.documents.choose import (
 )
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
-from neardup.documents.output import OutputFolder, is_file_name
 from neardup.documents.places import Places
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
-from neardup.documents.statistics_file import load_statistics, save_statistics
 from neardup.documents.writers import (
     Layout,
     Writer,
@@ -41,7 +39,6 @@ __all__ = [
     "LIMITS",
     "Limits",
     "Layout",
-    "OutputFolder",
     "Places",
     "Problem",
     "Problems",
@@ -51,16 +48,13 @@ __all__ = [
     "document_ids",
     "document_texts",
     "fitted",
-    "is_file_name",
     "joined_ids",
-    "load_statistics",
     "open_inputs",
     "open_writer",
     "output_format",
     "output_layout",
     "page_text",
     "plain_column",
-    "save_statistics",
     "size_in_bytes",
     "stamp",
     "unified_schema",

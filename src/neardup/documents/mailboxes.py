@@ -7,9 +7,9 @@ from pathlib import Path
 
 from neardup.documents.discover import is_maildir
 from neardup.documents.limits import LIMITS, Limits
-from neardup.documents.output import reason
 from neardup.documents.problems import Problems
 from neardup.documents.textfiles import file_bytes
+from neardup.output import reason
 
 __all__ = ["files_of", "mbox_messages", "messages_of"]
 

@@ -15,10 +15,10 @@ from neardup.documents.blocks import Bytes, line_blocks, slices
 from neardup.documents.choose import page_text
 from neardup.documents.encodings import decoded
 from neardup.documents.limits import LIMITS, Limits
-from neardup.documents.output import reason
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns, sliced
 from neardup.documents.values import clean, plain, row_report
+from neardup.output import reason
 
 if TYPE_CHECKING:
     from neardup.text.article import HtmlText

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.limits import LIMITS, Limits
-from neardup.documents.output import reason
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch
 from neardup.documents.textfiles import picked
 from neardup.documents.values import clean
 from neardup.errors import MissingExtra
+from neardup.output import reason
 from neardup.text.encoding import page_bytes
 
 __all__ = ["WarcSource"]

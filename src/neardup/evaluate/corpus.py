@@ -21,15 +21,15 @@ from neardup.documents import (
     open_inputs,
     plain_column,
 )
-from neardup.engines.local import Run, Settings
-from neardup.engines.local import run as run_local
-from neardup.engines.matches import Matches
-from neardup.engines.matching import find_matches
-from neardup.engines.progress import Progress
-from neardup.engines.ranks import rank_ids
-from neardup.engines.reader import Columns, with_fields
-from neardup.engines.reading import Corpus, Job, read_corpus
-from neardup.engines.work import Work
+from neardup.engines.core.identity import rank_ids
+from neardup.engines.core.progress import Progress
+from neardup.engines.local.candidates import find_matches
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.documents import Columns, with_fields
+from neardup.engines.local.matches import Matches
+from neardup.engines.local.read import Corpus, Job, read_corpus
+from neardup.engines.local.run import Run, Settings
+from neardup.engines.local.run import run as run_local
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan, Text
 from neardup.statistics import Statistics

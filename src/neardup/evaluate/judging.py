@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.codes import distinct
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
-from neardup.engines.progress import Progress
-from neardup.engines.reader import Columns
-from neardup.engines.reading import Job, read_corpus
-from neardup.engines.signing import contents_of, portions
-from neardup.engines.spool import Spool
-from neardup.engines.work import Work
+from neardup.engines.core.progress import Progress
+from neardup.engines.core.represent import contents_of, portions
+from neardup.engines.local.checkpoint.texts import Spool
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.read import Job, read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
+from neardup.sorted_sets import distinct
 from neardup.verify.jaccard import Jaccard
 from neardup.workers import ordered_map
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.matches import Matches
-from neardup.engines.measuring import Measurer, features_of
-from neardup.engines.reading import Corpus
-from neardup.engines.tables import expanded_pairs
+from neardup.engines.core.compare import Measurer, features_of
+from neardup.engines.core.tables import expanded_pairs
+from neardup.engines.local.matches import Matches
+from neardup.engines.local.read import Corpus
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import USUAL_RECALL, Plan

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from neardup.columns import Numbers
-from neardup.engines.local import Run
-from neardup.engines.progress import Progress, peak_memory
+from neardup.engines.core.progress import Progress, peak_memory
+from neardup.engines.local.run import Run
 from neardup.errors import ParameterError
 from neardup.evaluate.clusterings import score_clustering
 from neardup.evaluate.corpus import Documents, find_candidates, run_plan

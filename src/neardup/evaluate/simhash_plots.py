@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from neardup.clusters.views import ClusterSizes, Evenness
 from neardup.columns import Texts
 from neardup.errors import MissingExtra, OutputError
+from neardup.index.overview import Overview, stages_of
 from neardup.plan import Plan
-from neardup.search.overview import Overview, stages_of
 from neardup.statistics import Statistics
 from neardup.weights.position import as_bag, over_occurrences
 

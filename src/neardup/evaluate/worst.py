@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from neardup.columns import Numbers
 from neardup.errors import ParameterError
+from neardup.explain.passages import Comparison, shared_passages
 from neardup.plan import Plan
-from neardup.verify.passages import Comparison, shared_passages
 
 __all__ = ["Errors", "WorstPair", "compare_worst", "worst_errors"]
 

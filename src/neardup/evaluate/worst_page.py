@@ -13,8 +13,8 @@ from pathlib import Path
 from neardup.columns import to_utf8
 from neardup.errors import OutputError
 from neardup.evaluate.worst import Errors, WorstPair
-from neardup.verify.excerpts import cut_middle, visible
-from neardup.verify.passages import Passage, Side
+from neardup.explain.excerpts import cut_middle, visible
+from neardup.explain.passages import Passage, Side
 
 __all__ = ["errors_page", "write_errors_page"]
 

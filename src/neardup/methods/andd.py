@@ -12,6 +12,7 @@ from neardup.candidates.hamming import Hamming
 from neardup.candidates.inverted import Inverted
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
+from neardup.learn.model.file import Model, read_model
 from neardup.plan import Candidates, Check, Plan, Signature, View
 from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.consistent import Consistent
@@ -19,7 +20,6 @@ from neardup.signatures.quantised import QuantisedMinHash
 from neardup.signatures.sign_bits import Projection, SignBits
 from neardup.text.words import TokenKind
 from neardup.verify.cosine import Cosine, ExtendedJaccard
-from neardup.weights.model import Model, read_model
 
 UNTAUGHT = 0.5  # threshold without labels
 

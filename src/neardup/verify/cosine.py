@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs
+from neardup.learn.model.file import Probability
 from neardup.plan import Check
 from neardup.thresholds import TOLERANCE
-from neardup.weights.model import Probability
 
 Curve = tuple[float, float]
 

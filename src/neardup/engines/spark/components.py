@@ -16,7 +16,7 @@ import numpy as np
 
 from neardup import kernels
 from neardup.columns import Numbers
-from neardup.engines.spark.arrow import Batches, in_arrow, numbers, sliced, table
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

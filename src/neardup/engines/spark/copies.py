@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.engines.spark.arrow import Batches, begins, in_arrow, table
-from neardup.engines.spark.crowds import PAIRS
-from neardup.engines.spark.parcels import (
+from neardup.engines.spark.candidates.hot_buckets import PAIRS
+from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, table
+from neardup.engines.spark.shuffle.packed_blocks import (
     ROW_BITS,
     TALLY,
     Parcels,
@@ -24,7 +24,7 @@ from neardup.engines.spark.parcels import (
     split,
     unpack,
 )
-from neardup.engines.spark.shelf import unshelved
+from neardup.engines.spark.shuffle.side_files import unshelved
 from neardup.errors import InputError
 
 if TYPE_CHECKING:

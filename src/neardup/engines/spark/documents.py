@@ -19,12 +19,12 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
-from neardup.engines.reader import with_fields
-from neardup.engines.signing import cut, describe, needs_contents_first, sign
-from neardup.engines.spark.arrow import Batches, in_arrow, partition_number, signed
-from neardup.engines.spark.meaning import KEY, Meaning
-from neardup.engines.spark.parcels import ROW_BITS, pack
-from neardup.engines.spark.shelf import Shelf
+from neardup.engines.core.represent import cut, describe, needs_contents_first, sign
+from neardup.engines.local.documents import with_fields
+from neardup.engines.spark.io.columns import KEY, Meaning
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
+from neardup.engines.spark.shuffle.side_files import Shelf
 from neardup.errors import InputError
 from neardup.plan import Plan
 

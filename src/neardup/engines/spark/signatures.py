@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Texts, make_distinct
-from neardup.engines.signing import cut, signed
-from neardup.engines.spark.arrow import (
+from neardup.engines.core.represent import cut, signed
+from neardup.engines.spark.candidates.bands import seen_contents
+from neardup.engines.spark.documents import seen_columns, stacked
+from neardup.engines.spark.frequencies.count import told
+from neardup.engines.spark.shuffle.arrow import (
     Batches,
     in_arrow,
     pack_features,
@@ -18,12 +21,9 @@ from neardup.engines.spark.arrow import (
     table,
     unpack_features,
 )
-from neardup.engines.spark.documents import seen_columns, stacked
-from neardup.engines.spark.edges import seen_contents
-from neardup.engines.spark.parcels import ROW_BITS, column, pack, unpack
-from neardup.engines.spark.shelf import Shelf, rows_at, unshelved
-from neardup.engines.spark.statistics import told
-from neardup.engines.spark.verification import payload_columns
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, column, pack, unpack
+from neardup.engines.spark.shuffle.side_files import Shelf, rows_at, unshelved
+from neardup.engines.spark.verify import payload_columns
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 

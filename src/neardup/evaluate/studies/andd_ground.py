@@ -16,8 +16,8 @@ from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats, ScoredPairs, score_pairs
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.data import DataFolder
-from neardup.learn.data import Labelled, prepare
-from neardup.learn.lesson import Lesson
+from neardup.learn.training.data import Labelled, prepare
+from neardup.learn.training.setup import Lesson
 from neardup.plan import View, stage_json
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words

@@ -13,7 +13,7 @@ from neardup.evaluate.studies.andd_tables import mail_ways
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
 from neardup.evaluate.versus import paired_t_test
-from neardup.learn.lesson import Lesson
+from neardup.learn.training.setup import Lesson
 
 
 @study("ANDD, section 4", GOLD, MAIL)

@@ -15,17 +15,17 @@ from neardup.evaluate.studies.andd_ground import Ground
 from neardup.evaluate.versus import corrected_t_test, paired_t_test
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
-from neardup.learn.data import some_documents
-from neardup.learn.lesson import Lesson
-from neardup.learn.loss import Similarity
-from neardup.learn.train import learn_from
+from neardup.learn.model.file import Model
+from neardup.learn.training.data import some_documents
+from neardup.learn.training.loss import Similarity
+from neardup.learn.training.setup import Lesson
+from neardup.learn.training.train import learn_from
 from neardup.plan import Signature, View
 from neardup.signatures.sign_bits import SignBits
 from neardup.verify.bits import BitAgreement
 from neardup.verify.jaccard import Agreement
 from neardup.weights.counts import Counts
 from neardup.weights.frequency import IdfRange, TfIdf
-from neardup.weights.model import Model
 
 WORD = Shingles(1)
 LEXICON = View(WORD, (IdfRange(WORD, 0.4, 0.75),))  # of I-Match

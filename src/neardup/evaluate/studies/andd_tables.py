@@ -25,7 +25,7 @@ from neardup.evaluate.studies.andd_scores import (
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
 from neardup.features.shingles import Shingles
-from neardup.learn.loss import Similarity
+from neardup.learn.training.loss import Similarity
 from neardup.plan import View
 from neardup.signatures.minhash import MinHash
 from neardup.signatures.quantised import QuantisedMinHash

@@ -15,8 +15,8 @@ import numpy as np
 from neardup.candidates.allpairs import all_pairs
 from neardup.clusters.graph import components
 from neardup.columns import Features
-from neardup.engines.families import own_shares, sample_groups, split_families
-from neardup.engines.populations import FIRST_THRESHOLD
+from neardup.engines.core.populations import FIRST_THRESHOLD
+from neardup.engines.core.template_groups import own_shares, sample_groups, split_families
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder

@@ -15,9 +15,9 @@ from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
 from neardup.documents import open_inputs
-from neardup.engines.reader import Columns
-from neardup.engines.reading import Job, read_corpus
-from neardup.engines.work import Work
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.read import Job, read_corpus
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
 from neardup.registry import get_method

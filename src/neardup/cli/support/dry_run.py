@@ -1,0 +1,75 @@
+"""neardup dedup --dry-run: what a run would take and find."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from neardup.api import with_statistics
+from neardup.cli.support.options import reading_options, taken_columns
+from neardup.documents import open_inputs
+from neardup.engines.local.checkpoint.budget import Memory, read_memory
+from neardup.engines.local.dry_run import Forecast, Range, forecast
+from neardup.engines.local.run import Settings
+from neardup.engines.local.write import Mode
+from neardup.plan import Plan
+from neardup.workers import checked_threads
+
+
+def foretell(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:
+    """Prints the forecast."""
+    memory = Memory(read_memory(values["memory"]))
+    settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
+    columns = taken_columns(values)
+    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    sources = open_inputs(list(inputs), **reading_options(values))
+    found = forecast(plan, sources, columns, settings, mode, statistics)
+    if values["as_json"]:
+        click.echo(json.dumps(found.as_dict()))
+    else:
+        click.echo("\n".join(_lines(found, memory)))
+
+
+def _lines(found: Forecast, memory: Memory) -> list[str]:
+    rows = [
+        ("documents", found.documents, _count),
+        ("text", found.text_bytes, _size),
+        ("time", found.seconds, _duration),
+        ("memory", found.memory_bytes, _size),
+        ("disk", found.disk_bytes, _size),
+        ("candidates", found.candidates, _count),
+        ("removed", found.removed, _count),
+    ]
+    lines = [f"Expected, from a sample of {found.sampled_documents:,} documents (nothing was written):"]
+    lines += [f"  {name:<11} {_ranged(some, show)}" for name, some, show in rows]
+    if found.memory_bytes.expected > memory.budget:
+        lines.append(
+            f"  The budget is {_size(memory.budget)}: give more with --memory, or use fewer threads."
+        )
+    return lines
+
+
+def _ranged(some: Range, show: Any) -> str:
+    low, expected, high = show(some.low), show(some.expected), show(some.high)
+    return expected if low == high else f"{expected}  ({low} to {high})"
+
+
+def _count(value: float) -> str:
+    return f"{round(value, 1 - len(str(int(value))) + 1):,.0f}" if value >= 100 else f"{value:.0f}"
+
+
+def _size(value: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def _duration(value: float) -> str:
+    if value < 120:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

@@ -1,0 +1,134 @@
+"""What `dedup` and `pairs` share: run a plan over the inputs of the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import neardup
+from neardup.api import with_statistics
+from neardup.cli.support.options import reading_options, taken_columns
+from neardup.cli.support.show import TerminalProgress
+from neardup.documents import Inputs, open_inputs
+from neardup.engines.core.progress import Progress
+from neardup.engines.local.checkpoint.budget import Memory, read_memory
+from neardup.engines.local.checkpoint.workspace import (
+    Work,
+    can_be_resumed,
+    identity_digest,
+    inputs_identity,
+    open_work,
+)
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.run import Run, Settings, run
+from neardup.errors import InputError
+from neardup.plan import Plan
+from neardup.workers import checked_threads
+
+
+@contextmanager
+def run_command(
+    plan: Plan,
+    inputs: Sequence[str],
+    values: dict[str, Any],
+    output: Path,
+    force: bool,
+    check: Callable[[Inputs, bool], None] | None = None,
+) -> Iterator[Run]:
+    """The finished run, while its texts are still on disk.
+
+    `check` sees the inputs before anything is read, and whether an earlier run is taken up.
+    """
+    threads = checked_threads(values["threads"])
+    _limit_arrow(threads)
+    columns = taken_columns(values)
+    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    sources = open_inputs(list(inputs), **reading_options(values))
+    if check is not None:
+        check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
+    work = _work(plan, columns, sources, values, output, force)
+    try:
+        settings = Settings(threads, values["strict"], work=work)
+        with TerminalProgress() as progress, _resumable(work, progress):
+            for note in sources.notes:
+                progress.note(note)
+            yield run(plan, sources, columns, settings, progress, statistics)
+    except BaseException:
+        work.close(keep=True)
+        raise
+    work.close()
+
+
+def _work(
+    plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
+) -> Work:
+    """A work folder from which the run can be resumed; one without a name for what can be read only once."""
+    folder, memory = values["work_dir"] or output, Memory(read_memory(values["memory"]))
+    if any(source.name == "stdin" for source in sources):
+        if values["resume"]:
+            raise InputError("Standard input cannot be read a second time: --resume needs files.")
+        return Work(folder=folder, memory=memory)
+    identity = run_identity(plan, columns, sources, values)
+    return open_work(
+        folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
+    )
+
+
+def run_identity(plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any]) -> dict[str, Any]:
+    """What a run is: nothing else changes its result."""
+    options = {name: str(value) for name, value in reading_options(values).items()}
+    return {
+        "neardup": neardup.__version__,
+        "plan": plan.to_dict(),
+        "columns": {**asdict(columns), **options, "stats": values["stats"]},
+        "inputs": inputs_identity(sources),
+    }
+
+
+def finished(
+    plan: Plan,
+    inputs: Sequence[str],
+    values: dict[str, Any],
+    output: Path,
+    names: Callable[[Inputs], list[str]],
+) -> dict[str, Any] | None:
+    """The report of the same run that has ended, and was killed too late, if it was at all.
+
+    `names` are the files that it must have written.
+    """
+    if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
+        return None
+    plan, _ = with_statistics(plan, values["stats"], values["stats_group"])
+    sources = open_inputs(list(inputs), **reading_options(values))
+    digest = identity_digest(run_identity(plan, taken_columns(values), sources, values))
+    try:
+        report: dict[str, Any] = json.loads((output / "report.json").read_text())
+        same = report["run"] == digest and set(names(sources)) <= set(report["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return report if same and all((output / name).exists() for name in report["files"]) else None
+
+
+@contextmanager
+def _resumable(work: Work, progress: Progress) -> Iterator[None]:
+    """Says what is left of a run that ends early."""
+    if work.saved:
+        progress.note(f"going on with {len(work.rows('read')):,} documents that were read before")
+    try:
+        yield
+    except BaseException:
+        if work.saved:
+            progress.note(f"what is done so far is kept in {work.path}: --resume goes on from there")
+        raise
+
+
+def _limit_arrow(threads: int) -> None:
+    """Arrow's own pools keep to the number of threads that the user gave."""
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads)
+    pa.set_io_thread_count(max(threads, 1))

@@ -1,0 +1,81 @@
+"""What `neardup stats build` does: read, count, and write tables as they are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+from neardup.cli.support.options import reading_options, taken_columns
+from neardup.cli.support.show import TerminalProgress
+from neardup.documents import Problems, open_inputs
+from neardup.engines.core.populations import parse_population
+from neardup.engines.core.progress import Progress
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.frequencies import count_into
+from neardup.engines.local.read import Job, read_contents
+from neardup.errors import ParameterError
+from neardup.plan import Plan, stage_json
+from neardup.sorted_sets import count_distinct
+from neardup.statistics import Counter, Frequencies, Sketch
+from neardup.statistics.file import check_target, write_statistics
+from neardup.workers import checked_threads
+
+
+def build_statistics(
+    plan: Plan,
+    inputs: tuple[str, ...],
+    output: str,
+    values: dict[str, Any],
+    memory: int,
+    least: int,
+    most: int | None,
+    force: bool,
+) -> dict[str, Any]:
+    """The header of the file, after it has been written; no table need fit into memory."""
+    check_target(output, force)
+    if not plan.counts:
+        raise ParameterError("method", "neardup stats", "one that weighs by document frequency", plan.method)
+    if values["stats"] is not None:
+        raise ParameterError("stats", "neardup stats build", "left out: it is what is made", values["stats"])
+    plan = plan.with_(population=parse_population(values["stats_group"] or "contents"))
+    columns = taken_columns(values)
+    threads = checked_threads(values["threads"])
+    sources = open_inputs(list(inputs), **reading_options(values))
+    problems = Problems(strict=values["strict"])
+    with TerminalProgress() as progress, ExitStack() as stack:
+        work = stack.enter_context(Work(folder=values["work_dir"]))
+        owners, groups = read_contents(Job(plan, sources, work, columns, problems, progress, threads))
+        counters = count_into(
+            stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
+            sketch=most, progress=progress, threads=threads,
+        )  # fmt: skip
+        names = [stage_json(stage) for stage in plan.counts]
+        documents = len(owners) if groups is None else count_distinct(groups)
+        tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
+        return _write(output, documents, plan, tables, least, force, progress)
+
+
+def _tables(counter: Counter | Sketch, least: int) -> Iterator[Frequencies] | list[Frequencies]:
+    """A counter's features in portions, a sketch's at once."""
+    if isinstance(counter, Sketch):
+        return [counter.finish(least)]
+    return (table.at_least(least) for table in counter.tables())
+
+
+def _write(
+    output: str,
+    documents: int,
+    plan: Plan,
+    tables: dict[str, Any],
+    least: int,
+    force: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    precision = {
+        name: (part[0].least, part[0].slack) if isinstance(part, list) else (least, 0)
+        for name, part in tables.items()
+    }
+    with progress.stage("write statistics"):
+        text = stage_json(plan.text)
+        return write_statistics(output, documents, text, plan.population, tables, precision, force=force)

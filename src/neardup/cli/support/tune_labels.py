@@ -1,0 +1,118 @@
+"""neardup tune with labels: the best method and threshold for a goal, and what they will take."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.evaluate import protocol, read_input, read_truth
+from neardup.cli.support.evaluation_table import as_table
+from neardup.cli.support.options import given_options
+from neardup.cli.support.show import TerminalProgress, size_in_words
+from neardup.cli.tune import duration
+from neardup.errors import InputError, ParameterError
+from neardup.evaluate.report import figure
+
+if TYPE_CHECKING:
+    from neardup.evaluate.specs import Spec
+    from neardup.evaluate.tuning import Choice, Tuning
+
+
+def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict[str, Any]) -> None:
+    """Find, print and explain the choice."""
+    from neardup.evaluate.run import Bench
+    from neardup.evaluate.tuning import tune
+
+    inputs, labels = values["inputs"], values["labels"]
+    if not inputs:
+        raise InputError(f"{labels} labels documents: name the file or folder that they are in")
+    if labels is None:
+        raise InputError(f"{inputs[0]} has documents: say what people think of them with --labels")
+    if plot is not None:
+        raise ParameterError(
+            "plot", "neardup tune", "left out with --labels (neardup evaluate has --plots)", plot
+        )
+    if not Path(labels).exists():
+        raise InputError(f"{labels} does not exist")
+    specs, rules = _specs(values), protocol(values)
+    with TerminalProgress() as progress:
+        texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
+        bench = Bench(texts, read_truth(values, texts.ids), rules, progress)
+        found = tune(bench, specs, documents)
+    if as_json:
+        click.echo(
+            json.dumps({"goal": str(rules.goal), **found.as_dict()}, ensure_ascii=False, allow_nan=False)
+        )
+    else:
+        click.echo("\n".join(_lines(found, str(rules.goal), _reading(inputs, values))))
+
+
+def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
+    """The inputs and what was said about them, as they may be typed again."""
+    shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
+    names = ("text_column", "id_column", "format", "html_text")
+    told = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
+    html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]
+    return shlex.join([*inputs, *told, *html])
+
+
+def _specs(values: dict[str, Any]) -> list[Spec]:
+    """What is tried: as --try says; or the method of --method with its options; or all methods."""
+    from neardup.evaluate.specs import Spec, make_specs
+    from neardup.evaluate.tuning import default_specs
+
+    method, options = given_options(values)
+    if values["tried"]:
+        if method is not None or options:
+            raise ParameterError(
+                "try", "neardup tune", "given without --method and its options", values["tried"][0]
+            )
+        return make_specs(values["tried"])
+    if method is None and not options:
+        return default_specs()
+    return [Spec(method or "minhash", options)]
+
+
+def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
+    lines = [*_best(found, goal, reading), "", f"All that was tried, for {goal}:", _tried(found.choices)]
+    lines.append(
+        "held out: on clusters that the threshold was not chosen on; ±: standard deviation of the halves."
+    )
+    return lines
+
+
+def _best(found: Tuning, goal: str, reading: str) -> list[str]:
+    best, measured = found.best, found.measured
+    if best is None or best.result.best is None or measured is None:
+        return [f"No method reaches {goal} at any threshold on these labels."]
+    counts = best.result.best.counts
+    seconds, memory = measured.seconds_for(found.documents), measured.memory_for(found.documents)
+    return [
+        f"Best for {goal}: {best.spec.name}",
+        f"  on the labels: precision {figure(counts.precision)}, recall {figure(counts.recall)}, "
+        f"F1 {figure(counts.f1)}",
+        f"  {found.documents:,} such documents: about {duration(seconds)} with {measured.threads} "
+        f"thread{'s' * (measured.threads > 1)} without writing, and {size_in_words(memory)} of memory",
+        f"  measured on {measured.documents:,} such documents: {size_in_words(measured.text_bytes)} in "
+        f"{measured.seconds:.2f} s",
+        f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
+    ]
+
+
+def _tried(choices: list[Choice]) -> str:
+    columns = ["method", "at", "precision", "recall", "F1", "held-out F1", "AP"]
+    body = []
+    for choice in choices:
+        best, splits = choice.result.best, choice.result.splits
+        held = splits.as_dict()["f1"] if splits is not None and best is not None else None
+        shown = f"{figure(held['mean'])} ±{figure(held['standard_deviation'])}" if held else "–"
+        figures = ["–"] * 4
+        if best is not None:
+            counts = best.counts
+            figures = [f"{best.threshold:.4g}", *map(figure, (counts.precision, counts.recall, counts.f1))]
+        body.append([choice.result.name, *figures, shown, figure(choice.result.average_precision)])
+    return as_table(columns, body)

@@ -1,0 +1,183 @@
+"""Results as Arrow tables: pairs and clusters, with ids instead of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.candidates.buckets import numbered_rows, unranked_pairs
+from neardup.columns import Numbers, Pairs
+from neardup.engines.local.run import Run
+from neardup.verify.cosine import probabilities
+
+ROWS = 1 << 20  # rows of a table that is streamed
+
+
+def pairs_schema(run: Run) -> pa.Schema:
+    """The columns of pairs.parquet."""
+    kind = run.corpus.ids.type
+    names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
+    names |= {"reason": pa.string(), "bridge": pa.bool_()}
+    if getattr(run.plan.check, "curve", None) is not None:
+        names["probability"] = pa.float64()  # of a method that has learned from labels
+    return pa.schema(names.items(), _metadata(run))
+
+
+def pair_tables(run: Run) -> Iterator[pa.Table]:
+    """Pairs of documents, the smaller id left, in order where they fit one table.
+
+    With pairs="clusters" a content is paired once, and each copy with the document that stands for its content.
+    With pairs="all" every document of one content is paired with every document of the other.
+    """
+    waiting: list[tuple[Numbers, Numbers, Numbers]] = []
+    for block in _document_pairs(run):
+        if waiting and sum(len(part[0]) for part in [*waiting, block]) > ROWS:
+            yield _pair_table(run, *_stacked(waiting))
+            waiting = []
+        waiting.append(block)
+    if waiting:
+        yield _pair_table(run, *_stacked(waiting))
+
+
+def _stacked(blocks: list[tuple[Numbers, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
+    left, right, edge = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    return left, right, edge
+
+
+def pair_table(run: Run) -> pa.Table:
+    """All pairs in one table."""
+    parts = list(pair_tables(run))
+    return pa.concat_tables(parts) if parts else pairs_schema(run).empty_table()
+
+
+def count_pairs(run: Run) -> int:
+    """How many rows `pair_tables` will give."""
+    content = run.matches.content
+    sizes = np.bincount(content, minlength=len(content))
+    edges = run.decisions.pairs
+    if run.plan.pairs == "clusters":
+        return len(edges) + int((content != np.arange(len(content))).sum())
+    return int((sizes[edges.left] * sizes[edges.right]).sum() + (sizes * (sizes - 1) // 2).sum())
+
+
+def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Left and right documents, and the number of their edge in decisions.pairs (-1 for copies)."""
+    content, edges = run.matches.content, run.decisions.pairs
+    copies = np.flatnonzero(content != np.arange(len(content)))
+    if run.plan.pairs == "clusters" or len(copies) == 0:
+        left = np.concatenate([edges.left, content[copies]])
+        right = np.concatenate([edges.right, copies])
+        edge = np.concatenate([np.arange(len(edges)), np.full(len(copies), -1)])
+        for start in range(0, len(left), ROWS):
+            part = slice(start, start + ROWS)
+            yield left[part], right[part], edge[part]
+        return
+    yield from expanded_pairs(content, edges.left, edges.right)
+
+
+def expanded_pairs(
+    content: Numbers, left: Numbers, right: Numbers
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Every document of one content with every document of the other, then the copies among themselves."""
+    order = np.argsort(content, kind="stable")
+    starts = np.searchsorted(content[order], np.arange(len(content) + 1))
+    sizes = np.diff(starts)
+    for edge, k in numbered_rows(sizes[left] * sizes[right], ROWS):
+        a, b = left[edge], right[edge]
+        yield order[starts[a] + k // sizes[b]], order[starts[b] + k % sizes[b]], edge
+    groups = np.flatnonzero(sizes > 1)
+    for group, k in numbered_rows(sizes[groups] * (sizes[groups] - 1) // 2, ROWS):
+        i, j = unranked_pairs(k)
+        first = starts[groups[group]]
+        yield order[first + i], order[first + j], np.full(len(k), -1)
+
+
+def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
+    """Why each pair is one; where containment decided, which of the two contains the other."""
+    if pairs.kind != "containment" or len(pairs) == 0:
+        return "similar"
+    known = np.maximum(edge, 0)
+    mine, theirs = pairs.left_size[known], pairs.right_size[known]
+    smaller_first = pc.xor(pa.array(mine < theirs), swapped)
+    # Of two that are equally large each contains the other: the order of the input must not choose.
+    inside = pc.and_(smaller_first, pa.array(mine != theirs))
+    return pc.if_else(inside, "right contains left", "left contains right")
+
+
+def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
+    pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
+    similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
+    found = pairs.take(edge[~copy])
+    similarity[~copy], containment[~copy] = found.similarity, found.containment
+    bridge[~copy] = run.decisions.bridge[edge[~copy]]
+    a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
+    swapped = pc.greater(a, b)
+    likely = probabilities(run.plan.check, similarity)
+    table = pa.Table.from_arrays(
+        [
+            pc.if_else(swapped, b, a),
+            pc.if_else(swapped, a, b),
+            pa.array(similarity, from_pandas=True),
+            pa.array(containment, from_pandas=True),
+            pc.if_else(pa.array(copy), "copy", _reasons(pairs, edge, swapped)),
+            pa.array(bridge),
+            *([] if likely is None else [pa.array(likely, from_pandas=True)]),
+        ],
+        schema=pairs_schema(run),
+    )
+    return table.sort_by([("left", "ascending"), ("right", "ascending")])
+
+
+def cluster_table(run: Run) -> pa.Table:
+    """Every document that is in a cluster, with its cluster's name, its leader, and what became of it."""
+    decisions, ids = run.decisions, run.corpus.ids
+    other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
+    columns = {
+        "id": ids.take(pa.array(decisions.documents)),
+        "cluster": ids.take(pa.array(decisions.cluster)),
+        "leader": ids.take(pa.array(decisions.leader)),
+        "keep": pa.array(decisions.keep),
+        "duplicate_of": ids.take(other),
+        "similarity": pa.array(decisions.similarity, from_pandas=True),
+        "containment": pa.array(decisions.containment, from_pandas=True),
+        "size": pa.array(decisions.size),
+        "weakest_link": pa.array(decisions.weakest_link, from_pandas=True),
+    }
+    table = pa.table(columns)
+    table = table.append_column("place", pa.array(np.arange(len(table))))
+    table = table.sort_by([("cluster", "ascending"), ("place", "ascending")]).drop_columns(["place"])
+    return table.replace_schema_metadata(_metadata(run))
+
+
+def annotation_table(run: Run) -> pa.Table:
+    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
+
+    Where documents had no id of their own, the one that they were given comes first, so that duplicate_of can
+    be looked up.
+    """
+    decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
+    row = np.full(n, -1, np.int64)
+    row[decisions.documents] = np.arange(len(decisions.documents))
+    at = pa.array(row, mask=row < 0)
+    other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
+    taken = any("id" in source.names() for source in run.corpus.sources)
+    named = {"document_id" if taken else "id": ids} if run.corpus.numbered else {}
+    return pa.table(
+        {
+            **named,
+            "keep": pa.array(decisions.kept),
+            "cluster": ids.take(pa.array(decisions.cluster)).take(at),
+            "duplicate_of": ids.take(other).take(at),
+            "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
+            "containment": pa.array(decisions.containment, from_pandas=True).take(at),
+        }
+    )
+
+
+def _metadata(run: Run) -> dict[bytes | str, bytes | str]:
+    """What a file says of its origin."""
+    return {"neardup.plan": run.plan.to_json(), "neardup.digest": run.plan.digest}

@@ -1,0 +1,307 @@
+"""The work folder: texts and what was made of them, so that a run that is killed can go on where it was.
+
+    manifest.json   what the run is: plan, columns, inputs with sizes and hashes, version
+    journal.json    what is done and safe: files, rows, bytes of text; replaced as a whole at each checkpoint
+    texts.bin       the texts, one behind the other
+    STAGE-00000.arrow, …   the rows that a stage has made
+
+What the journal does not name does not count: the tail of a file that was being written is cut off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from neardup.documents import Source, stamp
+from neardup.engines.local.checkpoint.budget import Memory
+from neardup.engines.local.checkpoint.spill import Rows, Segment, cannot_write, synced
+from neardup.engines.local.checkpoint.texts import Spool
+from neardup.errors import InputError, OutputError
+from neardup.statistics import Statistics
+from neardup.statistics.file import load_statistics, save_statistics
+
+NAME = ".neardup-work"
+EVERY = 5.0  # seconds between two checkpoints
+STATISTICS = "statistics.parquet"
+SAMPLE = 1 << 20  # bytes at the beginning and at the end of a file that its hash is made of
+
+
+class Work:
+    """Where a run puts aside what it has done. Without a name its files go with the process."""
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        every: float = EVERY,
+        folder: str | os.PathLike[str] | None = None,
+        spool: Spool | None = None,
+        made: Sequence[Path] = (),
+        memory: Memory | None = None,
+    ) -> None:
+        self.memory = memory or Memory()
+        self.digest: str | None = None  # of what the run is, where it can be resumed
+        self._made = made  # folders that were not there, innermost first
+        self.path, self.folder, self._every = path, folder if path is None else path, every
+        self._borrowed = spool is not None
+        self.spool = spool or Spool(folder, path=None if path is None else path / "texts.bin")
+        self.state: dict[str, Any] = {}  # what stages want to find again, as JSON
+        self.saved = False  # something could be picked up again
+        self._stages: dict[str, Rows] = {}
+        self._synced: dict[str, int] = {}  # segments of each that have reached the disk
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Work:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def rows(self, stage: str) -> Rows:
+        """The rows of a stage, with those of an earlier run where there are any."""
+        if stage not in self._stages:
+            self._stages[stage] = Rows(stage, self._place, self.folder, self.memory.rows)
+        return self._stages[stage]
+
+    def _place(self, name: str) -> Path | None:
+        return None if self.path is None else self.path / name
+
+    def checkpoint(self, state: Callable[[], dict[str, Any]] | None = None, ended: bool = False) -> None:
+        """Make safe what is done, if the last time is long enough ago; `state` is asked only then.
+
+        A stage that has ended is made safe in any case, unless the run is so short that there was no last time.
+        """
+        if not (self.checkpoint_due or (ended and self.saved)):
+            return
+        if state is not None:
+            self.state |= state()
+        self.commit()
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether the last checkpoint is long enough ago."""
+        return self.path is not None and time.monotonic() - self._last >= self._every
+
+    def commit(self) -> None:
+        """Make safe what is done: data first, then the journal that speaks of it."""
+        assert self.path is not None
+        try:
+            for rows in self._stages.values():
+                rows.flush()
+                for segment in rows.segments[self._synced.get(rows.name, 0) :]:
+                    with segment.file.open("rb") as file:  # type: ignore[union-attr]
+                        os.fsync(file.fileno())
+                self._synced[rows.name] = len(rows.segments)
+            self.spool.sync()
+            replaced(self.path / "journal.json", self._journal())
+        except OSError as error:
+            raise cannot_write(error) from None
+        self.saved, self._last = True, time.monotonic()
+
+    def _journal(self) -> dict[str, Any]:
+        stages = {
+            name: {
+                "complete": rows.complete,
+                "files": [[segment.file.name, segment.rows, segment.size] for segment in rows.segments],
+            }
+            for name, rows in self._stages.items()
+        }
+        return {"stages": stages, "state": self.state}
+
+    def keep_statistics(self, statistics: Statistics) -> None:
+        """Put frequencies aside: counting them again would take a pass over all texts."""
+        if self.path is not None and self.checkpoint_due:
+            save_statistics(statistics, self.path / STATISTICS, force=True)
+            self.state["counted"] = True
+            self.commit()
+
+    def statistics(self) -> Statistics | None:
+        """The frequencies that an earlier run has counted."""
+        return load_statistics(self.path / STATISTICS) if self.path and self.state.get("counted") else None
+
+    def load(self) -> None:
+        """Take up what the journal names."""
+        assert self.path is not None
+        journal = json.loads((self.path / "journal.json").read_text())
+        self.state, self.saved = journal["state"], True
+        for name, stage in journal["stages"].items():
+            rows = self.rows(name)
+            rows.complete = stage["complete"]
+            rows.segments = [
+                Segment(count, self.path / file, 0, size) for file, count, size in stage["files"]
+            ]
+            self._synced[name] = len(rows.segments)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Give disk space back; with `keep`, leave what an interrupted run can be resumed from."""
+        if not self._borrowed:
+            self.spool.close()
+        for rows in self._stages.values():
+            rows.close()
+        if self.path is not None and not (keep and self.saved):
+            clear(self.path)
+            for folder in self._made:
+                with suppress(OSError):  # one that has content stays
+                    folder.rmdir()
+
+
+def can_be_resumed(folder: str | os.PathLike[str]) -> bool:
+    """Whether a run that did not end has left something in a folder."""
+    return (Path(folder) / NAME / "journal.json").exists()
+
+
+def open_work(
+    folder: str | os.PathLike[str],
+    identity: dict[str, Any],
+    *,
+    resume: bool = False,
+    force: bool = False,
+    every: float = EVERY,
+    memory: Memory | None = None,
+) -> Work:
+    """The work folder inside a folder, new or taken up; refused where it holds something else."""
+    path = Path(folder) / NAME
+    made = [parent for parent in path.parents if not parent.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock(path)
+        left = can_be_resumed(folder)
+        if left and not resume and not force:
+            raise OutputError(
+                f"{path} holds a run that did not end: go on with --resume, or begin anew with --force."
+            )
+        if left and resume:
+            refuse_others(path, json.loads((path / "manifest.json").read_text()), identity)
+        else:
+            clear(path)
+            path.mkdir(parents=True, exist_ok=True)
+            lock(path)
+            replaced(path / "manifest.json", identity)
+        work = Work(path, every, made=made, memory=memory)
+        work.digest = identity_digest(identity)
+        if left and resume:
+            work.load()
+    except OSError as error:
+        raise OutputError(f"{path} cannot be used as work folder: {error.strerror}; see --work-dir") from None
+    except ValueError:
+        raise OutputError(f"{path} is damaged: begin anew with --force.") from None
+    return work
+
+
+_LOCKS: dict[Path, Any] = {}
+
+
+def lock(path: Path) -> None:
+    """Refuse a folder that another process works in; the lock goes with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    unlock(path)
+    _LOCKS[path] = file = (path / "lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        unlock(path)
+        raise OutputError(
+            f"{path} is used by another run: wait for it, or give another --work-dir."
+        ) from None
+
+
+def unlock(path: Path) -> None:
+    """Let others work there."""
+    if path in _LOCKS:
+        _LOCKS.pop(path).close()
+
+
+def clear(path: Path) -> None:
+    """Remove a work folder, and nothing in it that is not ours."""
+    for file in path.iterdir() if path.exists() else ():
+        if file.suffix in (".arrow", ".partial") or file.name in OURS:
+            file.unlink(missing_ok=True)
+    unlock(path)
+    with suppress(OSError):
+        path.rmdir()
+
+
+OURS = ("manifest.json", "journal.json", "texts.bin", STATISTICS, "lock")
+
+
+def replaced(path: Path, content: dict[str, Any]) -> None:
+    """Write a file of JSON so that there is always a whole one, before and after."""
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        file.write(json.dumps(content).encode())
+        synced(file)
+    partial.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def identity_digest(identity: dict[str, Any]) -> str:
+    """A short name of plan, columns, inputs and version: equal for runs that must give the same result."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def refuse_others(path: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Explain why what lies there cannot be gone on with."""
+    for part, said in PARTS.items():
+        if found.get(part) != identity.get(part):
+            what = changed_file(found.get(part), identity.get(part)) if part == "inputs" else said
+            raise OutputError(
+                f"{path} cannot be resumed: {what}. Begin anew with --force, or give what it was begun with."
+            )
+
+
+PARTS = {
+    "neardup": "it was made by another version of neardup",
+    "plan": "it was made with another plan (method or options)",
+    "columns": "other columns or readers' options were given",
+    "inputs": "the input changed",
+}
+
+
+def changed_file(before: Any, now: Any) -> str:
+    """Which input is not what it was."""
+    old, new = ({entry[0]: entry[1:] for entry in some or ()} for some in (before, now))
+    for name in [*old, *new]:
+        if name not in new:
+            return f"{name} is not among the inputs any more"
+        if name not in old:
+            return f"{name} was not among the inputs"
+        if old[name] != new[name]:
+            return f"{name} has changed since"
+    return "the inputs come in another order"
+
+
+def inputs_identity(sources: Sequence[Source]) -> list[list[Any]]:
+    """Name, size, time of change and a hash of the beginning and the end of every file that is read."""
+    found = []
+    for source in sources:
+        if source.format == "memory" or source.name in ("-", "<stdin>"):
+            raise InputError(f"{source.name} cannot be read a second time: --resume needs files.")
+        for path, size, changed in stamp(source):
+            found.append([path, size, changed, sampled_hash(path, size)])
+    return found
+
+
+def sampled_hash(path: str, size: int) -> str:
+    """SHA-256 of a file's first and last megabyte."""
+    digest = hashlib.sha256()
+    with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - what cannot be read is reported later
+        digest.update(file.read(SAMPLE))
+        file.seek(max(SAMPLE, size - SAMPLE))
+        digest.update(file.read(SAMPLE))
+    return digest.hexdigest()

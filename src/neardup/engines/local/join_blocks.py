@@ -1,0 +1,76 @@
+"""Joins over features that need not fit into memory: contents in blocks, every two blocks together.
+
+A block holds contents of about the same number of features, so that most pairs of blocks have little to find. How
+large a block is does not depend on the budget: which members of a crowd meet may depend on it, and a result must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.columns import Features, Numbers, Pairs
+from neardup.engines.core.represent import Stored
+from neardup.engines.local.checkpoint.spill import Rows
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.sorted_sets import distinct
+
+JOIN_BYTES = 256 << 20  # features of a block; two blocks and what indexes them are in memory
+
+# Of some contents, or between so many first ones and the others; and how many crowds were cut.
+Join = Callable[[Features, Numbers, int], tuple[Pairs, int]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The features of one document of each content, wherever they lie."""
+
+    owners: Numbers
+    sizes: Numbers  # features of each
+    stored: Stored
+
+    @property
+    def bytes(self) -> int:
+        """What they would take in memory."""
+        each = 12 if self.stored.rows.has("weights") else 8
+        return int(self.sizes.sum()) * each
+
+    def join(self, work: Work, joined: Join) -> tuple[Pairs, int]:
+        """All pairs that `joined` finds, by the places of the contents; and how many crowds were cut."""
+        blocks = -(-self.bytes // JOIN_BYTES)
+        if blocks <= 1:
+            return joined(self.stored.features(), np.arange(len(self.owners)), 0)
+        places, parts = self._blocks(work, blocks)
+        found, cuts = [], 0
+        for i, own in enumerate(parts):
+            held = Stored(own).features()
+            for j in range(i, len(parts)):
+                some, more, first = places[i], held, 0
+                if j > i:
+                    some, first = np.concatenate([places[i], places[j]]), len(places[i])
+                    more = Features.concatenate([held, Stored(parts[j]).features()])
+                pairs, cut = joined(more, some, first)
+                found.append(replace(pairs, left=some[pairs.left], right=some[pairs.right]))
+                cuts += cut
+        for part in parts:
+            part.close()
+        return Pairs.concatenate(found), cuts
+
+    def _blocks(self, work: Work, blocks: int) -> tuple[list[Numbers], list[Rows]]:
+        """The contents of each block in ascending order, and their features in files of their own."""
+        order = np.argsort(self.sizes, kind="stable")
+        ends = np.cumsum(self.sizes[order])
+        block = np.empty(len(order), np.int64)
+        block[order] = np.minimum(ends * blocks // max(1, int(ends[-1])), blocks - 1)
+        parts = [Rows(f"join{k}", lambda name: None, work.folder, 1 << 22) for k in range(blocks)]
+        names = [name for name in ("hashes", "weights", "distinct") if self.stored.rows.has(name)]
+        done = 0
+        for batch in self.stored.rows.batches(names):
+            mine = block[done : done + batch.num_rows]
+            for k in distinct(mine).tolist():
+                parts[k].add(batch.take(pa.array(np.flatnonzero(mine == k))))
+            done += batch.num_rows
+        return [np.flatnonzero(block == k) for k in range(blocks)], parts

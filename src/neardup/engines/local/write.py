@@ -1,0 +1,304 @@
+"""The result folder: kept and removed documents, or annotated ones; pairs, clusters and the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import neardup
+from neardup.documents import (
+    Batch,
+    Layout,
+    Problems,
+    Source,
+    Writer,
+    output_format,
+    output_layout,
+    stamp,
+)
+from neardup.engines.core.common_phrases import common_phrases
+from neardup.engines.core.progress import peak_memory
+from neardup.engines.core.tables import (
+    annotation_table,
+    cluster_table,
+    count_pairs,
+    pair_tables,
+    pairs_schema,
+)
+from neardup.engines.local.run import Run
+from neardup.errors import InputError, OutputError
+from neardup.output import OutputFolder, is_file_name
+from neardup.plan import Plan
+from neardup.sorted_sets import count_distinct
+from neardup.workers import prefetched
+
+Mode = Literal["remove", "annotate", "none"]
+DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
+RESULTS = {name for names in DOCUMENTS.values() for name in names} | {"pairs", "clusters", "problems"}
+RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
+PROBLEMS = "problems.jsonl"  # only where there are any
+
+
+def write_run(
+    run: Run,
+    folder: str | os.PathLike[str],
+    *,
+    mode: Mode = "remove",
+    format: str | None = None,
+    force: bool = False,
+    escape_formulas: bool = True,
+) -> dict[str, Any]:
+    """The report, after everything has been written under its final name."""
+    check_output(run.corpus.sources, folder, mode, format, force)
+    with OutputFolder(folder, force=force) as output:
+        work = run.corpus.work.path
+        if work is not None and work.parent == output.path:  # whose lock says that nobody else writes here
+            output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *RECORDS, PROBLEMS])
+        with run.progress.stage("write pairs and clusters"):
+            write_pairs(run, output.file("pairs.parquet"))
+            pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
+        files = list(RECORDS)
+        if mode != "none":
+            with run.progress.stage("write documents", len(run.corpus)):
+                files = _write_documents(run, output, mode, format, escape_formulas) + files
+        if run.corpus.problems.total:
+            run.corpus.problems.write(output.file(PROBLEMS))
+            files.append(PROBLEMS)
+        report = make_report(run, files)
+        output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        stale = files_of_last_run(output.path) - set(report["files"])
+        output.commit()
+    for name in stale:
+        remove_result(output.path / name)
+    return report
+
+
+def remove_result(path: Path) -> None:
+    """Removes a file, or a folder of files as a run on Spark leaves it."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def files_of_last_run(folder: Path) -> set[str]:
+    """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
+    try:
+        listed = json.loads((folder / "report.json").read_text())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {
+        name
+        for name in listed
+        if isinstance(name, str) and name.partition(".")[0] in RESULTS and is_file_name(name)
+    }
+
+
+def _refuse_inputs(sources: Sequence[Source], folder: Path, names: Sequence[str]) -> None:
+    """Refuse to overwrite what is being read."""
+    for path in (entry[0] for source in sources for entry in stamp(source)):
+        for name in names:
+            if (folder / name).exists() and (folder / name).samefile(path):
+                raise OutputError(f"{folder / name} is an input of this run: choose another output folder")
+
+
+def check_output(
+    sources: Sequence[Source], folder: str | os.PathLike[str], mode: Mode, format: str | None, force: bool
+) -> None:
+    """Refuse an output that cannot be written, before hours of work rather than after."""
+    with OutputFolder(folder, force=force) as output:
+        names = [*document_files(sources, mode, format), *RECORDS, PROBLEMS]
+        _refuse_inputs(sources, output.path, names)
+        for name in names:
+            output.file(name)
+
+
+def document_files(sources: Sequence[Source], mode: Mode, format: str | None) -> list[str]:
+    """The names of the document files."""
+    extension = output_format(sources, format)[1]
+    return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
+
+
+def write_pairs(run: Run, path: os.PathLike[str]) -> int:
+    """The number of pairs written, in portions: copies are paired with each other only on the way to the file."""
+    expected, rows = count_pairs(run), 0
+    if expected > 10 * len(run.corpus):
+        run.progress.note(f"{expected:,} pairs of {len(run.corpus):,} documents will be written")
+    with pq.ParquetWriter(path, pairs_schema(run), compression="zstd") as writer:
+        for table in pair_tables(run):
+            writer.write_table(table)
+            rows += len(table)
+    return rows
+
+
+def _write_documents(
+    run: Run, output: OutputFolder, mode: Mode, format: str | None, escape: bool
+) -> list[str]:
+    """The names of the document files, kept and removed or annotated, in the order of the input."""
+    layout = output_layout(run.corpus.sources, format)
+    names = document_files(run.corpus.sources, mode, format)
+    extra = annotation_table(run) if mode == "annotate" else None
+    added = extra.schema if extra is not None else None
+    writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
+    try:
+        done = 0
+        for batch in prefetched(_batches(run, layout), run.settings.threads):
+            if done + len(batch) > len(run.corpus):
+                _check_unchanged(run, done + len(batch))
+            rows = np.arange(done, done + len(batch))
+            if extra is not None:
+                writers[0].write(batch, None, _record_batch(extra.slice(done, len(batch))))
+            else:
+                _divide(batch, run.decisions.kept[rows], writers)
+            done += len(batch)
+            run.progress.advance(len(batch))
+    finally:
+        for writer in writers:
+            writer.close()
+    _check_unchanged(run, done)
+    return names
+
+
+def _check_unchanged(run: Run, documents: int) -> None:
+    """Refuse to write documents of files that are not what they were when they were compared."""
+    stamps = tuple(stamp(source) for source in run.corpus.sources)
+    if documents != len(run.corpus) or stamps != run.corpus.stamps:
+        raise InputError("The input changed while it was read: nothing was written, run again.")
+
+
+def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
+    """All documents again, as they stand in their files; their problems were counted the first time."""
+    quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
+    if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
+        yield from _with_spooled_texts(run, column, quiet)
+        return
+    for source in run.corpus.sources:
+        yield from source.read(layout.columns, quiet, raw=layout.verbatim)
+
+
+def _can_skip_texts(source: Any, column: str) -> bool:
+    """Whether the texts can come from the spool: decompressing them a second time is most of reading."""
+    kinds = (
+        [field.type for field in source.schema() if field.name == column]
+        if hasattr(source, "read_rest")
+        else []
+    )
+    return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
+
+
+def _with_spooled_texts(run: Run, column: str, quiet: Problems) -> Iterator[Batch]:
+    done = 0
+    for source in run.corpus.sources:
+        schema = source.schema()
+        rest: Iterator[Batch] = source.read_rest(column, quiet)  # type: ignore[attr-defined]
+        for batch in rest:
+            stop = min(done + len(batch), len(run.corpus))
+            texts = run.corpus.spool.read_range(done, stop).to_arrow(schema.field(column).type)
+            arrays = [texts if name == column else batch.columns.column(name) for name in schema.names]
+            yield Batch(batch.source, batch.numbers, pa.RecordBatch.from_arrays(arrays, schema=schema))
+            done += len(batch)
+
+
+def _divide(batch: Batch, kept: Any, writers: list[Writer]) -> None:
+    if kept.all():
+        writers[0].write(batch)
+        return
+    for writer, mask in zip(writers, (kept, ~kept), strict=True):
+        if mask.any():
+            writer.write(batch, np.flatnonzero(mask))
+
+
+def _record_batch(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches()[0]
+
+
+def make_report(run: Run, files: list[str]) -> dict[str, Any]:
+    """Counts, sizes, times, and everything needed to run again."""
+    plan, decisions, counts = run.plan, run.decisions, run.matches.counts
+    problems = run.corpus.problems
+    removed = int((~decisions.kept).sum())
+    common = common_phrases(plan, run.corpus)
+    return {
+        "neardup": neardup.__version__,
+        "digest": plan.digest,
+        "run": run.corpus.work.digest,
+        "documents": len(run.corpus),
+        "kept": len(run.corpus) - removed,
+        "removed": removed,
+        "without_tokens": int((run.corpus.tokens == 0).sum()),
+        "without_features": int((~run.corpus.present & (run.corpus.tokens > 0)).sum()),
+        "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
+        "clusters": count_distinct(decisions.cluster),
+        "largest_clusters": largest_clusters(run),
+        "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
+        "recall_at_threshold": _found(plan),
+        "evidence_reaches_down_to": round(run.matches.floor, 6),
+        "buckets": {
+            "count": counts.buckets,
+            "largest": counts.largest,
+            "above_limit": counts.hot,
+            "pairs_not_compared_there": counts.skipped,
+            "crowds_cut": run.matches.cuts,
+            "pairs_already_in_one_cluster": run.matches.joined,
+        },
+        **({} if common is None else {"common_phrases": common}),
+        "html_text": run.corpus.columns.html_text,
+        "text_bytes": run.corpus.spool.size,
+        "problems": {
+            "total": problems.total,
+            "kinds": problems.counts,
+            "first": [p.as_dict() for p in problems.first],
+        },
+        "seconds": {name: round(value, 3) for name, value in run.progress.seconds.items()},
+        "cpu_seconds": {name: round(value, 3) for name, value in run.progress.cpu.items()},
+        "peak_memory_bytes": peak_memory(),
+        "memory_budget_bytes": run.corpus.work.memory.budget,
+        "threads": run.settings.threads,
+        "python": platform.python_version(),
+        "inputs": [source.name for source in run.corpus.sources],
+        "files": files,
+        "plan": plan.to_dict(),
+    }
+
+
+def _found(plan: Plan) -> float | None:
+    found = plan.found(plan.threshold)
+    return None if found is None else round(found, 6)
+
+
+def largest_clusters(run: Run, most: int = 10) -> list[dict[str, Any]]:
+    """The largest clusters: name, leader, size, weakest link."""
+    decisions, ids = run.decisions, run.corpus.ids
+    first = np.flatnonzero(decisions.documents == decisions.leader)
+    names = decisions.cluster[first]
+    order = first[np.lexsort((run.corpus.ranks[names], -decisions.size[first]))[:most]]
+    bridged = np.bincount(_labels(run)[run.decisions.pairs.left[decisions.bridge]], minlength=len(run.corpus))
+    return [
+        {
+            "cluster": ids[int(decisions.cluster[k])].as_py(),
+            "leader": ids[int(decisions.leader[k])].as_py(),
+            "size": int(decisions.size[k]),
+            "weakest_link": _rounded(decisions.weakest_link[k]),
+            "bridges": int(bridged[decisions.cluster[k]]),
+        }
+        for k in order
+    ]
+
+
+def _labels(run: Run) -> Any:
+    labels = np.arange(len(run.corpus))
+    labels[run.decisions.documents] = run.decisions.cluster
+    return labels
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)

@@ -1,0 +1,180 @@
+"""Whole clusters as a small corpus, for the local engine's own code to decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.clusters.graph import components
+from neardup.columns import Numbers, Pairs
+from neardup.engines.core.decide import decide
+from neardup.engines.core.progress import Progress
+from neardup.engines.core.tables import cluster_table, pair_tables
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.matches import Matches
+from neardup.engines.local.read import Corpus
+from neardup.engines.local.run import Run, Settings
+from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
+from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
+from neardup.engines.spark.shuffle.packed_blocks import column
+from neardup.plan import Plan
+
+CLUSTER, PAIR, MISSING = 0, 1, 2  # rows of the result
+MEASURED = ("shared", "left_size", "right_size")
+PLACES = ("left", "right", "left_place", "right_place")
+
+
+class _Input:
+    """Stands for the sources where a message names them."""
+
+    name = "input"
+
+
+class _Unmeasured(Exception):
+    """The decisions ask for pairs, by codes, that nobody has measured."""
+
+    def __init__(self, codes: Numbers) -> None:
+        super().__init__()
+        self.codes = codes
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Whole clusters, as a small corpus for the local engine's code."""
+
+    plan: Plan
+    corpus: Corpus
+    members: pa.Table
+    content: Numbers
+    evidence: Pairs
+    spare: Pairs
+
+    @staticmethod
+    def of(plan: Plan, members: pa.Table, pairs: pa.Table | None) -> Portion:
+        """The clusters of a task; documents in the order of the input where there is one."""
+        order = np.lexsort((column(members, "rank"), column(members, "position")))
+        members = members.take(pa.array(order)).combine_chunks()
+        ranks = column(members, "rank")
+        by_rank = np.argsort(ranks)
+
+        def place(values: Any) -> Numbers:
+            return by_rank[np.searchsorted(ranks, values, sorter=by_rank)]
+
+        corpus = Corpus(
+            sources=[_Input()],  # type: ignore[list-item]
+            columns=Columns(),
+            work=None,  # type: ignore[arg-type]
+            ids=members.column("id").combine_chunks(),
+            ranks=unsigned(ranks),
+            digests=np.zeros((len(ranks), 2), np.uint64),
+            lengths=column(members, "length"),
+            values=members.column("value").combine_chunks() if "value" in members.column_names else None,
+            text_column=None,
+        )
+        evidence, spare = _evidence(plan, pairs, np.sort(ranks), place)
+        return Portion(plan, corpus, members, place(column(members, "content")), evidence, spare)
+
+    def decided(self) -> Batches:
+        """What became of each document, and the pairs that are reported; or the pairs that are to be measured."""
+        n = len(self.corpus)
+        known = self.spare.left * n + self.spare.right
+        order = np.argsort(known)
+
+        def look_up(left: Numbers, right: Numbers) -> Pairs:
+            codes = left * n + right
+            if not np.isin(codes, known).all():
+                raise _Unmeasured(codes[~np.isin(codes, known)])
+            return self.spare.take(order[np.searchsorted(known, codes, sorter=order)])
+
+        try:
+            run = self._run(look_up)
+        except _Unmeasured as missing:
+            yield from self._missing(missing.codes // n, missing.codes % n)
+            return
+        yield from _result(cluster_table(run), CLUSTER)
+        for found in pair_tables(run):
+            yield from _result(found, PAIR)
+
+    def _run(self, measure: Any) -> Run:
+        matches = Matches(self.content, self.evidence, self.plan.reach)
+        decisions = decide(self.plan, self.corpus, matches, Progress(), 1, measure)
+        return Run(self.plan, Settings(threads=1), self.corpus, matches, decisions, Progress())
+
+    def _missing(self, left: Numbers, right: Numbers) -> Batches:
+        ranks, places, families = (column(self.members, name) for name in ("rank", "place", "family"))
+        swap = ranks[left] > ranks[right]
+        left, right = np.where(swap, right, left), np.where(swap, left, right)
+        columns = {"left": ranks[left], "right": ranks[right], "left_place": places[left]}
+        columns |= {"right_place": places[right], "family": families[left]}
+        yield from _rows(
+            MISSING, len(left), {name: pa.array(v) for name, v in columns.items()}, self.corpus.ids.type
+        )
+
+
+def _kind_of(plan: Plan) -> str:
+    """Which similarity the counts of a pair are for."""
+    return {"cosine": "cosine", "containment": "containment"}.get(plan.check.measures, "jaccard")
+
+
+def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) -> tuple[Pairs, Pairs]:
+    """The measured pairs of members that count, and those that were measured besides.
+
+    Pairs of documents that the rounds before theirs have joined count only if they are asked for, as in the local
+    engine, which does not measure them.
+    """
+    if pairs is None:
+        return Pairs.concatenate([]), Pairs.concatenate([])
+    values = {name: column(pairs, name) for name in pairs.column_names}
+    inside = np.isin(values["left"], members) & np.isin(values["right"], members)
+    values = {name: each[inside] for name, each in values.items()}
+    spare = values["kind"] == EXTRA
+    if not (plan.pairs == "all" or plan.clustering.kind == "leaders" or plan.joins):
+        left, right = (np.searchsorted(members, values[side]) for side in ("left", "right"))
+        for kind in range(FIRST + 1, REST + 1):
+            before = (values["kind"] < kind) & values["passed"]
+            labels = components(len(members), left[before], right[before])
+            spare |= (labels[left] == labels[right]) & (values["kind"] == kind)
+    measured = _pairs(values, place, _kind_of(plan))
+    return measured.take(~spare), measured.take(spare)
+
+
+def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
+    """Measured pairs by the numbers of their documents, the smaller one left."""
+    left, right = place(values["left"]), place(values["right"])
+    shared, mine, theirs = (values[name] for name in MEASURED)
+    swap = left > right
+    return Pairs(
+        np.minimum(left, right),
+        np.maximum(left, right),
+        shared,
+        np.where(swap, theirs, mine),
+        np.where(swap, mine, theirs),
+        kind,
+    )
+
+
+CLUSTER_NAMES = (
+    "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, z weakest_link, flag keep"
+)
+CLUSTER_NAMES += ", size size"
+PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason reason"
+
+
+def _result(found: pa.Table, kind: int) -> Batches:
+    """Rows of a result in the one form that all kinds have."""
+    names = dict(pair.split() for pair in (CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES).split(", "))
+    columns = {place: found.column(name).combine_chunks() for place, name in names.items()}
+    yield from _rows(kind, len(found), columns, found.schema.field(0).type)
+
+
+def _rows(kind: int, n: int, columns: dict[str, Any], ids: pa.DataType) -> Batches:
+    types = {"kind": pa.int32(), **dict.fromkeys("abcd", ids), **dict.fromkeys("xyz", pa.float64())}
+    types |= {"flag": pa.bool_(), "size": pa.int64(), "reason": pa.string()}
+    types |= dict.fromkeys(("family", *PLACES), pa.int64())
+    filled = {name: columns.get(name, pa.nulls(n, what)) for name, what in types.items()}
+    filled["kind"] = pa.array(np.full(n, kind, np.int32))
+    for batch in pa.table(filled).to_batches():
+        yield from sliced(batch)

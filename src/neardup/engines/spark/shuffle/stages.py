@@ -1,0 +1,172 @@
+"""Stages on disk: a folder of parquet files each, and a manifest that says which are complete, of which run.
+
+A stage is complete when Spark has put its _SUCCESS into the folder and the manifest names it. A run with the same
+plan over the same input goes on behind the last complete stage; any other is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from neardup.engines.core.progress import Progress
+from neardup.engines.spark.session.failures import first_words, translated
+from neardup.errors import OutputError, ParameterError, PlanError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+MANIFEST = "manifest.json"
+NO_PATTERN = "__globPaths__"  # the name of a folder is no pattern, whatever is in it
+OTHERS = {"version": "another version of neardup", "columns": "other columns"}
+# Rows are few and large: row groups of some megabytes are what a task holds when it writes or reads them. What can be
+# compressed is compressed already.
+OPTIONS = {
+    "compression": "none",
+    "parquet.block.size": str(16 << 20),
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "64",
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+    "parquet.size.statistics.enabled": "false",
+    "parquet.page.write-checksum.enabled": "false",
+}
+
+
+def place_of(folder: str | os.PathLike[str]) -> str:
+    """A folder as Hadoop calls it: by a scheme, and with nothing escaped."""
+    name = os.fspath(folder)
+    if re.fullmatch(r"file:(//)?[^/].*|file:/*", name):
+        raise ParameterError("work_dir", "the Spark engine", "a path, or file:///PATH from the root on", name)
+    if name.startswith("file:"):
+        return f"file:///{name[len('file:') :].strip('/')}"
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name):
+        return name.rstrip("/")
+    return f"file://{Path(name).absolute()}"
+
+
+class Stages:
+    """The work folder of a run, on any storage that Spark writes to."""
+
+    def __init__(
+        self, spark: SparkSession, folder: str, run: dict[str, Any], progress: Progress | None = None
+    ) -> None:
+        self.spark, self.folder = spark, folder.rstrip("/")
+        self._jvm = cast(Any, spark._jvm)
+        self.run, self.progress = run, progress or Progress()
+        with translated(self.folder):
+            try:
+                self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
+                self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+            except Exception as error:  # whatever Hadoop has against the name
+                raise OutputError(f"{self.folder} cannot be a work folder: {first_words(error)}") from None
+            self._done = self._opened()
+
+    def _opened(self) -> dict[str, Any]:
+        """The stages that are complete already, if they are of the same run."""
+        known = self._read()
+        if known is None:
+            if self._fs.exists(self._path) and len(self._fs.listStatus(self._path)):
+                raise OutputError(
+                    f"{self.folder} is not empty and holds no stages of neardup: choose another work folder"
+                )
+            self._write({"run": self.run, "stages": {}})
+            return {}
+        different = [name for name, value in self.run.items() if known["run"].get(name) != value]
+        if different:
+            what = " and ".join(OTHERS.get(name, f"another {name}") for name in different)
+            raise PlanError(
+                f"{self.folder} holds stages of another run ({what}): choose another work folder, or "
+                "remove this one to begin anew."
+            )
+        return dict(known["stages"])
+
+    def stage(
+        self, name: str, make: Callable[[], DataFrame], facts: Mapping[str, Column] | None = None
+    ) -> DataFrame:
+        """The stage's table: read, if it is complete, or made and written; `facts` are counted while it is written."""
+        where = f"{self.folder}/{name}"
+        if not self.done(name):
+            self._forget(name)
+            with translated(where):
+                frame = make()  # which may make others first
+                with self.progress.stage(name):
+                    schema, known = self._made(frame, where, facts or {})
+            entry = {"seconds": round(self.progress.seconds[name], 3), "schema": schema, "facts": known}
+            self._done[name] = entry | {"size": self._size(name)}
+            with translated(where):
+                self._write({"run": self.run, "stages": self._done})
+        read = self.spark.read.schema(self._done[name]["schema"])
+        return read.option(NO_PATTERN, "false").parquet(where)
+
+    def _forget(self, name: str) -> None:
+        """Drops a stage that is not complete, and all that were made after it, of whatever there was then."""
+        if name in self._done:
+            names = list(self._done)
+            self._done = {each: self._done[each] for each in names[: names.index(name)]}
+            self._write({"run": self.run, "stages": self._done})
+
+    def _size(self, name: str) -> list[int]:
+        """The number of files of a stage, and their bytes."""
+        found = self._fs.getContentSummary(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"))
+        return [int(found.getFileCount()), int(found.getLength())]
+
+    def _made(self, frame: DataFrame, where: str, facts: Mapping[str, Column]) -> tuple[str, dict[str, Any]]:
+        """Writes a stage; its schema, and its facts."""
+        from pyspark.sql import Observation
+
+        schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
+        watched = Observation()
+        if facts:
+            frame = frame.observe(watched, *(value.alias(name) for name, value in facts.items()))
+        frame.write.mode("overwrite").options(**OPTIONS).parquet(where)
+        return schema, dict(watched.get) if facts else {}
+
+    def clear(self, name: str) -> None:
+        """Removes a folder beside the stages, and what is in it."""
+        self._fs.delete(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"), True)
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What was counted while a complete stage was written."""
+        return {key: value or 0 for key, value in self._done[name]["facts"].items()}
+
+    def done(self, name: str) -> bool:
+        """Whether a stage is complete, and all its files are there."""
+        marker = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}/_SUCCESS")
+        known = name in self._done and bool(self._fs.exists(marker))
+        return known and self._done[name]["size"] == self._size(name)
+
+    def _read(self) -> dict[str, Any] | None:
+        names = (
+            MANIFEST,
+            f".{MANIFEST}.new",
+        )  # the second where a run was killed while it replaced the first
+        paths = [self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}") for name in names]
+        path = next((each for each in paths if self._fs.exists(each)), None)
+        if path is None:
+            return None
+        stream = self._fs.open(path)
+        try:
+            text = self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+        finally:
+            stream.close()
+        try:
+            found: dict[str, Any] = json.loads(text)
+            found["run"].items(), found["stages"].items()
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise OutputError(f"{self.folder}/{MANIFEST} cannot be read: remove the work folder") from None
+        return found
+
+    def _write(self, content: dict[str, Any]) -> None:
+        """The manifest, replaced as a whole."""
+        new = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/.{MANIFEST}.new")
+        path = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{MANIFEST}")
+        stream = self._fs.create(new, True)
+        stream.write(bytearray(json.dumps(content, indent=1, ensure_ascii=False).encode()))
+        stream.close()
+        self._fs.delete(path, False)
+        self._fs.rename(new, path)

@@ -1,0 +1,66 @@
+"""Which k-grams make the score of two documents: their part in the dot product of the weighted vectors."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.columns import Texts, to_utf8
+from neardup.learn.model.weight import Learned
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+from neardup.text.words import Words
+
+
+class Contribution(NamedTuple):
+    """A k-gram that both documents have."""
+
+    text: str  # as the left document writes it first
+    share: float  # of the dot product
+    left: float  # its weight there
+    right: float
+
+
+def contributions(
+    plan: Plan, left: str, right: str, statistics: Statistics, most: int = 12
+) -> list[Contribution]:
+    """The shared k-grams that add most to the score, the first of them first; none for weights that are not learned."""
+    weight = plan.view.weights[0] if len(plan.view.weights) == 1 else None
+    if not isinstance(weight, Learned):
+        return []
+    texts = Texts.from_strings(
+        [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
+    )
+    tokens = plan.text(texts)
+    grams = weight.grams(plan.view.features(tokens), tokens, statistics)
+    weights = weight.weigh(grams)
+    weights = np.maximum(weights, 0) if weight.negative == "clip" else weights
+    cut = int(grams.offsets[1])
+    _, a, b = np.intersect1d(grams.hashes[:cut], grams.hashes[cut:], assume_unique=True, return_indices=True)
+    products = weights[a] * weights[cut + b]
+    whole = float(products.sum()) or 1.0
+    order = np.argsort(-products, kind="stable")[:most]
+    return [
+        Contribution(_excerpt(plan, texts, grams.hashes[a[k]]), float(products[k]) / whole,
+                     float(weights[a[k]]), float(weights[cut + b[k]]))
+        for k in order.tolist() if products[k] != 0
+    ]  # fmt: skip
+
+
+def _excerpt(plan: Plan, texts: Texts, wanted: np.uint64) -> str:
+    """The k-gram as it stands in the left text, blanks in a row as one; empty where tags stand inside it."""
+    text: Any = plan.text
+    kind: Any = getattr(getattr(text, "of", text), "tokens", "words")
+    tokens = Words(kind)(
+        texts.slice(0, 1)
+    )  # places in the whole: fields and tags count from where they begin
+    places = np.flatnonzero(plan.view.features(tokens).hashes == wanted)
+    if len(places) == 0:
+        return ""
+    first, size = int(places[0]), len(tokens.hashes)
+    after = first + getattr(plan.view.features, "width", 1)
+    end = int(tokens.positions[after]) if after < size else int(texts.offsets[1])
+    words = texts.data[int(tokens.positions[first]) : end].tobytes().decode(errors="replace").split()
+    return " ".join(words).strip(".,;:!?\"'()[]<>«»„“”– ") or " ".join(words)

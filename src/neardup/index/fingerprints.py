@@ -1,0 +1,78 @@
+"""The fingerprints of documents, by id, as any plan with a signature makes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.columns import Hashes, Numbers
+from neardup.documents import Problems, Source
+from neardup.engines.core.progress import Progress
+from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.documents import Columns
+from neardup.engines.local.read import Job, read_corpus
+from neardup.errors import PlanError
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """Fingerprints of documents. What has no features has none: it is not present."""
+
+    ids: list[Any]
+    slots: NDArray[np.uint32]
+    present: NDArray[np.bool_]
+    digests: Hashes  # of the exact text and fields
+    lengths: Numbers  # characters
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def of(self, number: int) -> bytes:
+        """One fingerprint, 8 bytes for 64 bits."""
+        return self.slots[number].astype("<u4").tobytes()
+
+
+def fingerprint(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: Columns | None = None,
+    *,
+    statistics: Statistics | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+    problems: Problems | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Fingerprints:
+    """The fingerprint of every document; weights by document frequency take frozen statistics."""
+    if not plan.joins or plan.candidates.level != "signatures":
+        raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
+    if plan.counts and statistics is None:
+        raise PlanError(
+            "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
+            "(--stats), or choose weights without tfidf, such as 'tf'."
+        )
+    with Work(folder=folder) as work:
+        job = Job(
+            plan, sources, work, columns or Columns(), problems or Problems(), progress or Progress(), threads
+        )
+        corpus = read_corpus(job, statistics)
+    assert corpus.signatures is not None
+    return Fingerprints(
+        corpus.ids.to_pylist(),
+        corpus.signatures.slots,
+        corpus.signatures.present,
+        corpus.digests,
+        corpus.lengths,
+    )
+
+
+def bits_apart(left: bytes, right: bytes) -> int:
+    """In how many bits two fingerprints differ."""
+    return (int.from_bytes(left, "little") ^ int.from_bytes(right, "little")).bit_count()

@@ -1,0 +1,203 @@
+"""Pages over time: the history of each page's fingerprint in one SQLite file (section 2.6.1 of the simhash thesis).
+
+A version costs 8 bytes (for 64 bits), whatever the page's length. What was reported is on disk: a batch is committed
+before any of its visits is handed out.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+from neardup.errors import InputError, PlanError
+from neardup.index.database import open_database, read_about, transaction, write_about
+from neardup.index.fingerprints import Fingerprints, bits_apart
+from neardup.plan import Plan
+
+FORMAT = "2"
+BATCH = 1000  # pages that are committed together
+DAY = 86400.0
+Status = Literal["new", "unchanged", "slightly changed", "changed", "empty"]
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS pages (
+    id TEXT PRIMARY KEY, digest BLOB NOT NULL, history BLOB NOT NULL, streak INTEGER NOT NULL,
+    interval REAL NOT NULL, seen REAL NOT NULL, made INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stale (
+    id TEXT NOT NULL, made INTEGER NOT NULL, history BLOB NOT NULL, PRIMARY KEY (id, made)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How often a page is visited: after `patience` visits alike the interval doubles or halves."""
+
+    first: float = DAY
+    least: float = DAY / 24
+    most: float = 90 * DAY
+    patience: int = 3  # "if the previous three times … were all the same"
+
+    def next(self, interval: float, streak: int, changed: bool) -> float:
+        """The interval after a visit; a streak counts unchanged visits, or below 0 changed ones."""
+        if streak >= self.patience:
+            interval *= 2
+        elif changed or streak <= -self.patience:
+            interval /= 2
+        return min(max(interval, self.least), self.most)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a visit found."""
+
+    id: str
+    status: Status
+    distance: int | None  # bits between this fingerprint and the last one
+    text_changed: bool | None  # whether the exact text is another, however little that matters
+    versions: int  # different texts seen so far
+    next_visit: float  # seconds until the page should be seen again
+    priority: float  # for indexing, from 0 (nothing new) to 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+class Tracker:
+    """The store: open it with the plan that its fingerprints are made with; another plan is refused.
+
+    With `rebase` it is taken: histories up to now are stale and put aside. A page whose text is still the same at its
+    next visit gets its fingerprint anew and is unchanged; of another text it cannot be said how much has changed.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        plan: Plan,
+        *,
+        statistics: str | None = None,
+        rhythm: Rhythm | None = None,
+        rebase: bool = False,
+    ) -> None:
+        self.rhythm = rhythm or Rhythm()
+        self.bits = int(plan.candidates.bits)  # type: ignore[attr-defined]
+        self.slightly = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
+        try:
+            self._store = open_database(path, TABLES)
+            self._agree(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
+        except sqlite3.Error as error:
+            raise InputError(f"{os.fspath(path)} cannot be used as a store of pages: {error}") from None
+
+    def _agree(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
+        with transaction(self._store):
+            for name, value in {"format": FORMAT, **mine, "made": "1"}.items():
+                self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
+        known = read_about(self._store)
+        if known["format"] != FORMAT:
+            raise InputError(
+                f"{os.fspath(path)} has format {known['format']}; this version of neardup reads format {FORMAT}."
+            )
+        wrong = [name for name, value in mine.items() if known.get(name) != value]
+        if wrong and not rebase:
+            raise PlanError(
+                f"The fingerprints in {os.fspath(path)} were made with another {' and '.join(wrong)}: they cannot be "
+                "compared with new ones; use the options of the first visit, take the new ones with --rebase, or begin "
+                "another store."
+            )
+        self._made = int(known["made"]) + bool(wrong)
+        if wrong:
+            with transaction(self._store):
+                write_about(self._store, {**mine, "made": self._made})
+
+    def __enter__(self) -> Tracker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.close()
+
+    def visit(self, pages: Fingerprints, now: float) -> Iterator[Visit]:
+        """What became of each page; each batch is on disk before its visits are handed out."""
+        for start in range(0, len(pages), BATCH):
+            with transaction(self._store):
+                done = [
+                    self._one(pages, number, now) for number in range(start, min(start + BATCH, len(pages)))
+                ]
+            yield from done
+
+    def history(self, page: str) -> list[int]:
+        """The fingerprints of a page's versions, oldest first."""
+        row = self._store.execute("SELECT history FROM pages WHERE id = ?", (page,)).fetchone()
+        if row is None:
+            raise InputError(f"The store has no page {page!r}.")
+        size = self._size
+        return [int.from_bytes(row[0][i : i + size], "little") for i in range(0, len(row[0]), size)]
+
+    @property
+    def _size(self) -> int:
+        """Bytes of a fingerprint."""
+        return -(-self.bits // 64) * 8
+
+    def _one(self, pages: Fingerprints, number: int, now: float) -> Visit:
+        page, digest = str(pages.ids[number]), pages.digests[number].tobytes()
+        row = self._store.execute(
+            "SELECT digest, history, streak, interval, made FROM pages WHERE id = ?", (page,)
+        ).fetchone()
+        first = row is None
+        before, history, streak, interval, made = row or (digest, b"", 0, self.rhythm.first, self._made)
+        stale = made < self._made and bool(history)
+        if stale:
+            self._store.execute("INSERT INTO stale VALUES (?, ?, ?)", (page, made, history))
+            history = b""
+        present = bool(pages.present[number])
+        mine = pages.of(number) if present else b""
+        text_changed = None if first else digest != before
+        last = history[-self._size :]
+        distance = bits_apart(mine, last) if present and last else None
+        status = self._status(present, first or not last, distance)
+        if stale and status == "new":
+            status = "changed" if text_changed else "unchanged"
+        if not first:
+            same = status in ("unchanged", "empty")
+            streak = max(streak, 0) + 1 if same else min(streak, 0) - 1
+            interval = self.rhythm.next(interval, streak, status == "changed")
+            streak = 0 if streak >= self.rhythm.patience else streak
+        if present and (not last or text_changed):
+            history += mine
+        self._store.execute(
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (page, digest, history, streak, interval, now, self._made),
+        )
+        return Visit(page, status, distance, text_changed, len(history) // self._size, interval,
+                     self._priority(status, distance))  # fmt: skip
+
+    def _status(self, present: bool, new: bool, distance: int | None) -> Status:
+        if not present:
+            return "empty"
+        if new or distance is None:
+            return "new"
+        if distance == 0:
+            return "unchanged"
+        return "slightly changed" if distance <= self.slightly else "changed"
+
+    def _priority(self, status: Status, distance: int | None) -> float:
+        """How much an index would gain: unrelated texts differ in half of the bits."""
+        if status in ("new", "empty"):
+            return 1.0 if status == "new" else 0.0
+        if status == "changed" and distance is None:
+            return 1.0  # nobody knows how much
+        return min(1.0, 2 * (distance or 0) / max(self.bits, 1))
+
+
+def _view_of(plan: Plan) -> str:
+    """What a fingerprint depends on: the text, features, weights and signature; not the distance."""
+    from neardup.plan import stage_json
+
+    return stage_json(plan.text) + stage_json(plan.view)

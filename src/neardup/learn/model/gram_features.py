@@ -1,0 +1,232 @@
+"""The features that learned weights are made of: numbers for each k-gram of a document, in a registry.
+
+Those of table 1 of the ANDD paper, each with the transform that makes it useful in a linear model, and some that a
+domain may want. `@gram_feature` adds another, and a model names those that it uses.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.errors import ParameterError
+from neardup.learn.model.grams import TAG_BITS, TITLES, URLS, Floats, Grams
+from neardup.text.tagged import TAGS
+
+NEAR = 32.0  # tokens from an end of the text at which closeness to it is one half
+
+
+@dataclass(frozen=True)
+class GramFeature:
+    """One φ of formula (1): a number for each k-gram of a document, mostly between 0 and 1."""
+
+    name: str
+    meaning: str
+    compute: Callable[[Grams], Floats]
+
+
+_FEATURES: dict[str, GramFeature] = {}
+
+
+def gram_feature(function: Callable[[Grams], Floats]) -> Callable[[Grams], Floats]:
+    """Register a feature under its function's name; its docstring says what it is."""
+    meaning = (inspect.getdoc(function) or "").partition("\n")[0]
+    _FEATURES[function.__name__] = GramFeature(function.__name__, meaning, function)
+    return function
+
+
+def gram_features() -> dict[str, GramFeature]:
+    """All features by name."""
+    return dict(_FEATURES)
+
+
+def get_features(names: Sequence[str]) -> list[GramFeature]:
+    """The features of these names, or an error that lists the known ones."""
+    for name in names:
+        if name not in _FEATURES:
+            raise ParameterError("features", "andd", "some of " + ", ".join(_FEATURES), name)
+    return [_FEATURES[name] for name in names]
+
+
+def compute_features(grams: Grams, names: Sequence[str]) -> Floats:
+    """φ: k-grams × features."""
+    columns = [feature.compute(grams) for feature in get_features(names)]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(grams.hashes), 0))
+
+
+@gram_feature
+def bias(grams: Grams) -> Floats:
+    """1: every k-gram counts the same."""
+    return np.ones(len(grams.hashes))
+
+
+@gram_feature
+def idf(grams: Grams) -> Floats:
+    """Rarity, log(N / df) / log N."""
+    return grams.rarity
+
+
+def _add_bend(limit: float) -> None:
+    """idf is bent at some places: a weight may rise, fall and rise again with rarity."""
+
+    def bend(grams: Grams) -> Floats:
+        return np.maximum(grams.rarity - limit, 0.0)
+
+    bend.__name__ = f"idf_above_{round(100 * limit)}"
+    bend.__doc__ = f"How far rarity is above {limit:g}."
+    gram_feature(bend)
+
+
+for _limit in (0.2, 0.4, 0.6, 0.8):
+    _add_bend(_limit)
+
+
+@gram_feature
+def tf(grams: Grams) -> Floats:
+    """Occurrences in the document: log₂, as a share of that of 32."""
+    return grams.repeats
+
+
+@gram_feature
+def tf_idf(grams: Grams) -> Floats:
+    """tf · idf."""
+    return grams.repeats * grams.rarity
+
+
+@gram_feature
+def capitalised(grams: Grams) -> Floats:
+    """The share of occurrences whose first word is capitalised."""
+    return grams.share(grams.capitals)
+
+
+@gram_feature
+def capitalised_idf(grams: Grams) -> Floats:
+    """capitalised · idf: names rather than beginnings of sentences."""
+    return grams.share(grams.capitals) * grams.rarity
+
+
+@gram_feature
+def digit(grams: Grams) -> Floats:
+    """The share of occurrences whose first word begins with a digit."""
+    return grams.share(grams.digits)
+
+
+@gram_feature
+def front(grams: Grams) -> Floats:
+    """Closeness to the beginning: 1 at it, ½ after 256 words."""
+    return grams.front
+
+
+@gram_feature
+def front_idf(grams: Grams) -> Floats:
+    """front · idf."""
+    return grams.front * grams.rarity
+
+
+@gram_feature
+def front_tf(grams: Grams) -> Floats:
+    """front · tf."""
+    return grams.front * grams.repeats
+
+
+@gram_feature
+def front_capitalised(grams: Grams) -> Floats:
+    """front · capitalised."""
+    return grams.front * grams.share(grams.capitals)
+
+
+@gram_feature
+def location(grams: Grams) -> Floats:
+    """The place of the first occurrence, from 0 (beginning) to 1 (end)."""
+    return grams.depth / np.maximum(grams.lengths, 1)
+
+
+@gram_feature
+def opening(grams: Grams) -> Floats:
+    """Closeness to the beginning: 1 at it, ½ after 32 words."""
+    return NEAR / (NEAR + grams.depth)
+
+
+@gram_feature
+def ending(grams: Grams) -> Floats:
+    """Closeness of the first occurrence to the end: 1 at it, ½ 32 words before."""
+    return NEAR / (NEAR + (grams.lengths - grams.firsts).astype(np.float64))
+
+
+@gram_feature
+def length(grams: Grams) -> Floats:
+    """The length of the document: log₂ of its words, as a share of that of 65,536."""
+    sizes = np.log2(np.maximum(np.diff(grams.tokens.offsets), 1)) / 16
+    return grams.spread(sizes).astype(np.float64)
+
+
+@gram_feature
+def in_title(grams: Grams) -> Floats:
+    """1 if it occurs in the title or subject."""
+    return grams.within(grams.context.field_bits(TITLES))
+
+
+@gram_feature
+def in_title_idf(grams: Grams) -> Floats:
+    """in_title · idf."""
+    return in_title(grams) * grams.rarity
+
+
+@gram_feature
+def in_url(grams: Grams) -> Floats:
+    """1 if it occurs in the url."""
+    return grams.within(grams.context.field_bits(URLS))
+
+
+@gram_feature
+def in_field(grams: Grams) -> Floats:
+    """1 if it occurs in a column beside the text, whichever."""
+    return grams.within((1 << len(grams.context.fields) + 1) - 2)
+
+
+@gram_feature
+def only_field(grams: Grams) -> Floats:
+    """1 if it occurs in a column beside the text and not in the text."""
+    return 1.0 - grams.within(1)
+
+
+@gram_feature
+def query_frequency(grams: Grams) -> Floats:
+    """How often people search for it: log of its frequency in the queries, as a share of that of the most frequent."""
+    if grams.context.queries is None:
+        return np.zeros(len(grams.hashes))
+    known, shares = grams.context.queries
+    places = np.minimum(np.searchsorted(known, grams.hashes), len(known) - 1)
+    return np.where(known[places] == grams.hashes, shares[places], 0.0)
+
+
+def _add_tags(name: str, what: str, *tags: str) -> None:
+    """Markup around a k-gram, known where pages are read with their tags."""
+    bits = sum(1 << TAG_BITS + TAGS.index(tag) for tag in tags)
+
+    def inside(grams: Grams) -> Floats:
+        return grams.within(bits)
+
+    inside.__name__, inside.__doc__ = name, f"1 if it occurs in {what}."
+    gram_feature(inside)
+
+
+_add_tags("in_link", "the text of a link", "a")
+_add_tags("in_heading", "a heading, or the title of the page", "title", "h1", "h2", "h3", "h4", "h5", "h6")
+_add_tags("emphasised", "bold or italic text", "b", "strong", "i", "em")
+
+
+@gram_feature
+def idf_average(grams: Grams) -> Floats:
+    """The mean rarity of the words of a k-gram (for k > 1)."""
+    return grams.terms.mean(axis=1)
+
+
+@gram_feature
+def idf_median(grams: Grams) -> Floats:
+    """The median rarity of the words of a k-gram (for k > 1)."""
+    ordered, width = np.sort(grams.terms, axis=1), grams.context.width
+    return (ordered[:, (width - 1) // 2] + ordered[:, width // 2]) / 2

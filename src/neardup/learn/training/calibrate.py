@@ -1,0 +1,52 @@
+"""From scores to probabilities: a logistic curve through the scores of pairs that were not learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.evaluate.scores import Floats, ScoredPairs
+from neardup.learn.model.file import Probability
+
+STEPS = 100
+
+
+def fit_probability(pairs: ScoredPairs) -> Probability:
+    """Platt's curve by Newton's method, with his targets, which keep it finite where scores separate perfectly.
+
+    Pairs that are not listed have the score 0 and count, too (J. Platt, Probabilistic outputs for support vector
+    machines, 1999; the damped steps are those of Lin, Lin and Weng, 2007).
+    """
+    rest = max(pairs.total - len(pairs), 0)
+    rest_right = max(pairs.positives - int(pairs.positive.sum()), 0)
+    high, low = (pairs.positives + 1) / (pairs.positives + 2), 1 / (pairs.total - pairs.positives + 2)
+    score = np.concatenate([pairs.score, [0.0, 0.0]])
+    target = np.concatenate([np.where(pairs.positive, high, low), [high, low]])
+    count = np.concatenate([np.ones(len(pairs)), [rest_right, rest - rest_right]])
+    slope, offset = _logistic(score, target, count)
+    if slope <= 0:  # higher scores are no more likely: nothing was learned that could be calibrated
+        return Probability(1e-6, 0.5)
+    return Probability(float(slope), float(-offset / slope))
+
+
+def _logistic(score: Floats, target: Floats, count: Floats) -> tuple[float, float]:
+    """Slope and offset of the logistic curve of least cross-entropy."""
+    design = np.stack([score, np.ones(len(score))])
+    found = np.zeros(2)
+    value = _entropy(found, design, target, count)
+    for _ in range(STEPS):
+        share = 1 / (1 + np.exp(-np.clip(found @ design, -700, 700)))
+        gradient = design @ (count * (share - target))
+        curvature = (design * (count * share * (1 - share) + 1e-12)) @ design.T + 1e-9 * np.eye(2)
+        step, size = np.linalg.solve(curvature, gradient), 1.0
+        while size > 1e-8 and _entropy(found - size * step, design, target, count) > value:
+            size /= 2
+        found = found - size * step
+        before, value = value, _entropy(found, design, target, count)
+        if before - value < 1e-9 * max(1.0, abs(value)):
+            break
+    return float(found[0]), float(found[1])
+
+
+def _entropy(found: Floats, design: Floats, target: Floats, count: Floats) -> float:
+    z = found @ design
+    return float((count * (np.logaddexp(0, z) - target * z)).sum())

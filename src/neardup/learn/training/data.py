@@ -1,0 +1,120 @@
+"""The labelled documents as learning sees them: k-grams, their features, and the similarities that weights give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from neardup.candidates.inverted import Inverted
+from neardup.columns import Features, Numbers, Texts
+from neardup.evaluate.corpus import Documents
+from neardup.evaluate.labels import Truth
+from neardup.learn.model.gram_features import compute_features
+from neardup.learn.model.weight import Learned
+from neardup.learn.training.loss import Entries, Floats, Similarity
+from neardup.learn.training.sample import Similar
+from neardup.plan import Feature, Text, stage_json
+from neardup.statistics import Frequencies, Statistics, add_up, count_features
+from neardup.workers import ordered_map
+
+CHUNK = 1 << 20  # bytes of text that a thread works on
+LEAST = 0.05  # similarities below this one are taken for 0
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Documents with labels, by their number among them; the others are known by the statistics alone."""
+
+    entries: Entries
+    names: tuple[str, ...]  # of the features
+    truth: Truth
+    statistics: Statistics
+    numbers: Numbers  # among all documents
+    threads: int = 1
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def weigh(self, weights: Floats, negative: str) -> Features:
+        """Document vectors."""
+        values: Floats = np.einsum("gj,j->g", self.entries.values, weights)
+        values = np.maximum(values, 0) if negative == "clip" else values
+        return Features(self.entries.offsets, self.entries.hashes, values.astype(np.float32), distinct=True)
+
+    def similar(self, weights: Floats, negative: str, kind: Similarity, least: float = LEAST) -> Similar:
+        """The similarities of all pairs of documents that have something in common."""
+        search = Inverted("cosine" if kind == "cosine" else "extended_jaccard")
+        pairs = search.pairs(self.weigh(weights, negative), least, self.threads)
+        return Similar(pairs.left, pairs.right, pairs.similarity)
+
+
+def prepare(documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1) -> Labelled:
+    """The labelled documents; frequencies are counted over all documents that were given, labelled or not."""
+    texts = Texts.from_arrow(documents.texts_with(weight.fields))
+    statistics = count_statistics(texts, weight.counts, text, threads)
+    numbers = np.flatnonzero(truth.units >= 0)
+    chosen = [texts.document(number) for number in numbers.tolist()]
+    entries = _entries(Texts.from_strings(chosen), weight, text, statistics, threads)
+    return Labelled(entries, weight.features, renumbered(truth, numbers), statistics, numbers, threads)
+
+
+def count_statistics(texts: Texts, features: Sequence[Feature], text: Text, threads: int) -> Statistics:
+    """Document frequencies of some texts."""
+    tables: list[list[Frequencies]] = [[] for _ in features]
+
+    def work(part: Texts) -> list[Frequencies]:
+        tokens = text(part)
+        return [count_features(feature(tokens)) for feature in features]
+
+    for found in ordered_map(work, _cut(texts), threads):
+        for table, one in zip(tables, found, strict=True):
+            table.append(one)
+    named = {stage_json(feature): add_up(table) for feature, table in zip(features, tables, strict=True)}
+    return Statistics(len(texts), stage_json(text), named)
+
+
+def _cut(texts: Texts) -> Any:
+    start = 0
+    while start < len(texts):
+        stop = int(np.searchsorted(texts.offsets, texts.offsets[start] + CHUNK, "right")) - 1
+        stop = min(max(stop, start + 1), len(texts))
+        yield texts.slice(start, stop)
+        start = stop
+
+
+def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, threads: int) -> Entries:
+    def work(part: Texts) -> Entries:
+        tokens = text(part)
+        grams = weight.grams(weight.of(tokens), tokens, statistics)
+        return Entries(grams.offsets, grams.hashes, compute_features(grams, weight.features))
+
+    parts = list(ordered_map(work, _cut(texts), threads))
+    starts = np.cumsum([0, *(len(part.hashes) for part in parts)])
+    offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return Entries(
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([part.hashes for part in parts]),
+        np.ascontiguousarray(np.concatenate([part.values for part in parts])),
+    )
+
+
+def some_documents(data: Labelled, some: Numbers) -> Labelled:
+    """Some of the labelled documents (in ascending order), with the statistics of all."""
+    sizes = np.diff(data.entries.offsets)
+    wanted = np.repeat(np.isin(np.arange(len(data)), some), sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes[some])]).astype(np.int64)
+    entries = Entries(offsets, data.entries.hashes[wanted], np.ascontiguousarray(data.entries.values[wanted]))
+    return replace(data, entries=entries, truth=renumbered(data.truth, some), numbers=data.numbers[some])
+
+
+def renumbered(truth: Truth, numbers: Numbers) -> Truth:
+    """The truth about these documents alone (in ascending order), by their place among them."""
+    if truth.clusters is not None:
+        return replace(truth, clusters=truth.clusters[numbers])
+    assert truth.left is not None and truth.right is not None and truth.judged is not None
+    both = np.isin(truth.left, numbers) & np.isin(truth.right, numbers)
+    left, right = np.searchsorted(numbers, truth.left[both]), np.searchsorted(numbers, truth.right[both])
+    return replace(truth, left=left, right=right, judged=truth.judged[both])

@@ -1,0 +1,135 @@
+"""Which pairs of documents are learned from, and which are preferred to which (ANDD paper, section 4.1.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from neardup.candidates.buckets import unranked_pairs
+from neardup.columns import Numbers
+from neardup.evaluate.labels import Mask, Truth, pair_codes
+from neardup.evaluate.scores import Floats
+from neardup.learn.training.loss import Preferences
+
+PREFERENCES = 80_000  # pairs of pairs, as in the paper
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Pairs of documents with a known answer."""
+
+    left: Numbers
+    right: Numbers
+    positive: Mask
+    weight: Floats  # how many pairs of its kind each stands for
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True)
+class Similar:
+    """Pairs that share something, with their similarity before anything is learned."""
+
+    left: Numbers
+    right: Numbers
+    score: Floats
+
+
+def draw_instances(
+    truth: Truth, similar: Similar, most: int, rng: np.random.Generator, hard_share: float = 0.5
+) -> Instances:
+    """As many positive as negative pairs, `most` of each at the most.
+
+    The paper takes negatives at random. Nearly all of those share next to nothing and teach nothing, so half of
+    ours are those that look most alike before anything is learned.
+    """
+    a, b = _positives(truth, most, rng)
+    hard, easy = _negatives(truth, similar, len(a), rng, hard_share)
+    left, right = np.concatenate([a, hard[0], easy[0]]), np.concatenate([b, hard[1], easy[1]])
+    positive = np.arange(len(left)) < len(a)
+    codes = pair_codes(np.minimum(left, right), np.maximum(left, right))
+    first = np.sort(np.unique(codes, return_index=True)[1])  # a hard negative may have been drawn again
+    weight = np.ones(len(left))
+    balance = _balance(truth, a)
+    weight[: len(a)] = truth.positives * balance / balance.sum()
+    easy_ones = first[first >= len(a) + len(hard[0])]
+    weight[easy_ones] = (truth.total - truth.positives - len(hard[0])) / max(len(easy_ones), 1)
+    return Instances(left[first], right[first], positive[first], weight[first])
+
+
+def _balance(truth: Truth, left: Numbers) -> Floats:
+    """What each positive pair counts: a cluster of s documents has s(s − 1)/2 pairs, and counts as s documents."""
+    if truth.clusters is None:
+        return np.ones(len(left))
+    return 1 / np.maximum(truth.sizes[truth.clusters[left]] - 1.0, 1.0)
+
+
+def _positives(truth: Truth, most: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
+    if truth.clusters is None:
+        assert truth.left is not None and truth.right is not None and truth.judged is not None
+        rows = _some(np.flatnonzero(truth.judged), most, rng)
+        return truth.left[rows], truth.right[rows]
+    members = np.argsort(truth.clusters, kind="stable")
+    members = members[truth.clusters[members] >= 0]
+    sizes = truth.sizes
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    ends = np.concatenate([[0], np.cumsum(sizes * (sizes - 1) // 2)])
+    chosen = np.sort(rng.choice(ends[-1], min(most, int(ends[-1])), replace=False))
+    cluster = np.searchsorted(ends, chosen, "right") - 1
+    i, j = unranked_pairs(chosen - ends[cluster])
+    return members[starts[cluster] + i], members[starts[cluster] + j]
+
+
+def _negatives(
+    truth: Truth, similar: Similar, wanted: int, rng: np.random.Generator, hard_share: float
+) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
+    """Those that look most alike, and random ones."""
+    apart = truth.counted(similar.left, similar.right) & ~truth.positive(similar.left, similar.right)
+    rows = np.flatnonzero(apart)
+    rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(hard_share * wanted)]
+    hard = similar.left[rows], similar.right[rows]
+    if truth.clusters is None:
+        assert truth.left is not None and truth.right is not None and truth.judged is not None
+        others = _some(np.flatnonzero(~truth.judged), wanted - len(rows), rng)
+        return hard, (truth.left[others], truth.right[others])
+    labelled = np.flatnonzero(truth.clusters >= 0)
+    draws = rng.choice(labelled, (2, 4 * wanted + 64))
+    a, b = draws.min(axis=0), draws.max(axis=0)
+    fits = np.flatnonzero((a != b) & truth.counted(a, b) & ~truth.positive(a, b))[: wanted - len(rows)]
+    return hard, (a[fits], b[fits])
+
+
+def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
+    """So many of them at random, in their order."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def draw_preferences(
+    positive: Mask, weight: Floats, rng: np.random.Generator, count: int = PREFERENCES
+) -> Preferences:
+    """So many positive instances, drawn by weight, each with a negative one that it is preferred to."""
+    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
+    if len(yes) == 0 or len(no) == 0:
+        none = np.zeros(0, np.int64)
+        return Preferences(none, none)
+    count = min(count, len(yes) * len(no))
+    share = weight[yes] / weight[yes].sum()
+    return Preferences(rng.choice(yes, count, p=share), rng.choice(no, count))
+
+
+def folds(truth: Truth, count: int, rng: np.random.Generator) -> list[Mask]:
+    """The documents of each fold. No cluster is cut; those with pairs to find are dealt out apart from the others."""
+    units = truth.units
+    kinds = int(units.max(initial=-1)) + 1
+    sizes = np.bincount(units[units >= 0], minlength=kinds)
+    fold = np.full(kinds, -1)
+    for some in (np.flatnonzero(sizes > 1), np.flatnonzero(sizes == 1)):
+        shuffled = rng.permutation(some)
+        for number, (start, stop) in enumerate(
+            pairwise(np.linspace(0, len(some), count + 1).round().astype(int))
+        ):
+            fold[shuffled[start:stop]] = number
+    return [(units >= 0) & (fold[units] == number) for number in range(count)]

@@ -1,0 +1,177 @@
+"""Statistics that people keep: one parquet file, its header a line of JSON that anybody can read.
+
+Columns: table (a number, see the header), feature (a 64-bit hash), documents (how many have it); sorted by table
+and feature. The header is in the file's metadata under 'neardup': format, version, what was counted, over how
+many documents of which population, and the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.errors import OutputError, StatisticsError
+from neardup.output import OutputFolder
+from neardup.statistics import Frequencies, Statistics
+from neardup.statistics.frequencies import name_of
+
+__all__ = ["load_statistics", "read_header", "save_statistics", "write_statistics"]
+
+FORMAT = 1
+ROWS = 1 << 20  # of a row group
+SCHEMA = pa.schema([("table", pa.uint16()), ("feature", pa.uint64()), ("documents", pa.int64())])
+
+
+def save_statistics(
+    statistics: Statistics, path: str | os.PathLike[str], *, force: bool = False
+) -> dict[str, Any]:
+    """The header, after the file has been written."""
+    parts = {name: [table] for name, table in statistics.tables.items()}
+    slack = {name: (table.least, table.slack) for name, table in statistics.tables.items()}
+    return write_statistics(
+        path, statistics.documents, statistics.text, statistics.population, parts, slack, force=force
+    )
+
+
+def write_statistics(
+    path: str | os.PathLike[str],
+    documents: int,
+    text: str,
+    population: str,
+    tables: Mapping[str, Iterable[Frequencies]],
+    precision: Mapping[str, tuple[int, int]],
+    *,
+    force: bool = False,
+) -> dict[str, Any]:
+    """The header, after tables that come in portions of ascending features have been written.
+
+    precision: for each table its least count and its slack.
+    """
+    target = Path(path)
+    listed: list[dict[str, Any]] = []
+    with OutputFolder(target.parent, force=force) as folder:
+        options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
+        encoding = {"table": "RLE_DICTIONARY", "feature": "PLAIN", "documents": "DELTA_BINARY_PACKED"}
+        with pq.ParquetWriter(
+            folder.file(target.name), SCHEMA, use_dictionary=["table"],
+            column_encoding={name: kind for name, kind in encoding.items() if name != "table"}, **options,
+        ) as writer:  # fmt: skip
+            for number, (name, parts) in enumerate(tables.items()):
+                least, slack = precision[name]
+                size, digest = _write_table(writer, number, parts, least, slack)
+                listed.append(
+                    {"counted": name, "features": size, "least": least, "slack": slack, "digest": digest}
+                )
+            header = _header(documents, text, population, listed)
+            writer.add_key_value_metadata({"neardup": json.dumps(header, ensure_ascii=False)})
+        folder.commit()
+    return header
+
+
+def _header(documents: int, text: str, population: str, tables: list[dict[str, Any]]) -> dict[str, Any]:
+    from neardup import __version__
+
+    digests = {table["counted"]: table["digest"] for table in tables}
+    return {
+        "format": FORMAT,
+        "neardup": __version__,
+        "documents": documents,
+        "population": population,
+        "text": text,
+        "tables": tables,
+        "digest": name_of(documents, text, population, digests),
+    }
+
+
+def _write_table(
+    writer: Any, number: int, parts: Iterable[Frequencies], least: int, slack: int
+) -> tuple[int, str]:
+    """How many features were written, and the digest that the whole table has."""
+    keys, counts, size = hashlib.sha256(), hashlib.sha256(), 0
+    for part in parts:
+        for start in range(0, len(part), ROWS):
+            some = slice(start, start + ROWS)
+            feature = np.ascontiguousarray(part.keys[some], np.uint64)
+            documents = np.ascontiguousarray(part.counts[some], np.int64)
+            keys.update(feature.data)
+            counts.update(documents.data)
+            size += len(feature)
+            columns = [np.full(len(feature), number, np.uint16), feature, documents]
+            writer.write_table(pa.table([pa.array(column) for column in columns], schema=SCHEMA))
+    whole = hashlib.sha256(f"{least} {slack}".encode() + keys.digest() + counts.digest())
+    return size, whole.hexdigest()
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file says of itself."""
+    return _open(path)[1]
+
+
+def load_statistics(path: str | os.PathLike[str]) -> Statistics:
+    """The statistics of a file; one of another version, or a damaged one, is refused."""
+    file, header = _open(path)
+    try:
+        found = {
+            table["counted"]: _read_table(file, number, table)
+            for number, table in enumerate(header["tables"])
+        }
+    except (OSError, pa.ArrowException, KeyError, TypeError) as error:
+        raise StatisticsError(f"{os.fspath(path)} is damaged: {_one_line(error)}. Count again.") from None
+    statistics = Statistics(header["documents"], header["text"], found, header["population"])
+    if statistics.digest != header["digest"]:
+        raise StatisticsError(
+            f"{os.fspath(path)} is damaged: its content is not what its header names. Count again."
+        )
+    return statistics
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    name = os.fspath(path)
+    try:
+        file = pq.ParquetFile(name, page_checksum_verification=True)
+        header = json.loads((file.metadata.metadata or {}).get(b"neardup", b"null"))
+    except FileNotFoundError:
+        raise StatisticsError(f"There is no file {name} with statistics.") from None
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise StatisticsError(
+            f"{name} is not a file of statistics, or damaged: {_one_line(error)}."
+        ) from None
+    if not isinstance(header, dict) or "format" not in header:
+        raise StatisticsError(f"{name} is no file of statistics: make one with  neardup stats build.")
+    if header["format"] != FORMAT:
+        raise StatisticsError(
+            f"{name} has format {header['format']} of neardup {header.get('neardup')}; this version reads format "
+            f"{FORMAT}: count again."
+        )
+    return file, header
+
+
+def _read_table(file: Any, number: int, about: dict[str, Any]) -> Frequencies:
+    """One table, from the row groups that hold it."""
+    keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+    for group in range(file.num_row_groups):
+        if file.read_row_group(group, ["table"]).column(0)[0].as_py() == number:
+            rows = file.read_row_group(group, ["feature", "documents"])
+            keys.append(rows.column(0).to_numpy())
+            counts.append(rows.column(1).to_numpy())
+    return Frequencies(np.concatenate(keys), np.concatenate(counts), about["least"], about["slack"])
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def check_target(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuse a file that cannot be written, before the counting."""
+    if Path(path).suffix != ".parquet":
+        raise OutputError(f"{os.fspath(path)} must end in .parquet: statistics are kept in that format")
+    with OutputFolder(Path(path).parent, force=force) as folder:
+        folder.file(Path(path).name)

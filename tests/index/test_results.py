@@ -1,0 +1,377 @@
+"""Result lists: folded under the best visible document, and as if what is hidden did not exist."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.cli import group
+from neardup.errors import ParameterError
+from neardup.index.collapse import clusters_by_master, collapse
+from neardup.index.decisions import IndexDecision, crawl_order, decide_at_index_time
+from neardup.index.documents import MASTERS, Document, best_first, covers, may_see, reserved_bits
+from neardup.index.rows import read_readers
+from neardup.registry import get_method
+
+readers = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))
+documents = st.lists(
+    st.builds(
+        Document,
+        id=st.integers(),
+        fingerprint=st.one_of(st.none(), st.sampled_from([0, 1, 3, 7, 15, 31, 63, 2**64 - 1, 2**63])),
+        readers=readers,
+        time=st.floats(0, 9),
+        length=st.integers(0, 9),
+        quality=st.one_of(st.none(), st.floats(0, 1)),
+    ),
+    max_size=14,
+    unique_by=lambda document: document.id,
+)
+groups = st.frozensets(st.sampled_from("abc"))
+
+
+@given(documents, groups, st.sampled_from(["rank", "time", "length"]))
+def test_what_a_reader_sees_does_not_depend_on_what_is_hidden(
+    results: list[Document], mine: frozenset[str], order: str
+) -> None:
+    visible = [document for document in results if may_see(mine, document.readers)]
+    shown = collapse(results, mine, order=order)  # type: ignore[arg-type]
+    assert shown == collapse(visible, mine, order=order)  # type: ignore[arg-type]
+    everything = [document for one in shown for document in (one.shown, *one.folded)]
+    assert sorted(document.id for document in everything) == sorted(document.id for document in visible)
+
+
+@given(documents)
+def test_folded_documents_are_near_the_one_shown(results: list[Document]) -> None:
+    for one in collapse(results, {"a", "b", "c"}, distance=2):
+        for document in one.folded:
+            assert document.fingerprint is not None and one.shown.fingerprint is not None
+            assert (document.fingerprint ^ one.shown.fingerprint).bit_count() <= 2
+            assert (one.shown.quality or 0) >= (document.quality or 0)
+
+
+def test_the_best_visible_one_stands_for_the_others() -> None:
+    results = [
+        Document("a", 0, frozenset({"x"}), quality=3),
+        Document("b", 1, quality=1, time=5),
+        Document("c", 2, quality=2, time=9),
+    ]
+    assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results, {"x"})] == [
+        ("a", ["b", "c"])
+    ]
+    assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results)] == [("c", ["b"])]
+    newest = collapse(results, {"x"}, order="time")[0].folded
+    assert [document.id for document in newest] == ["c", "b"]
+    with pytest.raises(ParameterError, match="order"):
+        collapse(results, order="best")  # type: ignore[arg-type]
+
+
+def test_two_that_resemble_a_hidden_one_are_not_folded() -> None:
+    results = [Document("a", 0b111), Document("hidden", 0, frozenset({"x"})), Document("b", 0b111000)]
+    assert [one.shown.id for one in collapse(results)] == ["a", "b"]
+
+
+@given(documents, documents)
+def test_nothing_is_discarded_for_a_copy_that_some_readers_cannot_see(
+    held: list[Document], new: list[Document]
+) -> None:
+    new = [replace(document, id=("new", document.id)) for document in new]
+    known = {document.id: document for document in [*held, *new]}
+    decisions = decide_at_index_time(new, held)
+    for document, decision in zip(new, decisions, strict=True):
+        if decision.action == "keep":
+            assert decision == IndexDecision("keep")
+            continue
+        other = known[decision.because_of]
+        assert covers(other.readers, document.readers)
+        assert document.fingerprint is not None and other.fingerprint is not None
+        assert (document.fingerprint ^ other.fingerprint).bit_count() == decision.distance <= 3
+        assert (decision.action == "discard") == (decision.distance == 0)
+        if isinstance(other.id, tuple):  # what was discarded itself is no reason
+            assert decisions[new.index(other)].action != "discard"
+
+
+@given(documents, st.sampled_from(MASTERS), st.integers(0, 4))
+def test_clusters_are_those_of_a_plain_search(results: list[Document], master: str, distance: int) -> None:
+    """Best first, a free document takes all that are free and near: said in the plainest way."""
+    free, expected = best_first(results, master), []  # type: ignore[arg-type]
+    while free:
+        lead = results[free[0]].fingerprint
+        near = [
+            n for n in free[1:]
+            if lead is not None and (other := results[n].fingerprint) is not None
+            and (lead ^ other).bit_count() <= distance
+        ]  # fmt: skip
+        expected.append([free[0], *sorted(near)])
+        free = [n for n in free[1:] if n not in near]
+    assert clusters_by_master(results, distance=distance, master=master) == sorted(expected, key=min)  # type: ignore[arg-type]
+
+
+def test_masters() -> None:
+    pages = [
+        Document("old", 0, time=1, length=9, quality=1, url="http://a/long"),
+        Document("new", 1, time=2, length=3, quality=None, url=None),
+        Document("good", 2, time=0, length=3, quality=5, url="http://a/"),
+    ]
+    found = {master: pages[clusters_by_master(pages, master=master)[0][0]].id for master in MASTERS}  # type: ignore[arg-type]
+    assert found == {
+        "rank": "old",
+        "quality": "good",
+        "newest": "new",
+        "shortest_url": "good",
+        "longest": "old",
+    }
+    with pytest.raises(ParameterError, match="shortest_url"):
+        clusters_by_master(pages, master="best")  # type: ignore[arg-type]
+
+
+def test_reserved_bits_must_be_equal() -> None:
+    plan = get_method("simhash").plan(weights="tf", fields="section", reserve="section:8")
+    same = reserved_bits(plan)
+    assert same == 0xFF << 56 and reserved_bits(get_method("simhash").plan()) == 0
+    pages = [Document("a", 0), Document("b", 1), Document("c", 1 << 60)]
+    assert clusters_by_master(pages) == [[0, 1, 2]] and clusters_by_master(pages, same=same) == [[0, 1], [2]]
+    assert crawl_order(pages, same=same) == ["a", "c", "b"]
+    assert [d.action for d in decide_at_index_time(pages[1:], pages[:1], same=same)] == ["lower", "keep"]
+
+
+def test_a_name_is_no_list_of_groups() -> None:
+    with pytest.raises(ParameterError, match="a list of names"):
+        collapse([Document("a", 0, frozenset({"b"}))], "board")
+
+
+def test_fingerprints_of_many_bits_and_thousands_of_copies() -> None:
+    wide = [Document("a", 1 << 300), Document("b", (1 << 300) | 1), Document("c", 0)]
+    assert clusters_by_master(wide, distance=1) == [[0, 1, 2]]  # c is one bit from a
+    assert clusters_by_master(wide[1:], distance=1) == [[0], [1]]
+    copies = [Document(n, 7) for n in range(30_000)]
+    assert len(collapse(copies)[0].folded) == 29_999  # no pair of each
+    assert crawl_order(copies) == list(range(30_000))
+    actions = {decision.action for decision in decide_at_index_time(copies[1:], copies[:1])}
+    assert actions == {"discard"}
+
+
+@given(documents)
+def test_the_order_to_crawl_is_by_copies_that_readers_may_see(pages: list[Document]) -> None:
+    order = best_first(pages, "quality")
+
+    def copies(rank: int) -> int:
+        page = pages[order[rank]]
+        return sum(
+            covers(other.readers, page.readers) and other.fingerprint is not None and page.fingerprint is not None
+            and (other.fingerprint ^ page.fingerprint).bit_count() <= 3
+            for other in (pages[n] for n in order[:rank])
+        )  # fmt: skip
+
+    ranks = sorted(range(len(order)), key=lambda rank: (copies(rank), rank))
+    assert crawl_order(pages) == [pages[order[rank]].id for rank in ranks]
+
+
+def test_a_new_version_is_no_copy_of_the_old_one() -> None:
+    held = [Document("a", 0)]
+    assert decide_at_index_time([Document("a", 0)], held)[0].action == "keep"
+    assert decide_at_index_time([Document("b", 0)], held)[0] == IndexDecision("discard", "a", 0)
+    with pytest.raises(ParameterError, match="'discard'"):
+        decide_at_index_time([], held, distance=1, discard=2)
+
+
+def test_decisions_for_an_index() -> None:
+    held = [Document("h", 0), Document("secret", 0xF0F0, frozenset({"x"}))]
+    new = [
+        Document(1, 0),
+        Document(2, 3),
+        Document(3, 0xF0F0),
+        Document(4, 0xF0F0, frozenset({"x"})),
+        Document(5, None),
+        Document(6, 0xFF),
+    ]
+    found = decide_at_index_time(new, held)
+    assert [decision.action for decision in found] == ["discard", "lower", "keep", "discard", "keep", "keep"]
+    assert [d.action for d in decide_at_index_time(new[:1], held, discard=None)] == ["lower"]
+
+
+def test_unique_content_is_downloaded_first() -> None:
+    pages = [
+        Document("a", 0, quality=1),
+        Document("a2", 1, quality=2),
+        Document("b", 0xFF00),
+        Document("a3", 3),
+        Document("e", None),
+    ]
+    assert crawl_order(pages) == ["a2", "b", "e", "a", "a3"]
+
+
+def test_the_command_hides_what_a_reader_may_not_see(tmp_path: Path) -> None:
+    words = " ".join(f"w{i}" for i in range(80))
+    rows = [
+        {"id": "secret", "text": words, "who": ["board"], "rank": 3},
+        {"id": "one", "text": words + " more", "who": None, "rank": 1},
+        {"id": "two", "text": words, "who": "staff,board", "rank": 2},
+        {"id": "far", "text": "nothing of the kind", "who": None, "rank": 0},
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({**row, "who": ",".join(row["who"]) if isinstance(row["who"], list) else row["who"]})
+            + "\n"
+            for row in rows
+        )
+    )
+    options = [
+        "collapse",
+        str(path),
+        "--readers-column",
+        "who",
+        "--quality-column",
+        "rank",
+        "--distance",
+        "6",
+        "--json",
+    ]
+    said = {
+        who: [
+            json.loads(line)
+            for line in CliRunner().invoke(group, [*options, "--reader-groups", who]).output.splitlines()
+        ]
+        for who in ("", "staff", "board")
+    }
+    assert said[""] == [{"id": "one", "folded": []}, {"id": "far", "folded": []}]
+    assert said["staff"] == [{"id": "two", "folded": ["one"]}, {"id": "far", "folded": []}]
+    assert said["board"] == [{"id": "secret", "folded": ["one", "two"]}, {"id": "far", "folded": []}]
+
+
+def _said(path: Path, *options: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(group, ["collapse", str(path), "--distance", "6", *options])
+    return done.exit_code, done.stdout, done.stderr + (str(done.exception) if done.exception else "")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
+@pytest.mark.parametrize("json_", [True, False])
+def test_the_answer_is_that_of_a_list_without_the_hidden_ones(
+    tmp_path: Path, suffix: str, json_: bool
+) -> None:
+    """Word for word, on standard error too, for every reader, order and master."""
+    import itertools
+    import random
+
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    random_ = random.Random(5)
+    words = [f"w{i}" for i in range(80)]
+    who = [None, ["a"], ["b"], ["a", "b"], [], ["board"]]
+    rows = [
+        {"id": f"d{k}", "text": " ".join(words[k % 3 * 20 : 60]) + f" x{random_.randrange(3)}",
+         "who": random_.choice(who), "q": random_.choice([None, 1, 2]),
+         "day": f"2020-01-0{random_.randrange(1, 9)}", "url": "u" * random_.randrange(1, 9)}
+        for k in range(40)
+    ]  # fmt: skip
+
+    def write(name: str, some: list[dict[str, object]]) -> Path:
+        path = tmp_path / f"{name}.{suffix}"
+        if suffix == "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in some))
+        elif suffix == "parquet":
+            pyarrow.parquet.write_table(pa.Table.from_pylist(some), path)
+        else:
+            some = [{**row, "who": "" if row["who"] is None else json.dumps(row["who"])} for row in some]
+            pyarrow.csv.write_csv(pa.Table.from_pylist(some), path)
+        return path
+
+    whole = write("whole", rows)
+    columns = [
+        "--readers-column",
+        "who",
+        "--quality-column",
+        "q",
+        "--time-column",
+        "day",
+        "--url-column",
+        "url",
+    ]
+    for mine, (order, master) in itertools.product(
+        (set(), {"a"}, {"b", "board"}), [("rank", "quality"), ("time", "newest"), ("length", "shortest_url")]
+    ):
+        visible = [row for row in rows if row["who"] is None or set(row["who"]) & mine]  # type: ignore[call-overload]
+        options = [*columns, "--order", order, "--master", master, "--reader-groups", ",".join(mine)]
+        options += ["--json"] * json_
+        code, out, err = _said(whole, *options)
+        alone = _said(write("visible", visible), *options)
+        assert (code, out, err.replace("whole", "visible")) == alone and code == 0
+        hidden = {str(row["id"]) for row in rows} - {str(row["id"]) for row in visible}
+        assert not hidden & set(out.replace('"', " ").replace(",", " ").replace("]", " ").split())
+
+
+def test_what_hidden_rows_hold_is_never_complained_about(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "text": "some words", "who": None, "q": "1"},
+        {"id": "a", "text": "hidden twin of that id", "who": "board", "q": "no number"},
+        {"id": None, "text": None, "who": ["board"], "q": "neither"},
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
+    options = ["--readers-column", "who", "--quality-column", "q"]
+    code, out, err = _said(path, *options)
+    assert (code, out) == (0, "a\n")
+    assert (
+        err == f"{path} has records that cannot be read; --strict stops at the first.\n"
+    )  # no number, no place
+    code, _, err = _said(path, *options, "--reader-groups", "board")
+    assert code != 0 and ("no number" in err or "more than one document" in err)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--readers-column", "nope"], "has no column 'nope'"),
+        (["--method", "minhash"], "makes no fingerprints"),
+        (["--weights", "tfidf"], "give frozen statistics"),
+        (["--weights", "tf, position(log(x)"], "as many '(' as ')'"),
+        (["--weights", "tf, position(import os)"], "expression"),
+        (["--fields", "author"], "no column 'author'"),
+        (["--id-column", "nope"], "nope"),
+        (["--distance", "x"], "'distance' parameter"),
+    ],
+)
+def test_bad_requests_get_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    from neardup.cli import main
+
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"id": "a", "text": "some words"}\n{"id": "b", "text": ""}\n')
+    with pytest.raises(SystemExit) as ended:
+        main(["collapse", str(path), *options])
+    printed = capsys.readouterr()
+    assert (
+        ended.value.code == 2 and sentence in printed.err and printed.err.count("\n") == 1 and not printed.out
+    )
+
+
+def test_results_without_ids_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from neardup.cli import main
+
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"text": "some words"}\n')
+    with pytest.raises(SystemExit):
+        main(["collapse", str(path)])
+    assert "--id-column" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None), ("", None), ("  ", None), ([], frozenset()), ("[]", frozenset()), (",", frozenset()),
+        ("a, b", frozenset("ab")), (["a", " b ", None], frozenset("ab")), ('["a","b"]', frozenset("ab")),
+        (7, frozenset({"7"})), ("[a", frozenset({"[a"})),
+    ],
+)  # fmt: skip
+def test_who_may_read(value: object, expected: frozenset[str] | None) -> None:
+    assert read_readers(value) == expected
