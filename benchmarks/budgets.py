@@ -1,4 +1,4 @@
-"""Runs within a memory budget: how they grow, what copies cost, what a forecast and a resumed run are worth.
+"""Runs within a memory budget: how they grow, what copies cost, what a estimate and a resumed run are worth.
 
 python benchmarks/run.py --sections budgets      # results/budgets.json
 python benchmarks/budgets.py growth.svg          # draws that
@@ -78,7 +78,7 @@ def settle(path: Path) -> None:
 
 
 def essentials(report: Record, row: Record) -> Record:
-    """What the report says that a forecast speaks of."""
+    """What the report says that a estimate speaks of."""
     return {
         "seconds": row["wall"],
         "memory_bytes": report["peak_memory_bytes"],

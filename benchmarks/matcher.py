@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from generate import Recipe, texts
 from neardup.candidates import partitions, prefix
 from neardup.candidates.buckets import all_pairs, find_buckets
-from neardup.candidates.exact import Collection, collect
+from neardup.candidates.exact import FeatureSets, collect
 from neardup.candidates.groups import Groups
 from neardup.columns import Features, Texts
 from neardup.features.spots import Spots
@@ -81,7 +81,7 @@ def lsh(features: Features, threshold: float) -> np.ndarray:
     return left[passed] * len(features) + right[passed]
 
 
-def codes(collection: Collection, found: Any) -> np.ndarray:
+def codes(collection: FeatureSets, found: Any) -> np.ndarray:
     """The same codes for what a matcher found."""
     a, b = collection.documents[found.left], collection.documents[found.right]
     return np.minimum(a, b) * len(collection.content) + np.maximum(a, b)

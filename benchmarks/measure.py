@@ -24,7 +24,7 @@ REPORT = re.compile(r"^REPORT (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Run:
+class LocalRun:
     """One command, run once.
 
     `wall`, `cpu` and `rss_mb` are of the whole process and its children. `report` is what the command said
@@ -45,19 +45,19 @@ def environment(threads: int, extra: Mapping[str, str] | None = None) -> dict[st
     return {**os.environ, **dict.fromkeys(THREADS.split(), str(threads)), **fixed, **(extra or {})}
 
 
-def run(command: Sequence[str], threads: int = 1, timeout: float = 1800, **variables: str) -> Run:
+def run(command: Sequence[str], threads: int = 1, timeout: float = 1800, **variables: str) -> LocalRun:
     """Run the command on its first `threads` cores and say what it cost; a failure is a Run with an error."""
     with tempfile.TemporaryDirectory() as folder:
         costs, load = Path(folder) / "costs.json", os.getloadavg()[0]
         pinned = ["taskset", "-c", cores(threads), sys.executable, "-IS", str(HERE / "launch.py"), str(costs)]
         finished = complete([*pinned, *command], environment(threads, variables), timeout)
         if isinstance(finished, str):
-            return Run(timeout, timeout, 0.0, error=finished)
+            return LocalRun(timeout, timeout, 0.0, error=finished)
         spent = json.loads(costs.read_text()) if costs.exists() else {"wall": 0.0, "cpu": 0.0, "rss_mb": 0.0}
     found = REPORT.search(finished.stdout)
     report = json.loads(found[1]) if found else {}
     error = "" if finished.returncode == 0 else (finished.stderr or finished.stdout)[-2000:] or "failed"
-    return Run(**spent, report=report, error=error, load=load)
+    return LocalRun(**spent, report=report, error=error, load=load)
 
 
 def complete(
@@ -82,14 +82,16 @@ def complete(
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def job(one: Run) -> dict[str, float]:
+def job(one: LocalRun) -> dict[str, float]:
     """Wall, CPU and memory of the job alone where the process reported it, else of the whole process."""
     return {key: float(one.report.get(key, getattr(one, key))) for key in ("wall", "cpu", "rss_mb")}
 
 
-def best_of(command: Sequence[str], threads: int, repeats: int, **options: Any) -> tuple[Run, list[float]]:
+def best_of(
+    command: Sequence[str], threads: int, repeats: int, **options: Any
+) -> tuple[LocalRun, list[float]]:
     """The run with the least CPU time, and the CPU times of all; a first failure ends the repeats."""
-    runs: list[Run] = []
+    runs: list[LocalRun] = []
     for _ in range(repeats):
         runs.append(run(command, threads, **options))
         if runs[-1].error:
@@ -112,6 +114,6 @@ def stamp() -> dict[str, Any]:
     }
 
 
-def as_dict(one: Run) -> dict[str, Any]:
+def as_dict(one: LocalRun) -> dict[str, Any]:
     """The run as plain data, rounded to what can be meant."""
     return {key: round(value, 3) if isinstance(value, float) else value for key, value in asdict(one).items()}

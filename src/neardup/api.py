@@ -23,9 +23,9 @@ from neardup.documents import (
 from neardup.engines.core.populations import parse_population
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import annotation_table, cluster_table, pair_table
-from neardup.engines.local.checkpoint.budget import Memory, read_memory
-from neardup.engines.local.documents import Columns
-from neardup.engines.local.run import Run, Settings
+from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
+from neardup.engines.local.documents import InputColumns
+from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, make_report, write_run
 from neardup.errors import ParameterError
@@ -112,7 +112,7 @@ def with_statistics(
 class Result:
     """What a run found and decided. Documents are read again when they are asked for."""
 
-    def __init__(self, run: Run, given: Any = None) -> None:
+    def __init__(self, run: LocalRun, given: Any = None) -> None:
         self._run, self._given = run, given
 
     def __repr__(self) -> str:
@@ -245,8 +245,8 @@ def dedup(
         raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
     check_html_text(html_text, "dedup")
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
-    columns = Columns(text_column, id_column, html, duplicate_ids, html_text)
-    settings = Settings(checked_threads(threads), strict, work_dir, Memory(read_memory(memory)))
+    columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
+    settings = Settings(checked_threads(threads), strict, work_dir, MemoryBudget(read_memory(memory)))
     plan, known = with_statistics(plan, statistics, stats_group)
     return Result(run_local(plan, inputs, columns, settings, progress, known), given)
 
@@ -299,7 +299,7 @@ def _is_frame(given: Any, package: str) -> bool:
     return type(given).__module__.split(".")[0] == package
 
 
-def _read_again(run: Run, mask: Any) -> pa.Table:
+def _read_again(run: LocalRun, mask: Any) -> pa.Table:
     """The chosen documents of all sources in one table."""
     schema, done, parts = unified_schema(run.corpus.sources), 0, []
     for source in run.corpus.sources:

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
-STAGE_FOLDERS = ("text", "features", "weights", "learn", "signatures", "candidates", "verify", "clusters", "plan")
+STAGE_FOLDERS = (
+    "text",
+    "features",
+    "weights",
+    "learn",
+    "signatures",
+    "candidates",
+    "verify",
+    "clusters",
+    "plan",
+)
 
 
 class Text(Protocol):
@@ -74,7 +84,7 @@ class Candidates(Protocol):
     def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
 
 
-class Keys(Candidates, Protocol):
+class KeyCandidates(Candidates, Protocol):
     """Signatures to keys, in independent tables: two documents with an equal key in a table are candidates."""
 
     @property
@@ -82,7 +92,7 @@ class Keys(Candidates, Protocol):
     def keys(self, signatures: Signatures) -> Hashes: ...  # tables × documents
 
 
-class Join(Candidates, Protocol):
+class FeatureJoin(Candidates, Protocol):
     """Features to verified pairs, all at once: every pair that reaches the threshold, and no other.
 
     With `first`, only pairs of one of so many first documents with one of the others: two blocks that meet.

@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from neardup.api import make_plan, with_statistics
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.spark.io.frames import Result, run
 from neardup.engines.spark.session.session import make_session
 from neardup.engines.spark.session.start import SparkError
@@ -47,7 +47,7 @@ def dedup(
     if plan is not None and options:
         raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))
     plan, known = with_statistics(plan or make_plan(**options), statistics, stats_group)
-    return run(frame, plan, Columns(text_column, id_column, html), work_dir, known)
+    return run(frame, plan, InputColumns(text_column, id_column, html), work_dir, known)
 
 
 def pairs(frame: DataFrame, plan: Plan | None = None, **options: Any) -> DataFrame:

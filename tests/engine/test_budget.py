@@ -14,8 +14,8 @@ from neardup.documents.memory import MemorySource
 from neardup.engines.core.progress import Progress
 from neardup.engines.local import join_blocks as joining
 from neardup.engines.local.checkpoint import budget as memory_module
-from neardup.engines.local.checkpoint.budget import LEAST, Memory, available_memory, read_memory
-from neardup.engines.local.checkpoint.spill import Rows, fixed_lists, matrix, ragged
+from neardup.engines.local.checkpoint.budget import LEAST, MemoryBudget, available_memory, read_memory
+from neardup.engines.local.checkpoint.spill import SpilledRows, fixed_lists, matrix, ragged
 from neardup.engines.local.run import Settings, run
 from neardup.errors import ParameterError
 from neardup.registry import methods
@@ -25,16 +25,16 @@ from neardup.registry import methods
 def tiny(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Budgets of a few kilobytes; counts the files that rows went to."""
     flushed: list[int] = []
-    real = Rows.flush
+    real = SpilledRows.flush
 
-    def flush(self: Rows) -> None:
+    def flush(self: SpilledRows) -> None:
         flushed.append(len(self))
         real(self)
 
-    monkeypatch.setattr(Rows, "flush", flush)
-    monkeypatch.setattr(Memory, "rows", property(lambda self: 4000))
-    monkeypatch.setattr(Memory, "counters", property(lambda self: 4000))
-    monkeypatch.setattr(Memory, "sorters", lambda self, documents, threads: 1)
+    monkeypatch.setattr(SpilledRows, "flush", flush)
+    monkeypatch.setattr(MemoryBudget, "rows", property(lambda self: 4000))
+    monkeypatch.setattr(MemoryBudget, "counters", property(lambda self: 4000))
+    monkeypatch.setattr(MemoryBudget, "sorters", lambda self, documents, threads: 1)
     return flushed
 
 
@@ -51,7 +51,7 @@ def test_what_waits_on_disk_comes_back(
 
 
 def test_rows_of_several_kinds_in_files_and_in_memory() -> None:
-    rows = Rows("stage", lambda name: None, most=200)
+    rows = SpilledRows("stage", lambda name: None, most=200)
     for start in range(0, 50, 5):
         numbers = pa.array(range(start, start + 5), pa.int64())
         ids = numbers if start < 25 else numbers.cast(pa.string())  # the second file has names
@@ -78,10 +78,10 @@ def test_budgets() -> None:
     for wrong in ("10M", "much", "-1G"):
         with pytest.raises(ParameterError, match="memory"):
             read_memory(wrong)
-    assert Memory(1 << 30).sorters(1000, 8) == 8
-    assert Memory(1 << 30).sorters(8_000_000, 8) == 1
-    assert Memory(1 << 30).too_little(1_000_000) is None
-    assert "--memory" in (Memory(1 << 30).too_little(50_000_000) or "")
+    assert MemoryBudget(1 << 30).sorters(1000, 8) == 8
+    assert MemoryBudget(1 << 30).sorters(8_000_000, 8) == 1
+    assert MemoryBudget(1 << 30).too_little(1_000_000) is None
+    assert "--memory" in (MemoryBudget(1 << 30).too_little(50_000_000) or "")
 
 
 def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
@@ -97,7 +97,7 @@ def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
     found = run(
         neardup.make_plan("minhash"),
         sources,
-        settings=Settings(memory=Memory(LEAST + (1 << 20))),
+        settings=Settings(memory=MemoryBudget(LEAST + (1 << 20))),
         progress=Notes(),
     )
     assert len(said) == 1 and "23 MB" in said[0] and "--memory" in said[0]
@@ -147,7 +147,7 @@ def open_files() -> int:
 def test_many_files_are_not_open_at_once(tmp_path: Path) -> None:
     """A run of hours has thousands of checkpoints, and a process may open a thousand files."""
     for place in (lambda name: None, lambda name: tmp_path / name):
-        rows, before = Rows("stage", place, most=1), open_files()
+        rows, before = SpilledRows("stage", place, most=1), open_files()
         for number in range(200):
             rows.add(pa.record_batch({"number": pa.array([number])}))
         assert len(rows.segments) == 200

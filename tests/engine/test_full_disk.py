@@ -17,7 +17,7 @@ from test_resume import MAIN, STEPS, command, results
 
 from corpora import corpus, set_constants
 from neardup.cli import group
-from neardup.engines.local.checkpoint.spill import Rows
+from neardup.engines.local.checkpoint.spill import SpilledRows
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import NeardupError
 
@@ -56,7 +56,7 @@ class File:
 
 def put_on(disk: Disk, patch: pytest.MonkeyPatch) -> None:
     """Has everything that the work folder holds written to the disk."""
-    make, open_, sync = Spool.__init__, Rows._open, os.fsync
+    make, open_, sync = Spool.__init__, SpilledRows._open, os.fsync
 
     def made(self: Spool, *given: Any, **more: Any) -> None:
         make(self, *given, **more)
@@ -67,7 +67,7 @@ def put_on(disk: Disk, patch: pytest.MonkeyPatch) -> None:
         sync(handle)
 
     patch.setattr(Spool, "__init__", made)
-    patch.setattr(Rows, "_open", lambda self, path: File(open_(self, path), disk))
+    patch.setattr(SpilledRows, "_open", lambda self, path: File(open_(self, path), disk))
     patch.setattr(os, "fsync", synced)
 
 

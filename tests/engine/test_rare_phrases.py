@@ -90,7 +90,7 @@ def test_families_are_told_from_clusters_by_what_their_members_have_for_themselv
     sampled = families.sample_groups(groups, ranks)
     assert sampled.tolist() == [0, 1, 2, 3, 4, 5]  # pairs and single documents are never families
     shares = np.array([0.0, 0.1, 0.9, 0.3, 0.26, 0.0])
-    found = families.split_families(groups, sampled, shares)
+    found = families.split_template_groups(groups, sampled, shares)
     assert found[:3].tolist() == [5, 5, 5] and len(set(found[3:6].tolist())) == 3
     assert found[6:].tolist() == [9, 9, 2] and not set(found[3:6].tolist()) & {2, 5, 9}
     many = families.sample_groups(np.zeros(1000, np.int64), np.arange(1000, dtype=np.uint64)[::-1].copy())

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from corpora import corpus, set_constants
 from neardup.cli import group
 from neardup.engines.local.checkpoint import workspace as work_module
-from neardup.engines.local.checkpoint.workspace import NAME, Work
+from neardup.engines.local.checkpoint.workspace import NAME, Workspace
 from neardup.registry import methods
 
 RESULTS = ("kept.parquet", "removed.parquet", "pairs.parquet", "clusters.parquet", "problems.jsonl")
@@ -54,21 +54,21 @@ def command(*arguments: object) -> list[str]:
 
 def stop_after(commits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends the process, as it seems, right after so many checkpoints."""
-    real, count = Work.commit, [0]
+    real, count = Workspace.commit, [0]
 
-    def commit(self: Work) -> None:
+    def commit(self: Workspace) -> None:
         real(self)
         count[0] += 1
         if count[0] == commits:
             raise Killed
 
-    monkeypatch.setattr(Work, "commit", commit)
+    monkeypatch.setattr(Workspace, "commit", commit)
 
 
 def killed_at(commits: int, arguments: list[str]) -> bool:
     """Whether a run was stopped there; if it was, its folder is as a kill would leave it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Work, "close", lambda self, keep=False: None)
+        patch.setattr(Workspace, "close", lambda self, keep=False: None)
         stop_after(commits, patch)
         try:
             done = CliRunner().invoke(group, arguments, standalone_mode=False)

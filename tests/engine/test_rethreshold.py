@@ -62,7 +62,7 @@ def test_the_first_result_stays_what_it_was(table):
 
 def test_down_to_where_the_bands_still_find_what_was_promised(table):
     result = neardup.dedup(table, threshold=0.8, recall=0.99)
-    floor = result.report["evidence_reaches_down_to"]
+    floor = result.report["lowest_rethreshold"]
     assert 0.5 < floor <= 0.8
     assert facts(result.rethreshold(round(floor + 0.001, 3)))
     with pytest.raises(EvidenceError) as caught:
@@ -75,7 +75,7 @@ def test_down_to_where_the_bands_still_find_what_was_promised(table):
 def test_the_threshold_itself_is_always_within_reach(table):
     """Bands given by hand that find little at the threshold do not make the run's own threshold an error."""
     result = neardup.dedup(table, threshold=0.5, bands=3, rows=9)
-    assert result.report["evidence_reaches_down_to"] == 0.5
+    assert result.report["lowest_rethreshold"] == 0.5
     assert facts(result.rethreshold(0.5)) == facts(result)
     with pytest.raises(EvidenceError):
         result.rethreshold(0.49)

@@ -362,9 +362,9 @@ def test_documents_as_dedup_reads_them(tmp_path: Path) -> None:
     path.write_text(json.dumps(page) + "\n" + json.dumps({**page, "id": "q"}) + "\n")
     from neardup.documents import open_inputs
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
 
-    found = read_documents(open_inputs([path]), Columns(), Progress())
+    found = read_documents(open_inputs([path]), InputColumns(), Progress())
     assert found.ids.to_pylist() == ["p", "q"] and "<" not in found.texts[0].as_py()
     assert found.size == 2 * len(found.texts[0].as_py())
 

@@ -17,7 +17,7 @@ import pytest
 from neardup.cli import main
 from neardup.documents import open_inputs
 from neardup.errors import InputError, PlanError
-from neardup.index.collection import HeldDocuments
+from neardup.index.collection import IndexedDocuments
 from neardup.index.rows import Extra
 from neardup.plan import stage_json
 from neardup.registry import get_method
@@ -36,13 +36,13 @@ def write(path: Path, numbers: range, **more: object) -> Path:
     return path
 
 
-def add(held: HeldDocuments, *paths: Path) -> dict[str, object]:
+def add(held: IndexedDocuments, *paths: Path) -> dict[str, object]:
     return held.add(open_inputs([str(path) for path in paths]), extra=Extra(quality="rank")).to_dict()
 
 
 def test_statistics_are_frozen_then_refreshed_and_what_became_stale_is_made_again(tmp_path: Path) -> None:
     first, second, third = (write(tmp_path / f"{k}.jsonl", range(20 * k, 20 * k + 20)) for k in range(3))
-    with HeldDocuments(tmp_path / "store", PLAN, refresh_after=30) as held:
+    with IndexedDocuments(tmp_path / "store", PLAN, refresh_after=30) as held:
         assert add(held, first)["new"] == 20
         frozen, before = held.statistics, {d.id: d.fingerprint for d in held.documents()}
         assert frozen is not None and frozen.documents == 20
@@ -55,16 +55,16 @@ def test_statistics_are_frozen_then_refreshed_and_what_became_stale_is_made_agai
         after = {d.id: d.fingerprint for d in held.documents()}
         assert held.statistics.documents == 60 and held.info()["counted_since"] == 0  # type: ignore[union-attr]
     assert sum(before[name] != after[name] for name in before) > 10
-    with HeldDocuments(tmp_path / "fresh", PLAN) as other:  # as if all had been there from the beginning
+    with IndexedDocuments(tmp_path / "fresh", PLAN) as other:  # as if all had been there from the beginning
         add(other, first, second, third)
         assert {d.id: d.fingerprint for d in other.documents()} == after
-        assert other.statistics.digest == HeldDocuments(tmp_path / "store").statistics.digest  # type: ignore[union-attr]
+        assert other.statistics.digest == IndexedDocuments(tmp_path / "store").statistics.digest  # type: ignore[union-attr]
     assert len(list((tmp_path / "store").glob("*.parquet"))) == 1
 
 
 def test_what_cannot_be_made_again_is_stale_and_refused(tmp_path: Path) -> None:
     first, second = (write(tmp_path / f"{k}.jsonl", range(5 * k, 5 * k + 5)) for k in range(2))
-    with HeldDocuments(tmp_path / "store", PLAN, refresh_after=5) as held:
+    with IndexedDocuments(tmp_path / "store", PLAN, refresh_after=5) as held:
         add(held, first)
         lines = first.read_text().splitlines()
         first.write_text("\n".join([lines[0], lines[1].replace("w", "x", 3)]) + "\n")  # one is left as it was
@@ -80,21 +80,21 @@ def test_what_cannot_be_made_again_is_stale_and_refused(tmp_path: Path) -> None:
 def test_plans_statistics_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", range(3))
     with pytest.raises(InputError, match="is no collection"):
-        HeldDocuments(tmp_path / "store")
-    with HeldDocuments(tmp_path / "store", PLAN) as held:
+        IndexedDocuments(tmp_path / "store")
+    with IndexedDocuments(tmp_path / "store", PLAN) as held:
         with pytest.raises(PlanError, match="no frequencies to weigh by"):
             held.looked_at(open_inputs([str(path)]))
         add(held, path)
     with pytest.raises(PlanError, match="held with other options"):
-        HeldDocuments(tmp_path / "store", get_method("simhash").plan(bits=128))
+        IndexedDocuments(tmp_path / "store", get_method("simhash").plan(bits=128))
     none = Statistics(7, stage_json(PLAN.text), {stage_json(PLAN.counts[0]): Frequencies(*_empty())})
     with pytest.raises(PlanError, match="made with other statistics"):
-        HeldDocuments(tmp_path / "store", statistics=none)
+        IndexedDocuments(tmp_path / "store", statistics=none)
     (tmp_path / "store" / "documents.db").write_text(
         "no database, and long enough to be taken for one\n" * 60
     )
     with pytest.raises(InputError, match="cannot be used as a collection"):
-        HeldDocuments(tmp_path / "store")
+        IndexedDocuments(tmp_path / "store")
 
 
 def _empty():  # type: ignore[no-untyped-def]
@@ -106,7 +106,7 @@ def _empty():  # type: ignore[no-untyped-def]
 def test_given_statistics_are_frozen_from_the_first_document(tmp_path: Path) -> None:
     table = Frequencies(*_empty())
     known = Statistics(1000, stage_json(PLAN.text), {stage_json(PLAN.counts[0]): table})
-    with HeldDocuments(tmp_path / "store", PLAN, statistics=known) as held:
+    with IndexedDocuments(tmp_path / "store", PLAN, statistics=known) as held:
         add(held, write(tmp_path / "a.jsonl", range(3)))
         assert held.statistics.digest == known.digest and held.info()["counted_since"] == 3  # type: ignore[union-attr]
 
@@ -114,7 +114,7 @@ def test_given_statistics_are_frozen_from_the_first_document(tmp_path: Path) -> 
 def test_a_document_without_features_is_held_and_near_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": ""}\n{"id": 2, "text": "..."}\n{"id": 3, "text": "word"}\n')
-    with HeldDocuments(tmp_path / "store", get_method("simhash").plan(weights="tf")) as held:
+    with IndexedDocuments(tmp_path / "store", get_method("simhash").plan(weights="tf")) as held:
         held.add(open_inputs([str(path)]))
         assert [d.fingerprint is None for d in held.documents()] == [True, True, False]
         assert held.statistics is None and held.info()["stale"] == 0
@@ -184,7 +184,7 @@ def test_bad_requests(
 def test_a_kill_leaves_the_collection_as_it_was_before_or_after(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a.jsonl", range(50)), write(tmp_path / "b.jsonl", range(50, 3000))
     store = tmp_path / "store"
-    with HeldDocuments(store, PLAN, refresh_after=10) as held:
+    with IndexedDocuments(store, PLAN, refresh_after=10) as held:
         add(held, first)
     command = [sys.executable, "-m", "neardup", "held", "add", str(store), str(second)]
     for wait in (1.5, 2.5, 3.5):
@@ -192,13 +192,13 @@ def test_a_kill_leaves_the_collection_as_it_was_before_or_after(tmp_path: Path) 
         time.sleep(wait)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        with HeldDocuments(store) as held:
+        with IndexedDocuments(store) as held:
             size, stale = len(held), held.count_stale()
             assert size in (50, 3000)
             held.recompute()  # what a kill between freezing and recomputing left
             assert held.count_stale() == 0 and stale in range(3001)
             assert len(held.documents()) == size
-    with HeldDocuments(store) as held:
+    with IndexedDocuments(store) as held:
         add(held, second)
         assert len(held) == 3000 and held.statistics is not None
     with sqlite3.connect(store / "documents.db") as database:

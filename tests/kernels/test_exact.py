@@ -12,7 +12,7 @@ from inputs import offset_types, pack, unpack
 
 import naive
 from neardup.candidates import partitions, prefix
-from neardup.candidates.exact import Collection, collect, expand
+from neardup.candidates.exact import FeatureSets, collect, expand
 from neardup.columns import Features
 from neardup.kernels import exact
 from neardup.kernels import partitions as lists
@@ -36,7 +36,7 @@ def arrays(rows: list[Document], offset_type: type = np.int64) -> tuple:
     return hashes, weights, offsets
 
 
-def collection(rows: list[Document]) -> Collection:
+def collection(rows: list[Document]) -> FeatureSets:
     hashes, weights, offsets = arrays(rows)
     return collect(Features(offsets, hashes, weights, distinct=True))
 

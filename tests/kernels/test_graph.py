@@ -54,8 +54,8 @@ def test_components_of_codes_are_those_of_the_twin(found: tuple[int, list[Edge]]
     half = len(codes) // 2
     labels, among = np.arange(n), np.zeros(n, np.bool_)
     for part in (codes[:half], codes[half:]):
-        graph.join_coded(labels, among, np.array(part, np.int64))
-    assert (labels.tolist(), among.tolist()) == naive.join_coded(n, codes)
+        graph.join_packed(labels, among, np.array(part, np.int64))
+    assert (labels.tolist(), among.tolist()) == naive.join_packed(n, codes)
 
 
 @given(graphs(), st.randoms(use_true_random=False))

@@ -18,7 +18,7 @@ from neardup.learn.training.calibrate import fit_probability
 from neardup.learn.training.held_out import choose_pull, clearly_best, judge
 from neardup.learn.training.sample import folds
 from neardup.learn.training.setup import usual_pull
-from neardup.learn.training.train import STAY, Lesson, learn
+from neardup.learn.training.train import STAY, TrainingSetup, learn
 
 WORDS = [f"w{number}" for number in range(600)]
 SITES = [[f"Menu{site}x{number}" for number in range(30)] for site in range(4)]
@@ -47,7 +47,7 @@ def truth(labels: list[int]) -> Truth:
 
 def taught(clusters: int = 12, each: int = 4, **options: object) -> Model:
     texts, labels = collection(clusters, each)
-    return learn(documents(texts), truth(labels), Lesson(**options))  # type: ignore[arg-type]
+    return learn(documents(texts), truth(labels), TrainingSetup(**options))  # type: ignore[arg-type]
 
 
 def best_f1(model: Model, texts: list[str], labels: list[int]) -> float:
@@ -163,7 +163,7 @@ def test_the_start_that_fits_the_labels_clearly_better_is_taken() -> None:
     figures = model.training["f1_by_start"]
     assert set(figures) == {"front", "even", "rare", "binary"}
     assert model.training["start"] != "front" and figures[model.training["start"]] > figures["front"]
-    assert learn(documents(texts), truth(labels), Lesson(begin="front")).training["start"] == "front"
+    assert learn(documents(texts), truth(labels), TrainingSetup(begin="front")).training["start"] == "front"
 
 
 def test_the_usual_start_is_kept_unless_another_is_clearly_better() -> None:
@@ -178,25 +178,27 @@ def test_signatures_see_less_than_vectors() -> None:
     positive = np.arange(4000) < 1000
     value = np.clip(np.where(positive, 0.5, 0.2) + 0.05 * rng.standard_normal(4000), 0, 1)
     ones = np.ones(4000)
-    exact = judge(Lesson(), value, positive, ones)
-    seen = [judge(Lesson(aim="signatures", bits=bits), value, positive, ones) for bits in (64, 384, 4096)]
+    exact = judge(TrainingSetup(), value, positive, ones)
+    seen = [
+        judge(TrainingSetup(aim="signatures", bits=bits), value, positive, ones) for bits in (64, 384, 4096)
+    ]
     assert seen[0] < seen[1] < seen[2] < exact + 1e-9
-    assert seen[1] == judge(Lesson(aim="signatures"), value, positive, ones)
+    assert seen[1] == judge(TrainingSetup(aim="signatures"), value, positive, ones)
 
 
 def test_the_best_pull_for_signatures_needs_no_clear_lead() -> None:
     scores = np.array([[0.8, 0.81, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], [0.8, 0.8, 0.8]])
-    assert choose_pull(Lesson(aim="signatures"), scores, 0) == 1
-    assert choose_pull(Lesson(), scores, 0) == 0
+    assert choose_pull(TrainingSetup(aim="signatures"), scores, 0) == 1
+    assert choose_pull(TrainingSetup(), scores, 0) == 0
 
 
 def test_few_documents_are_held_more_strongly() -> None:
     assert [usual_pull(n) for n in (10, 60, 120, 200, 5000)] == [6.0, 1.0, 0.5, 0.3, 0.3]
-    assert Lesson(pulls=(0.1, 0.2)).usual(10) == 0.2
+    assert TrainingSetup(pulls=(0.1, 0.2)).usual(10) == 0.2
 
 
 def test_a_decided_start_changes_no_order_of_features() -> None:
-    lesson = Lesson()
+    lesson = TrainingSetup()
     for name in lesson.starts:
         decided = lesson.beginning(name)
         assert decided.names == lesson.names

@@ -34,7 +34,7 @@ def components(n: int, edges: Iterable[Edge]) -> list[int]:
     return labels
 
 
-def join_coded(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+def join_packed(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
     """The same for edges a · n + b, and which nodes have any."""
     edges = [divmod(code, n) for code in codes]
     return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]

@@ -16,7 +16,7 @@ import pytest
 from comparing import local_facts
 
 from corpora import corpus, rows
-from neardup.engines.core.represent import needs_contents_first
+from neardup.engines.core.represent import needs_distinct_texts_first
 from neardup.registry import methods
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
@@ -114,7 +114,7 @@ def stages_of(method):
     """The stages that a run of a method has at least."""
     plan = methods()[method].plan()
     counted = ["statistics"] if plan.counts else []
-    signed = ["signatures"] if needs_contents_first(plan) else []
+    signed = ["signatures"] if needs_distinct_texts_first(plan) else []
     return {"ids", "copies", *counted, *signed, "edges", "verified", "clusters"}
 
 

@@ -25,7 +25,7 @@ def test_two_crowds(spark, tmp_path):
     expected, report = neardup.dedup(tmp_path / "crowds.parquet").report, result.report
     for name in ("documents", "kept", "clusters", "exact_copies"):
         assert report[name] == expected[name], name
-    for name in ("count", "largest", "above_limit", "pairs_not_compared_there"):
+    for name in ("count", "largest", "above_limit", "pairs_skipped"):
         assert report["buckets"][name] == expected["buckets"][name], name
     assert report["pairs"]["verified"] == expected["pairs"]["verified"]
     assert report["buckets"]["largest"] > MANY // 2 and report["clusters"] == 1

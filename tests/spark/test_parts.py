@@ -92,7 +92,7 @@ class Wire:
 
     def parcels(self, step, batches):
         """The parcels that a step makes, as rows."""
-        return self(lambda some: parcels.posted(step(some)), batches)
+        return self(lambda some: parcels.packed_rows(step(some)), batches)
 
 
 def chunk_row(number, present, ranks, keys):
@@ -128,9 +128,9 @@ def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source
         for number, part in enumerate((slice(0, cut), slice(cut, n)))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crowds, "CROWD", 2 * rule.heads)  # so that few make a crowd
+        patch.setattr(crowds, "HOT", 2 * rule.heads)  # so that few make a crowd
         patch.setattr(crowds, "SPREAD", spread)
-        sent = [batch for row in rows for batch in parcels.posted(edges._keys(rule, iter([row])))]
+        sent = [batch for row in rows for batch in parcels.packed_rows(edges._keys(rule, iter([row])))]
         found = list(wire.parcels(partial(edges._pairing, rule), sent)) if sent else []
         if sent and not rule.at_home:
             found = list(wire.parcels(partial(edges._waiting, rule), found))
@@ -178,7 +178,7 @@ def test_copies_are_left_out():
     row = chunk_row(3, np.array([True, False, True, True]), np.arange(4), np.zeros((1, 4), np.uint64))
     copies = parcels.pack({"place": parcels.places_of(3, np.array([2]))})
     row = row.set_column(2, "wanted", pa.array([copies], pa.binary()))
-    seen, places = next(edges.seen_contents(row))
+    seen, places = next(edges.represented_texts(row))
     assert seen["rank"].to_pylist() == [0, 3] and (places & 0xFFFF).tolist() == [0, 3]
 
 
@@ -197,7 +197,7 @@ def test_copies(documents, tasks):
     }  # fmt: skip
     row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
     wire = Wire(tasks)
-    sent = list(parcels.posted(copies._names(tasks, iter([row]))))
+    sent = list(parcels.packed_rows(copies._names(tasks, iter([row]))))
     found = list(wire(copies._by_chunk, wire.parcels(partial(copies._meeting, tasks), sent))) if n else []
     rows = [
         each
@@ -290,10 +290,10 @@ def test_buckets_of_fingerprints_find_every_near_pair(spanning, last, tasks):
     rule = near.Near(near.block_masks(64, 3, 100) | near.last_bits(64, last), 3, spanning, tasks)
     wire = Wire(tasks)
     if spanning:
-        named = list(parcels.posted(near._named(rule, iter([row]))))
+        named = list(parcels.packed_rows(near._named(rule, iter([row]))))
         keys = list(wire.parcels(partial(near._first_of_equal, rule), named))
     else:
-        keys = list(parcels.posted(near._keys(rule, iter([row]))))
+        keys = list(parcels.packed_rows(near._keys(rule, iter([row]))))
     met = list(wire.parcels(partial(near._meeting, rule), keys))
     found = pa.Table.from_batches(wire(partial(crowds.finished, tasks), met))
     mine = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
@@ -340,12 +340,12 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common, so
     known, limit, wire = np.unique(np.array(common, np.uint64)), Fraction(threshold), Wire(2)
     equal = pa.nulls(1, pa.binary())
     if some:
-        named = list(parcels.posted(exact._named(2, iter([row]))))
+        named = list(parcels.packed_rows(exact._named(2, iter([row]))))
         met = list(wire.parcels(partial(exact._equal, 2), named))
         equal = pa.concat_arrays([each["wanted"] for each in wire(parcels.gathered, met)] or [equal])
     row = row.append_column("equal", equal)
     step = exact.Prefixes(limit, (known, np.arange(len(known)) + 2), 2).parcels
-    sent = list(parcels.posted(step(iter([row]))))
+    sent = list(parcels.packed_rows(step(iter([row]))))
     met = list(wire.parcels(partial(exact._meeting, limit, 0, 2), sent)) if sent else []
     found = (
         [each for batch in wire(partial(crowds.finished, 2), met) for each in batch.to_pylist()]
@@ -364,26 +364,26 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common, so
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_shelf_gives_back_what_it_got(tmp_path, shared):
     """Columns of several chunks, from a file or from the row; an index finds single documents of them."""
-    store = shelf.Shelf(str(tmp_path / "shelf") if shared else None, None)
+    store = shelf.SideFiles(str(tmp_path / "shelf") if shared else None, None)
     chunks = [pa.array([f"{number}-{row}" for row in range(4 - number)]) for number in range(3)]
     with store.opened(7) as put:
         values = [put({"text": texts}) for texts in chunks]
     packed = pa.array(values, pa.binary())
     for texts, value in zip(chunks, packed, strict=True):
-        assert shelf.unshelved(value).column("text").to_pylist() == texts.to_pylist()
+        assert shelf.read_side_file(value).column("text").to_pylist() == texts.to_pylist()
     if shared:
-        index = shelf.Index(np.arange(3) + 5, {"text": values})
+        index = shelf.SideFileIndex(np.arange(3) + 5, {"text": values})
         places = np.concatenate([parcels.places_of(5, np.array([1, 3])), parcels.places_of(7, np.array([0]))])
         assert index.rows("text", places).column("text").to_pylist() == ["0-1", "0-3", "2-0"]
 
 
 def test_a_file_that_is_gone(tmp_path):
-    store = shelf.Shelf(str(tmp_path), None)
+    store = shelf.SideFiles(str(tmp_path), None)
     with store.opened(0) as put:
         value = pa.scalar(put({"text": pa.array(["a"])}), pa.binary())
     next(tmp_path.iterdir()).unlink()
     with pytest.raises(OutputError, match="remove the work folder to begin anew"):
-        shelf.unshelved(value)
+        shelf.read_side_file(value)
 
 
 @pytest.mark.parametrize(
@@ -397,12 +397,12 @@ def test_a_file_that_is_gone(tmp_path):
     ],
 )
 def test_where_workers_share_files(work, expected):
-    assert shelf.shelf_folder(stages.place_of(work)) == expected
+    assert shelf.side_folder(stages.place_of(work)) == expected
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 10, 11, 1000])
 def test_every_two_blocks_meet_in_one_place(tasks):
-    layout = grid.Grid.of(tasks)
+    layout = grid.BlockPairs.of(tasks)
     own = np.arange(layout.blocks)
     places = [tuple(layout.part(own, other).tolist()) for other in own]
     assert layout.parts >= tasks > (layout.blocks - 1) * layout.blocks // 2

@@ -35,7 +35,7 @@ def storage(request, monkeypatch):
     from neardup.engines.spark import run as running
 
     if request.param == "rows":
-        monkeypatch.setattr(running, "shelf_folder", lambda work: None)
+        monkeypatch.setattr(running, "side_folder", lambda work: None)
     return request.param
 
 
@@ -45,7 +45,7 @@ def storage(request, monkeypatch):
 def test_texts_in_rows(spark, table, monkeypatch, method):
     from neardup.engines.spark import run as running
 
-    monkeypatch.setattr(running, "shelf_folder", lambda work: None)
+    monkeypatch.setattr(running, "side_folder", lambda work: None)
     frame = spark.createDataFrame(table).repartition(2)
     assert spark_facts(frame, method=method) == local_facts(table, method=method)
 
@@ -146,9 +146,9 @@ def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, 
     from neardup.engines.spark.frequencies import stages as counting
 
     asked = []
-    usual = counting.find_answers
+    usual = counting.find_lookups
     monkeypatch.setattr(counting, "SENT", 0)
-    monkeypatch.setattr(counting, "find_answers", lambda *args: (asked.append(1), usual(*args))[1])
+    monkeypatch.setattr(counting, "find_lookups", lambda *args: (asked.append(1), usual(*args))[1])
     frame = spark.createDataFrame(table).repartition(3)
     assert spark_facts(frame, **options) == local_facts(table, **options)
     assert asked

@@ -11,7 +11,7 @@ from neardup.errors import InputError, NeardupError, OutputError, ParameterError
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 
 from neardup import spark as engine
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.spark.io.frames import run
 from neardup.engines.spark.session.session import RUNTIME
 from neardup.plan import Plan
@@ -162,8 +162,8 @@ def test_the_article_of_a_page(spark):
     links = [" ".join(f"<li><a href=x>link {k}{j}</a></li>" for j in range(200)) for k in "abc"]
     pages = [f"<html><body><ul>{each}</ul><article>{story}</article></body></html>" for each in links]
     frame = spark.createDataFrame(list(enumerate(pages)), "id long, html string")
-    assert run(frame, plan(), Columns(html_text="article")).report["removed"] == 2
-    assert run(frame, plan(), Columns()).report["removed"] == 0
+    assert run(frame, plan(), InputColumns(html_text="article")).report["removed"] == 2
+    assert run(frame, plan(), InputColumns()).report["removed"] == 0
 
 
 def test_rows_that_are_others_each_time(spark):

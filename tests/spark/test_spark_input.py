@@ -43,13 +43,13 @@ def test_parquet_files(spark, table, tmp_path):
 def test_parquet_is_read_by_spark(spark, table, tmp_path):
     """Spark prunes columns only in files that it reads itself."""
     from neardup.documents import open_inputs
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
     from neardup.engines.spark.io.files import load
 
     pq.write_table(table, tmp_path / "plain.parquet")
     pq.write_table(table, tmp_path / "_hidden.parquet")
     for name, own in (("plain", True), ("_hidden", False)):
-        frame = load(spark, open_inputs([str(tmp_path / f"{name}.parquet")]), Columns()).frame
+        frame = load(spark, open_inputs([str(tmp_path / f"{name}.parquet")]), InputColumns()).frame
         assert bool(frame.inputFiles()) is own and frame.count() == len(table)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from neardup import kernels
 from neardup.candidates import partitions, prefix
-from neardup.candidates.exact import Collection, Exact, Matches, collect, exact_pairs, expand
+from neardup.candidates.exact import Exact, FeatureSets, JoinedPairs, collect, exact_pairs, expand
 from neardup.columns import Features
 from neardup.errors import ParameterError, PlanError
 from neardup.thresholds import as_fraction
@@ -48,7 +48,7 @@ def by_force(features: Features, threshold: float) -> list[list[int]]:
     return out[:count].tolist()
 
 
-def found_by(contents: Collection, matches: Matches) -> list[list[int]]:
+def found_by(contents: FeatureSets, matches: JoinedPairs) -> list[list[int]]:
     pairs = expand(contents, matches)
     return np.stack([pairs.left, pairs.right, pairs.shared], axis=1).astype(int).tolist()
 

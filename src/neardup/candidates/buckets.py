@@ -74,7 +74,7 @@ def bucket_pairs(
     return left, right, counts
 
 
-def bucket_codes(
+def packed_bucket_pairs(
     buckets: Buckets, ranks: Hashes, n: int, limit: int, pivots: int
 ) -> tuple[Numbers, BucketCounts]:
     """The same pairs as one number each, left · n + right."""

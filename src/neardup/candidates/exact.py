@@ -26,7 +26,7 @@ MOST = (
 
 
 @dataclass(frozen=True)
-class Collection:
+class FeatureSets:
     """Different contents, ordered by (size, number), over the features of all documents."""
 
     offsets: Offsets
@@ -47,7 +47,7 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Work:
+class MatcherCounts:
     """What a matcher did."""
 
     computed: Numbers  # similarity computations, by the rank of the content that was looked up
@@ -61,16 +61,16 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Matches:
+class JoinedPairs:
     """Pairs of ranks with what they share."""
 
     left: Numbers
     right: Numbers
     shared: Numbers
-    work: Work
+    work: MatcherCounts
 
 
-Matcher = Callable[[Collection, Fraction, int], Matches]
+MatchFunction = Callable[[FeatureSets, Fraction, int], JoinedPairs]
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,11 @@ def exact_pairs(features: Features, threshold: float, matcher: str = "auto", thr
     return expand(collection, choose_matcher(matcher)(collection, limit, threads))
 
 
-def choose_matcher(name: str) -> Matcher:
+def choose_matcher(name: str) -> MatchFunction:
     """The matcher of this name; 'auto' is `prefix`, which measured 4 to 16 times faster for τ from 0.3 to 0.9."""
     from neardup.candidates import partitions, prefix
 
-    known: dict[str, Matcher] = {
+    known: dict[str, MatchFunction] = {
         "auto": prefix.match,
         "prefix": prefix.match,
         "partitions": partitions.match,
@@ -140,7 +140,7 @@ def check_threshold(threshold: float) -> Fraction:
     return as_fraction(threshold)
 
 
-def collect(features: Features) -> Collection:
+def collect(features: Features) -> FeatureSets:
     """The different contents of documents that have features; occurrences that were not counted make sets."""
     features = _as_sets(features)
     none = np.zeros(0, np.float32)
@@ -166,7 +166,7 @@ def collect(features: Features) -> Collection:
     else:
         documents = chosen[np.argsort(sizes[chosen], kind="stable")]
     kept = sketches[documents]
-    return Collection(features.offsets, features.hashes, weights, content, documents, sizes[documents], kept)
+    return FeatureSets(features.offsets, features.hashes, weights, content, documents, sizes[documents], kept)
 
 
 def _as_sets(features: Features) -> Features:
@@ -177,7 +177,7 @@ def _as_sets(features: Features) -> Features:
     return make_distinct(features)
 
 
-def link(collection: Collection, matches: Matches) -> Pairs:
+def link(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
     """Pairs of contents, and each copy of a content with the document that stands for it."""
     size_of = np.zeros(len(collection.content), np.int64)
     size_of[collection.documents] = collection.sizes
@@ -193,7 +193,7 @@ def link(collection: Collection, matches: Matches) -> Pairs:
     return Pairs(x, y, shared, sizes[x], sizes[y])
 
 
-def expand(collection: Collection, matches: Matches) -> Pairs:
+def expand(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
     """Pairs of contents as pairs of documents, copies included, by (left, right)."""
     size_of = np.zeros(len(collection.content), np.int64)
     size_of[collection.documents] = collection.sizes

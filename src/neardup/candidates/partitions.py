@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup import kernels
-from neardup.candidates.exact import Collection, Matches, Work
+from neardup.candidates.exact import FeatureSets, JoinedPairs, MatcherCounts
 from neardup.columns import Numbers
 
 
@@ -37,12 +37,12 @@ def boundaries(limit: Fraction, largest: int) -> Numbers:
 
 
 def match(
-    collection: Collection,
+    collection: FeatureSets,
     limit: Fraction,
     threads: int = 1,
     partitions: bool = True,
     pruning: bool = True,
-) -> Matches:
+) -> JoinedPairs:
     """All similar pairs of contents. Without partitions or pruning the same pairs at a higher cost, to compare."""
     n = len(collection)
     spans = _spans(collection.sizes, limit) if partitions else [(0, n, 0, n)]
@@ -54,11 +54,13 @@ def match(
         found = [*pool.map(lambda span: _match_span(collection, span, limit, pruning), small)]
         for span in (span for span in spans if span[1] - span[0] > heavy):
             found += _match_large(collection, span, limit, pruning, pool, 4 * threads)
-    work = Work(np.zeros(n, np.int64), sum(part.visits for part in found), {"partitions": len(spans)})
+    work = MatcherCounts(
+        np.zeros(n, np.int64), sum(part.visits for part in found), {"partitions": len(spans)}
+    )
     for part in found:
         work.computed[part.first : part.first + len(part.computed)] += part.computed
     rows = np.concatenate([np.zeros((0, 3), np.int64), *(part.rows for part in found)])
-    return Matches(rows[:, 0], rows[:, 1], rows[:, 2], work)
+    return JoinedPairs(rows[:, 0], rows[:, 1], rows[:, 2], work)
 
 
 Span = tuple[int, int, int, int]  # the ranks that are looked up, and those in the lists
@@ -86,13 +88,13 @@ def _spans(sizes: Numbers, limit: Fraction) -> list[Span]:
     ]
 
 
-def _match_span(collection: Collection, span: Span, limit: Fraction, pruning: bool) -> Found:
+def _match_span(collection: FeatureSets, span: Span, limit: Fraction, pruning: bool) -> Found:
     table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
     return _look_up(collection, table, span, limit, pruning)
 
 
 def _match_large(
-    collection: Collection, span: Span, limit: Fraction, pruning: bool, pool: ThreadPoolExecutor, pieces: int
+    collection: FeatureSets, span: Span, limit: Fraction, pruning: bool, pool: ThreadPoolExecutor, pieces: int
 ) -> list[Found]:
     """A partition with much of the collection is looked up in pieces, by all threads."""
     table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
@@ -101,7 +103,7 @@ def _match_large(
     return [*pool.map(lambda part: _look_up(collection, table, part, limit, pruning), parts)]
 
 
-def _look_up(collection: Collection, table: object, span: Span, limit: Fraction, pruning: bool) -> Found:
+def _look_up(collection: FeatureSets, table: object, span: Span, limit: Fraction, pruning: bool) -> Found:
     ranks = (collection.documents, collection.sizes)
     ratio = (limit.numerator, limit.denominator)
     rows, visits, computed = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.candidates.exact import Collection, Matches, Work
+from neardup.candidates.exact import FeatureSets, JoinedPairs, MatcherCounts
 from neardup.columns import Hashes, Numbers
 from neardup.errors import PlanError
 
@@ -53,14 +53,14 @@ class Prefixes:
         return int(self.counts.sum())
 
 
-def match(collection: Collection, limit: Fraction, threads: int = 1, most: int = 0) -> Matches:
+def match(collection: FeatureSets, limit: Fraction, threads: int = 1, most: int = 0) -> JoinedPairs:
     """All similar pairs of contents; with `most`, not all of a crowd (see `kernels.prefix.meet`)."""
     n = len(collection)
     if n < 2 or limit == 1:  # different contents are never equal
         none = np.zeros(0, np.int64)
-        return Matches(none, none, none, Work(np.zeros(n, np.int64), 0, {}))
+        return JoinedPairs(none, none, none, MatcherCounts(np.zeros(n, np.int64), 0, {}))
     with ThreadPoolExecutor(threads) as pool:
-        run = Run(collection, (limit.numerator, limit.denominator), threads, pool)
+        run = PrefixJoin(collection, (limit.numerator, limit.denominator), threads, pool)
         classes = guess_classes(collection)
         prefixes, rounds = run.prefixes(classes), 1
         while prefixes.visits > LONG_LISTS * prefixes.total and rounds < ROUNDS:
@@ -76,15 +76,15 @@ def match(collection: Collection, limit: Fraction, threads: int = 1, most: int =
                 break
         found = run.meet(prefixes, most)
     rows = np.concatenate([rows for rows, *_ in found])
-    work = Work(
+    work = MatcherCounts(
         np.concatenate([computed for _, _, computed, _ in found]),
         sum(visits for _, visits, _, _ in found),
         {"entries": prefixes.total, "rounds": rounds, "cuts": sum(cuts for *_, cuts in found)},
     )
-    return Matches(rows[:, 0], rows[:, 1], rows[:, 2], work)
+    return JoinedPairs(rows[:, 0], rows[:, 1], rows[:, 2], work)
 
 
-def guess_classes(collection: Collection) -> Classes:
+def guess_classes(collection: FeatureSets) -> Classes:
     """Classes from the features of some of the documents: 0 where no more are counted than chance would give."""
     total = int(collection.offsets[-1] - collection.offsets[0])
     size = 1 << min(max((total // 16).bit_length(), 8), TABLE_BITS)
@@ -98,10 +98,10 @@ def guess_classes(collection: Collection) -> Classes:
 
 
 @dataclass(frozen=True)
-class Run:
+class PrefixJoin:
     """The steps of a match, each spread over threads."""
 
-    collection: Collection
+    collection: FeatureSets
     limit: tuple[int, int]
     threads: int
     pool: ThreadPoolExecutor

@@ -125,9 +125,9 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         return
 
     if values.pop("dry_run"):
-        from neardup.cli.support.dry_run import foretell
+        from neardup.cli.support.dry_run import dry_run
 
-        foretell(plan, inputs, values, mode)
+        dry_run(plan, inputs, values, mode)
         return
 
     def written(sources: Any) -> list[str]:

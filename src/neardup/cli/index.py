@@ -29,9 +29,9 @@ def command() -> None:
 
 
 def _store(folder: str, **options: Any) -> Any:
-    from neardup.index.collection import HeldDocuments
+    from neardup.index.collection import IndexedDocuments
 
-    return HeldDocuments(folder, **options)
+    return IndexedDocuments(folder, **options)
 
 
 @command.command()

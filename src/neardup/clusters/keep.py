@@ -41,7 +41,7 @@ def parse_keep(text: str, count: int = 1) -> Keep:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class KeepCandidates:
     """What a policy may look at: some documents, by number, and the place of each in the order of ids."""
 
     numbers: Numbers
@@ -50,7 +50,7 @@ class Candidates:
     values: list[Any] | None
 
 
-def worth(keep: Keep, documents: Candidates) -> tuple[Numbers, int]:
+def worth(keep: Keep, documents: KeepCandidates) -> tuple[Numbers, int]:
     """The place of each document, best first, ties broken by id; and how many values could not be read."""
     unreadable = 0
     if keep.policy in ("first", "last"):

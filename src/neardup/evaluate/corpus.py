@@ -21,20 +21,20 @@ from neardup.documents import (
     open_inputs,
     plain_column,
 )
-from neardup.engines.core.identity import rank_ids
+from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.candidates import find_matches
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns, with_fields
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns, with_fields
 from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus, Job, read_corpus
-from neardup.engines.local.run import Run, Settings
+from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan, Text
 from neardup.statistics import Statistics
 
-PLAIN = Columns(text="text", id="id", html=False)
+PLAIN = InputColumns(text="text", id="id", html=False)
 ANY = 1e-9  # a threshold that every pair with something in common reaches
 WARM = 20  # documents that a method is tried on before it is timed
 
@@ -72,7 +72,7 @@ class Documents:
 
 def read_documents(
     sources: Sequence[Source],
-    columns: Columns,
+    columns: InputColumns,
     progress: Progress,
     strict: bool = False,
     stages: Sequence[Text] = (),
@@ -104,7 +104,7 @@ def read_documents(
                 progress.advance(len(batch))
     if not texts:
         raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
-    unique, _ = rank_ids(joined_ids(ids), columns.duplicate_ids)
+    unique, _ = hash_ids(joined_ids(ids), columns.duplicate_ids)
     columns_beside = {name: pa.chunked_array(parts, pa.large_string()) for name, parts in beside.items()}
     return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems, columns_beside)
 
@@ -161,7 +161,7 @@ def run_plan(
     work_dir: str | os.PathLike[str] | None,
     progress: Progress,
     statistics: Statistics | None = None,
-) -> tuple[Run, Measured]:
+) -> tuple[LocalRun, Measured]:
     """The run that `dedup` would do, and what it took once its kernels are compiled."""
     settings = Settings(threads, work_dir=work_dir)
     known = statistics if plan.counts else None
@@ -202,7 +202,7 @@ def find_candidates(
     known = statistics if plan.counts else None
     if known is not None:
         loose = loose.with_(statistics=known.digest)
-    with Work(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
+    with Workspace(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
         corpus = read_corpus(Job(loose, documents.sources(), work, PLAIN, threads=threads), known)
         matches = find_matches(loose, corpus, Progress(), threads)
     codes = matches.pairs.left * len(documents) + matches.pairs.right

@@ -18,7 +18,7 @@ from typing import Any
 
 from neardup.documents import open_inputs
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.label_files import read_labels
@@ -147,7 +147,7 @@ def open_bench(name: str, data: DataSet, floors: Path, *, same: bool = True, thr
             f"the floors were measured with {data.sha256[:12]}…. Restore the files, or measure again with "
             "tools/set_floors.py"
         )
-    documents = read_documents(open_inputs([paths[0]]), Columns(text=data.text, id="id"), Progress())
+    documents = read_documents(open_inputs([paths[0]]), InputColumns(text=data.text, id="id"), Progress())
     truth = read_labels(paths[1], documents.ids)
     return Bench(documents, truth, Protocol(splits=0, bootstrap=0, threads=threads))
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import contents_of, portions
+from neardup.engines.core.represent import distinct_texts, portions
 from neardup.engines.local.checkpoint.texts import Spool
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import Job, read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
@@ -68,7 +68,7 @@ class Sample:
 
 def sample_pairs(
     sources: Sequence[Source],
-    columns: Columns,
+    columns: InputColumns,
     sampling: Sampling,
     progress: Progress,
     threads: int,
@@ -78,10 +78,10 @@ def sample_pairs(
     """The pairs of a collection that are worth a judge's time."""
     random = np.random.default_rng(sampling.seed)
     plan = get_method("minhash").plan(ngram=sampling.ngram, bands=1, rows=1)
-    with Work(folder=work_dir) as work:
+    with Workspace(folder=work_dir) as work:
         job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
         corpus = read_corpus(job)
-        owners, _ = contents_of(corpus.digests, corpus.ranks)
+        owners, _ = distinct_texts(corpus.digests, corpus.ranks)
         owners = owners[corpus.present[owners]]
         with progress.stage("group by phrase"):
             one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES

@@ -199,7 +199,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 
 def finish_figure(figure: Figure, panels: Sequence[Axes], title: str) -> None:
-    """Grid, title, and one legend beside the panels, where no curve is."""
+    """BlockPairs, title, and one legend beside the panels, where no curve is."""
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     for axes in panels:
         axes.grid(color="0.92", linewidth=0.6)

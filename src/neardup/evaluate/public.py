@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.api import as_inputs
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
@@ -57,7 +57,7 @@ def evaluation(
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
     ]
     stages = [one.text if isinstance(one, Plan) else one.plan.text for one in plans]
-    columns = Columns(text_column, id_column, html, html_text=html_text)
+    columns = InputColumns(text_column, id_column, html, html_text=html_text)
     read = read_documents(inputs, columns, progress or Progress(), stages=stages)
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)

@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.engines.core.progress import Progress, peak_memory
-from neardup.engines.local.run import Run
+from neardup.engines.local.run import LocalRun
 from neardup.errors import ParameterError
 from neardup.evaluate.clusterings import score_clustering
 from neardup.evaluate.corpus import Documents, find_candidates, run_plan
@@ -101,7 +101,7 @@ class Bench:
         matching = match_recall(plan, scored, seen)
         return replace(result, clustering=clustering, matching=matching, measured=measured)
 
-    def _similarities(self, plan: Plan, run: Run, matches: Any) -> Similarities:
+    def _similarities(self, plan: Plan, run: LocalRun, matches: Any) -> Similarities:
         key = cache_key(plan, self.truth)
         if key is None or key not in self.cache:
             scored = similarities(plan, run.corpus, matches, self.truth, self.protocol.threads)
@@ -212,7 +212,7 @@ def _named(method: Spec | Plan) -> tuple[str, Plan]:
     return f"{method.method} {method.digest[:6]}", method
 
 
-def found_clusters(run: Run) -> Numbers:
+def found_clusters(run: LocalRun) -> Numbers:
     """For each document of a run the number of its cluster, one of its own where it is in none."""
     labels = np.arange(len(run.corpus), dtype=np.int64)
     labels[run.decisions.documents] = run.decisions.cluster

@@ -18,7 +18,7 @@ from typing import Any
 
 from neardup.documents import Problems
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, PlanError
 from neardup.index.database import open_database, read_about, transaction, write_about
 from neardup.index.documents import Document
@@ -58,7 +58,7 @@ class Update:
         return asdict(self)
 
 
-class HeldDocuments:
+class IndexedDocuments:
     """A collection on disk. Made with a plan, which it keeps; opened again without one, or with the same."""
 
     def __init__(
@@ -116,7 +116,7 @@ class HeldDocuments:
                 "out and have them refreshed."
             )
 
-    def __enter__(self) -> HeldDocuments:
+    def __enter__(self) -> IndexedDocuments:
         return self
 
     def __exit__(
@@ -167,7 +167,7 @@ class HeldDocuments:
     def add(
         self,
         sources: Sequence[Any],
-        columns: Columns | None = None,
+        columns: InputColumns | None = None,
         extra: Extra | None = None,
         *,
         threads: int = 1,
@@ -176,7 +176,7 @@ class HeldDocuments:
     ) -> Update:
         """Hold documents; the statistics are refreshed when enough have been counted since the last time."""
         frozen = self.statistics
-        batch = read_batch(self.plan, sources, columns or Columns(), extra or Extra(), frozen, self._has,
+        batch = read_batch(self.plan, sources, columns or InputColumns(), extra or Extra(), frozen, self._has,
                            threads, progress or Progress(), problems)  # fmt: skip
         before = dict(self._known(batch.ids))
         new = sum(name not in before for name in batch.ids)
@@ -199,7 +199,7 @@ class HeldDocuments:
     def looked_at(
         self,
         sources: Sequence[Any],
-        columns: Columns | None = None,
+        columns: InputColumns | None = None,
         extra: Extra | None = None,
         *,
         threads: int = 1,
@@ -210,7 +210,7 @@ class HeldDocuments:
         if self.plan.counts and self.statistics is None:
             raise PlanError(f"Nothing is held in {self.folder} yet, so there are no frequencies to weigh by.")
         return read_batch(
-            self.plan, sources, columns or Columns(), extra or Extra(), self.statistics, None, threads,
+            self.plan, sources, columns or InputColumns(), extra or Extra(), self.statistics, None, threads,
             progress or Progress(), problems,
         ).documents()  # fmt: skip
 

@@ -58,7 +58,7 @@ def best_first(documents: Sequence[Document], master: Master) -> list[int]:
     return sorted(range(len(documents)), key=lambda number: (keys[master](documents[number]), number))
 
 
-class Near(NamedTuple):
+class NearGroups(NamedTuple):
     """Documents in groups of equal fingerprints, and which groups are near: equal ones need no pair each."""
 
     group: list[int]  # of each document; -1 where it has no fingerprint
@@ -71,7 +71,7 @@ def reserved_bits(plan: Plan) -> int:
     return (1 << bits) - (1 << (bits - last))
 
 
-def find_near(documents: Sequence[Document], distance: int, same: int = 0) -> Near:
+def find_near(documents: Sequence[Document], distance: int, same: int = 0) -> NearGroups:
     """The groups of all documents, and of each those within the distance that have the bits of `same` in common."""
     group, values, columns = _groups(documents)
     near: list[list[tuple[int, int]]] = [[(number, 0)] for number in range(columns.shape[1])]
@@ -80,10 +80,12 @@ def find_near(documents: Sequence[Document], distance: int, same: int = 0) -> Ne
             if not (values[a] ^ values[b]) & same:
                 near[a].append((b, apart))
                 near[b].append((a, apart))
-    return Near(group, near)
+    return NearGroups(group, near)
 
 
-def find_near_new(held: Sequence[Document], new: Sequence[Document], distance: int, same: int = 0) -> Near:
+def find_near_new(
+    held: Sequence[Document], new: Sequence[Document], distance: int, same: int = 0
+) -> NearGroups:
     """The groups of held documents, then of new ones; neighbours are looked up for the new ones only."""
     group, values, columns = _groups([*held, *new])
     near: list[list[tuple[int, int]]] = [[] for _ in range(columns.shape[1])]
@@ -94,7 +96,7 @@ def find_near_new(held: Sequence[Document], new: Sequence[Document], distance: i
             mine = int(wanted[query])
             if not (values[mine] ^ values[other]) & same:
                 near[mine].append((other, apart))
-    return Near(group, near)
+    return NearGroups(group, near)
 
 
 def _groups(documents: Sequence[Document]) -> tuple[list[int], list[int], Hashes]:

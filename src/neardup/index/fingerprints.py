@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import Job, read_corpus
 from neardup.errors import PlanError
 from neardup.plan import Plan
@@ -42,7 +42,7 @@ class Fingerprints:
 def fingerprint(
     plan: Plan,
     sources: Sequence[Source],
-    columns: Columns | None = None,
+    columns: InputColumns | None = None,
     *,
     statistics: Statistics | None = None,
     threads: int = 1,
@@ -58,9 +58,15 @@ def fingerprint(
             "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
             "(--stats), or choose weights without tfidf, such as 'tf'."
         )
-    with Work(folder=folder) as work:
+    with Workspace(folder=folder) as work:
         job = Job(
-            plan, sources, work, columns or Columns(), problems or Problems(), progress or Progress(), threads
+            plan,
+            sources,
+            work,
+            columns or InputColumns(),
+            problems or Problems(),
+            progress or Progress(),
+            threads,
         )
         corpus = read_corpus(job, statistics)
     assert corpus.signatures is not None

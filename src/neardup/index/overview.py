@@ -15,8 +15,8 @@ from neardup.documents import Problems, Source
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import portions
 from neardup.engines.local.checkpoint.texts import Spool
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import Job, read_corpus
 from neardup.errors import InputError, PlanError
 from neardup.plan import Plan
@@ -61,7 +61,7 @@ class Overview:
 def overview(
     plan: Plan,
     sources: Sequence[Source],
-    columns: Columns | None = None,
+    columns: InputColumns | None = None,
     *,
     statistics: Statistics | None = None,
     most: int = 3,
@@ -74,10 +74,16 @@ def overview(
     """The view of all documents, up to a distance; and the text of one of them, the first that has features."""
     if not plan.joins or plan.candidates.level != "signatures":
         raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
-    with Work(folder=folder) as work:
+    with Workspace(folder=folder) as work:
         spool = work.spool
         job = Job(
-            plan, sources, work, columns or Columns(), problems or Problems(), progress or Progress(), threads
+            plan,
+            sources,
+            work,
+            columns or InputColumns(),
+            problems or Problems(),
+            progress or Progress(),
+            threads,
         )
         corpus = read_corpus(job, statistics)
         assert corpus.signatures is not None

@@ -14,9 +14,9 @@ import numpy as np
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, Source, open_inputs, plain_column
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import contents_of
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.core.represent import distinct_texts
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.frequencies import count
 from neardup.engines.local.read import Job, read_corpus
 from neardup.errors import InputError
@@ -126,7 +126,7 @@ def to_document(row: tuple[Any, ...]) -> Document:
 def read_batch(
     plan: Plan,
     sources: Sequence[Source],
-    columns: Columns,
+    columns: InputColumns,
     extra: Extra,
     statistics: Statistics | None,
     known: Callable[[bytes], bool] | None,
@@ -139,14 +139,14 @@ def read_batch(
     Contents that are not `known` are counted; without such a question, none are.
     """
     plan = plan.with_(statistics="" if statistics is None else statistics.digest)
-    with Work() as work:
+    with Workspace() as work:
         job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
         corpus = read_corpus(job, statistics)
         assert corpus.signatures is not None
         digests = [row.tobytes() for row in corpus.digests]
         counted = None
         if plan.counts and known is not None:
-            owners, _ = contents_of(corpus.digests, corpus.ranks)
+            owners, _ = distinct_texts(corpus.digests, corpus.ranks)
             fresh = np.array([n for n in owners.tolist() if not known(digests[n])], np.int64)
             if len(fresh):
                 counted = count(
@@ -162,7 +162,7 @@ def read_batch(
     )  # fmt: skip
 
 
-def describe_source(source: Source, columns: Columns) -> str:
+def describe_source(source: Source, columns: InputColumns) -> str:
     """The files of a source and how they were read, so that they can be read again."""
     path = getattr(source, "path", None)
     paths = [path] if path is not None else [name for name, _ in getattr(source, "files", ())]
@@ -174,9 +174,9 @@ def describe_source(source: Source, columns: Columns) -> str:
     return json.dumps(about, ensure_ascii=False)
 
 
-def reopened(description: str) -> tuple[Sequence[Source], Columns]:
+def reopened(description: str) -> tuple[Sequence[Source], InputColumns]:
     """The source that was described, and its columns."""
     about = json.loads(description)
     if not about["paths"]:
         raise InputError("These documents came from memory, not from a file.")
-    return open_inputs(about["paths"], format=about["format"]), Columns(**about["columns"])
+    return open_inputs(about["paths"], format=about["format"]), InputColumns(**about["columns"])

@@ -44,7 +44,7 @@ def components(n, left, right):
 
 
 @jit
-def join_coded(parent, among, codes):
+def join_packed(parent, among, codes):
     """Joins the components of edges that come as a · n + b, and marks the nodes that have any."""
     n = len(parent)
     for code in codes:

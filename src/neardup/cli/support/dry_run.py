@@ -11,29 +11,29 @@ import click
 from neardup.api import with_statistics
 from neardup.cli.support.options import reading_options, taken_columns
 from neardup.documents import open_inputs
-from neardup.engines.local.checkpoint.budget import Memory, read_memory
-from neardup.engines.local.dry_run import Forecast, Range, forecast
+from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
+from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import Settings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
 from neardup.workers import checked_threads
 
 
-def foretell(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:
-    """Prints the forecast."""
-    memory = Memory(read_memory(values["memory"]))
+def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:
+    """Prints the estimate."""
+    memory = MemoryBudget(read_memory(values["memory"]))
     settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
     columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
     sources = open_inputs(list(inputs), **reading_options(values))
-    found = forecast(plan, sources, columns, settings, mode, statistics)
+    found = estimate(plan, sources, columns, settings, mode, statistics)
     if values["as_json"]:
         click.echo(json.dumps(found.as_dict()))
     else:
         click.echo("\n".join(_lines(found, memory)))
 
 
-def _lines(found: Forecast, memory: Memory) -> list[str]:
+def _lines(found: Estimate, memory: MemoryBudget) -> list[str]:
     rows = [
         ("documents", found.documents, _count),
         ("text", found.text_bytes, _size),

@@ -15,7 +15,7 @@ from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.documents import Problems, Source
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
     from neardup.text.article import HtmlText
 
 __all__ = ["Where", "are_same", "read_texts", "spoken"]
@@ -38,11 +38,11 @@ class Where:
     html_text: HtmlText = "visible"  # what is taken of HTML
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> InputColumns:
         """Which columns of the corpus mean what."""
-        from neardup.engines.local.documents import Columns
+        from neardup.engines.local.documents import InputColumns
 
-        return Columns(self.text_column, self.id_column, self.html, html_text=self.html_text)
+        return InputColumns(self.text_column, self.id_column, self.html, html_text=self.html_text)
 
 
 def are_same(names: Names, where: Where) -> bool:

@@ -16,7 +16,7 @@ from neardup.registry import presets as known_presets
 from neardup.text.article import HtmlText
 
 if TYPE_CHECKING:
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
 
 Command = Callable[..., Any]
 
@@ -115,12 +115,12 @@ def html_text_option(command: Command) -> Command:
     )(command)
 
 
-def taken_columns(values: dict[str, Any]) -> Columns:
+def taken_columns(values: dict[str, Any]) -> InputColumns:
     """Which columns of the input mean what."""
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
 
     names = ("text_column", "id_column", "html", "duplicate_ids", "html_text")
-    return Columns(*(values[name] for name in names))
+    return InputColumns(*(values[name] for name in names))
 
 
 def resume_options(command: Command) -> Command:

@@ -9,7 +9,7 @@ import click
 
 from neardup.cli.support.options import reading_options, take_plan, taken_columns
 from neardup.documents import Inputs, Problems, open_inputs
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.index.rows import Extra
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -22,7 +22,7 @@ class Pages(NamedTuple):
     """Inputs that are open, and how they are read."""
 
     sources: Inputs
-    columns: Columns
+    columns: InputColumns
     problems: Problems
     threads: int
 

@@ -15,16 +15,16 @@ from neardup.cli.support.options import reading_options, taken_columns
 from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.checkpoint.budget import Memory, read_memory
+from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.checkpoint.workspace import (
-    Work,
+    Workspace,
     can_be_resumed,
     identity_digest,
     inputs_identity,
-    open_work,
+    open_workspace,
 )
-from neardup.engines.local.documents import Columns
-from neardup.engines.local.run import Run, Settings, run
+from neardup.engines.local.documents import InputColumns
+from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.workers import checked_threads
@@ -38,7 +38,7 @@ def run_command(
     output: Path,
     force: bool,
     check: Callable[[Inputs, bool], None] | None = None,
-) -> Iterator[Run]:
+) -> Iterator[LocalRun]:
     """The finished run, while its texts are still on disk.
 
     `check` sees the inputs before anything is read, and whether an earlier run is taken up.
@@ -64,21 +64,23 @@ def run_command(
 
 
 def _work(
-    plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
-) -> Work:
+    plan: Plan, columns: InputColumns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
+) -> Workspace:
     """A work folder from which the run can be resumed; one without a name for what can be read only once."""
-    folder, memory = values["work_dir"] or output, Memory(read_memory(values["memory"]))
+    folder, memory = values["work_dir"] or output, MemoryBudget(read_memory(values["memory"]))
     if any(source.name == "stdin" for source in sources):
         if values["resume"]:
             raise InputError("Standard input cannot be read a second time: --resume needs files.")
-        return Work(folder=folder, memory=memory)
+        return Workspace(folder=folder, memory=memory)
     identity = run_identity(plan, columns, sources, values)
-    return open_work(
+    return open_workspace(
         folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
     )
 
 
-def run_identity(plan: Plan, columns: Columns, sources: Inputs, values: dict[str, Any]) -> dict[str, Any]:
+def run_identity(
+    plan: Plan, columns: InputColumns, sources: Inputs, values: dict[str, Any]
+) -> dict[str, Any]:
     """What a run is: nothing else changes its result."""
     options = {name: str(value) for name, value in reading_options(values).items()}
     return {
@@ -114,7 +116,7 @@ def finished(
 
 
 @contextmanager
-def _resumable(work: Work, progress: Progress) -> Iterator[None]:
+def _resumable(work: Workspace, progress: Progress) -> Iterator[None]:
     """Says what is left of a run that ends early."""
     if work.saved:
         progress.note(f"going on with {len(work.rows('read')):,} documents that were read before")

@@ -131,7 +131,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
         ),
         *_recall_lines(report),
     ]
-    skipped = report["buckets"]["pairs_not_compared_there"]
+    skipped = report["buckets"]["pairs_skipped"]
     if skipped:
         lines.append(
             f"{_count(report['buckets']['above_limit'], 'bucket')} too large to compare all with all: of "

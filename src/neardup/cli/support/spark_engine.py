@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neardup.cli.support.spark_folder import Target
     from neardup.documents import Source
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import Columns
+    from neardup.engines.local.documents import InputColumns
     from neardup.engines.local.write import Mode
     from neardup.engines.spark.io.files import Loaded
     from neardup.engines.spark.io.frames import Result
@@ -115,7 +115,7 @@ class _Job:
     spark: Any
     plan: Plan
     sources: Sequence[Source]
-    columns: Columns
+    columns: InputColumns
     statistics: Statistics | None
     strict: bool
     digest: str

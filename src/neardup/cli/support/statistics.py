@@ -11,9 +11,9 @@ from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
 from neardup.engines.core.populations import parse_population
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.frequencies import count_into
-from neardup.engines.local.read import Job, read_contents
+from neardup.engines.local.read import Job, read_distinct_texts
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
 from neardup.sorted_sets import count_distinct
@@ -44,8 +44,8 @@ def build_statistics(
     sources = open_inputs(list(inputs), **reading_options(values))
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
-        work = stack.enter_context(Work(folder=values["work_dir"]))
-        owners, groups = read_contents(Job(plan, sources, work, columns, problems, progress, threads))
+        work = stack.enter_context(Workspace(folder=values["work_dir"]))
+        owners, groups = read_distinct_texts(Job(plan, sources, work, columns, problems, progress, threads))
         counters = count_into(
             stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
             sketch=most, progress=progress, threads=threads,

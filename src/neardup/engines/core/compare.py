@@ -94,7 +94,7 @@ def families(n: int, *codes: Numbers) -> tuple[Numbers, Numbers]:
     """The documents of some pairs, and a label for each: equal where pairs connect them."""
     labels, among = np.arange(n), np.zeros(n, np.bool_)
     for some in codes:
-        kernels.graph.join_coded(labels, among, some)
+        kernels.graph.join_packed(labels, among, some)
     concerned = np.flatnonzero(among)
     place = np.zeros(n, np.int64)
     place[concerned] = np.arange(len(concerned))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
-from neardup.clusters.keep import Candidates, worth
+from neardup.clusters.keep import KeepCandidates, worth
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.compare import Measurer
 from neardup.engines.core.progress import Progress
@@ -129,7 +129,7 @@ class _Layout:
 def _places(plan: Plan, corpus: Corpus, members: Numbers) -> Numbers:
     """How well each document would be kept (0 is best); only `members` have a meaningful place."""
     values = corpus.values.take(pa.array(members)).to_pylist() if corpus.values is not None else None
-    documents = Candidates(members, _id_places(corpus, members), corpus.lengths[members], values)
+    documents = KeepCandidates(members, _id_places(corpus, members), corpus.lengths[members], values)
     found, unreadable = worth(plan.keep, documents)
     if unreadable:
         kind = "date" if plan.keep.policy in ("newest", "oldest") else "number"

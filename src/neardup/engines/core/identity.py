@@ -13,7 +13,7 @@ from neardup.columns import Hashes, Numbers, Texts
 from neardup.errors import InputError
 
 
-def rank_ids(
+def hash_ids(
     ids: pa.Array, policy: str, renamed: Callable[[int, str], None] | None = None
 ) -> tuple[pa.Array, Hashes]:
     """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes.
@@ -38,7 +38,7 @@ def rank_ids(
         if renamed is not None:
             for number in again:
                 renamed(number, ids[number].as_py())
-        return rank_ids(ids, "error")
+        return hash_ids(ids, "error")
     return ids, ranks
 
 

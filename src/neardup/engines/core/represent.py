@@ -13,10 +13,10 @@ from neardup import kernels
 from neardup.candidates.copies import collapse
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, Tokens
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.checkpoint.spill import Rows, fixed_lists, matrix, ragged
+from neardup.engines.local.checkpoint.spill import SpilledRows, fixed_lists, matrix, ragged
 from neardup.engines.local.checkpoint.texts import Spool
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.plan import Keys, Plan
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.plan import KeyCandidates, Plan
 from neardup.statistics import Statistics
 from neardup.workers import ordered_map
 
@@ -24,10 +24,10 @@ CHUNK = 1 << 20  # bytes of text that are worked on at a time: tokens, features 
 CHUNK_ROWS = 1 << 14
 
 
-class Stored:
+class Representations:
     """What the plan sees in documents, column by column; `places` has the row of each where copies share one."""
 
-    def __init__(self, rows: Rows, places: Numbers | None = None) -> None:
+    def __init__(self, rows: SpilledRows, places: Numbers | None = None) -> None:
         self.rows, self._places = rows, places
 
     def numbers(self, name: str) -> NDArray[Any]:
@@ -108,7 +108,7 @@ def _features(features: Features) -> dict[str, pa.Array]:
 def _keys(plan: Plan, signatures: Signatures) -> Hashes:
     if plan.joins:
         return np.zeros((0, len(signatures)), np.uint64)
-    candidates: Keys = plan.candidates  # type: ignore[assignment]
+    candidates: KeyCandidates = plan.candidates  # type: ignore[assignment]
     return candidates.keys(signatures)
 
 
@@ -134,20 +134,25 @@ def portions(spool: Spool, numbers: Numbers) -> Iterator[Numbers]:
         start = stop
 
 
-def needs_contents_first(plan: Plan) -> bool:
+def needs_distinct_texts_first(plan: Plan) -> bool:
     """Whether all documents must be read before any can be signed: frequencies are counted over contents, and
     features that are held in memory should not be held for copies."""
     return bool(plan.counts) or plan.candidates.level == "features"
 
 
-def contents_of(digests: Hashes, ranks: Hashes) -> tuple[Numbers, Numbers]:
+def distinct_texts(digests: Hashes, ranks: Hashes) -> tuple[Numbers, Numbers]:
     """One document of each content, and the content of each document by its place among those."""
     return np.unique(collapse(digests, ranks, np.ones(len(digests), np.bool_)), return_inverse=True)
 
 
-def sign_contents(
-    plan: Plan, work: Work, owners: Numbers, statistics: Statistics | None, progress: Progress, threads: int
-) -> Rows:
+def represent_distinct_texts(
+    plan: Plan,
+    work: Workspace,
+    owners: Numbers,
+    statistics: Statistics | None,
+    progress: Progress,
+    threads: int,
+) -> SpilledRows:
     """What the plan sees in some documents; what an earlier run has seen is not looked at again."""
     rows, spool = work.rows("sign"), work.spool
 

@@ -22,7 +22,7 @@ ONE_ROUND = (
 )
 
 
-class Codes:
+class PackedPairs:
     """A set of integers below `most` that grows; repeats are removed now and then, so that they do not fill the memory.
 
     Range by range: what is sorted and copied at a time is a small part of the whole.
@@ -89,7 +89,7 @@ def in_rounds(
 
 
 @dataclass(frozen=True)
-class Family:
+class ComponentGroup:
     """Documents that are compared with each other and with nobody else, and the codes of their pairs in rounds."""
 
     documents: Numbers
@@ -97,9 +97,9 @@ class Family:
     fits: bool  # their features may be held in memory together
 
 
-def split_families(
+def component_groups(
     corpus: Corpus, rounds: list[Numbers], relatives: tuple[Numbers, Numbers]
-) -> Iterator[Family]:
+) -> Iterator[ComponentGroup]:
     """The pairs of all rounds, in portions whose features fit into memory; a larger family is a portion of its own.
 
     `relatives` are the documents concerned, and a label of each one's family.
@@ -118,7 +118,7 @@ def split_families(
     for number in distinct(portion).tolist():
         documents = _group(members, number)
         fits = bool(corpus.features[documents].sum() * 8 <= 2 * TILE_BYTES)
-        yield Family(documents, [_group(part, number) for part in parts], fits)
+        yield ComponentGroup(documents, [_group(part, number) for part in parts], fits)
 
 
 def _grouped(values: Numbers, portion: NDArray[np.int32]) -> tuple[Numbers, NDArray[np.int32]]:

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.local.run import Run
+from neardup.engines.local.run import LocalRun
 from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
 
 
-def pairs_schema(run: Run) -> pa.Schema:
+def pairs_schema(run: LocalRun) -> pa.Schema:
     """The columns of pairs.parquet."""
     kind = run.corpus.ids.type
     names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
@@ -27,7 +27,7 @@ def pairs_schema(run: Run) -> pa.Schema:
     return pa.schema(names.items(), _metadata(run))
 
 
-def pair_tables(run: Run) -> Iterator[pa.Table]:
+def pair_tables(run: LocalRun) -> Iterator[pa.Table]:
     """Pairs of documents, the smaller id left, in order where they fit one table.
 
     With pairs="clusters" a content is paired once, and each copy with the document that stands for its content.
@@ -48,13 +48,13 @@ def _stacked(blocks: list[tuple[Numbers, Numbers, Numbers]]) -> tuple[Numbers, N
     return left, right, edge
 
 
-def pair_table(run: Run) -> pa.Table:
+def pair_table(run: LocalRun) -> pa.Table:
     """All pairs in one table."""
     parts = list(pair_tables(run))
     return pa.concat_tables(parts) if parts else pairs_schema(run).empty_table()
 
 
-def count_pairs(run: Run) -> int:
+def count_pairs(run: LocalRun) -> int:
     """How many rows `pair_tables` will give."""
     content = run.matches.content
     sizes = np.bincount(content, minlength=len(content))
@@ -64,7 +64,7 @@ def count_pairs(run: Run) -> int:
     return int((sizes[edges.left] * sizes[edges.right]).sum() + (sizes * (sizes - 1) // 2).sum())
 
 
-def _document_pairs(run: Run) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+def _document_pairs(run: LocalRun) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     """Left and right documents, and the number of their edge in decisions.pairs (-1 for copies)."""
     content, edges = run.matches.content, run.decisions.pairs
     copies = np.flatnonzero(content != np.arange(len(content)))
@@ -108,7 +108,7 @@ def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
     return pc.if_else(inside, "right contains left", "left contains right")
 
 
-def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
+def _pair_table(run: LocalRun, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
     pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
     similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
     found = pairs.take(edge[~copy])
@@ -132,7 +132,7 @@ def _pair_table(run: Run, left: Numbers, right: Numbers, edge: Numbers) -> pa.Ta
     return table.sort_by([("left", "ascending"), ("right", "ascending")])
 
 
-def cluster_table(run: Run) -> pa.Table:
+def cluster_table(run: LocalRun) -> pa.Table:
     """Every document that is in a cluster, with its cluster's name, its leader, and what became of it."""
     decisions, ids = run.decisions, run.corpus.ids
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
@@ -153,7 +153,7 @@ def cluster_table(run: Run) -> pa.Table:
     return table.replace_schema_metadata(_metadata(run))
 
 
-def annotation_table(run: Run) -> pa.Table:
+def annotation_table(run: LocalRun) -> pa.Table:
     """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
 
     Where documents had no id of their own, the one that they were given comes first, so that duplicate_of can
@@ -178,6 +178,6 @@ def annotation_table(run: Run) -> pa.Table:
     )
 
 
-def _metadata(run: Run) -> dict[bytes | str, bytes | str]:
+def _metadata(run: LocalRun) -> dict[bytes | str, bytes | str]:
     """What a file says of its origin."""
     return {"neardup.plan": run.plan.to_json(), "neardup.digest": run.plan.digest}

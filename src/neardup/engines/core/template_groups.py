@@ -22,7 +22,7 @@ FEWEST = 3  # members of a family
 LOOKED_AT = 31  # members of a group that are looked at
 
 
-def without_families(
+def without_template_groups(
     plan: Plan, spool: Spool, owners: Numbers, ranks: Hashes, groups: Numbers, statistics: Statistics
 ) -> Numbers:
     """The groups of contents, members of a family each in a group of its own.
@@ -37,7 +37,7 @@ def without_families(
     for numbers in portions(spool, owners[sampled]):
         tokens = plan.text(spool.read(numbers))
         shares[np.searchsorted(owners, numbers)] = own_shares(plan.view, tokens, statistics)
-    return split_families(groups, sampled, shares[sampled])
+    return split_template_groups(groups, sampled, shares[sampled])
 
 
 def sample_groups(groups: Numbers, ranks: Hashes) -> Numbers:
@@ -64,7 +64,7 @@ def phrase_weight(view: View) -> PhraseWeight:
     return next(one for one in view.weights if isinstance(one, PhraseWeight))
 
 
-def split_families(groups: Numbers, sampled: Numbers, shares: NDArray[np.float64]) -> Numbers:
+def split_template_groups(groups: Numbers, sampled: Numbers, shares: NDArray[np.float64]) -> Numbers:
     """The groups, but for families: their members get numbers of their own."""
     order = np.lexsort((shares, groups[sampled]))
     names, starts, sizes = np.unique(groups[sampled][order], return_index=True, return_counts=True)

@@ -13,25 +13,32 @@ from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
     all_pairs,
-    bucket_codes,
     count_all,
     find_buckets,
+    packed_bucket_pairs,
 )
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
 from neardup.columns import Features, Numbers, Pairs, Signatures
 from neardup.engines.core.compare import Measurer, families
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.rounds import BLOCK_PAIRS, Codes, Family, blocks, in_rounds, split_families
+from neardup.engines.core.rounds import (
+    BLOCK_PAIRS,
+    ComponentGroup,
+    PackedPairs,
+    blocks,
+    component_groups,
+    in_rounds,
+)
 from neardup.engines.local.checkpoint.verified import Rounds, Verified
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.matches import Keys, Matches
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.matches import Matches, TableKeys
 from neardup.engines.local.read import Corpus
-from neardup.plan import Join, Plan, SignatureJoin
+from neardup.plan import FeatureJoin, Plan, SignatureJoin
 from neardup.sorted_sets import without
 from neardup.workers import ordered_map
 
-CROWD = 64  # members of a list that a document meets in a join for clusters
+MOST_LINKS = 64  # members of a list that a document meets in a join for clusters
 
 
 class Matcher:
@@ -42,10 +49,10 @@ class Matcher:
         plan: Plan,
         corpus: Corpus,
         matches: Matches,
-        keys: Keys,
+        keys: TableKeys,
         progress: Progress,
         threads: int,
-        work: Work | None = None,
+        work: Workspace | None = None,
     ) -> None:
         self.plan, self.corpus, self.matches, self.progress = plan, corpus, matches, progress
         self.verified = Verified(work)
@@ -80,7 +87,7 @@ class Matcher:
         """Every pair that the join over all features finds, or those of them that clusters need."""
         contents, plan = self.corpus.contents, self.plan
         assert contents is not None
-        joining: Join = plan.candidates  # type: ignore[assignment]
+        joining: FeatureJoin = plan.candidates  # type: ignore[assignment]
         ranks, every = (
             self.corpus.ranks[contents.owners],
             plan.pairs == "all" or plan.clustering.kind == "leaders",
@@ -89,7 +96,7 @@ class Matcher:
         def join(features: Features, places: Numbers, first: int) -> tuple[Pairs, int]:
             if every:
                 return joining.pairs(features, self.matches.floor, self.threads, first), 0
-            return joining.links(features, self.matches.floor, self.threads, ranks[places], CROWD, first)
+            return joining.links(features, self.matches.floor, self.threads, ranks[places], MOST_LINKS, first)
 
         with self.progress.stage("join"):
             found, self.matches.cuts = contents.join(self.corpus.work, join)
@@ -132,7 +139,7 @@ class Matcher:
         del stars, rest
         found = []
         with self.progress.stage("verify", sum(map(len, rounds))):
-            portions = list(split_families(self.corpus, rounds, relatives))
+            portions = list(component_groups(self.corpus, rounds, relatives))
             # Portions that fit are independent of each other: each thread takes one from its features to its
             # clusters. A family that is too large for that is compared tile by tile, with all threads.
             small = [family for family in portions if family.fits]
@@ -146,7 +153,7 @@ class Matcher:
                 found.append(self._counted(self.verified.add(done)))
         return Pairs.concatenate(found)
 
-    def _one_portion(self, family: Family) -> Rounds:
+    def _one_portion(self, family: ComponentGroup) -> Rounds:
         alone = Measurer(self.plan, self.corpus, threads=1)
         return self._rounds(family, alone.holding(family.documents) if alone.needs_texts else alone.measure)
 
@@ -161,14 +168,14 @@ class Matcher:
 
         def pair(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
             buckets, ranks, n = self._buckets(table), self.corpus.ranks, len(self.corpus)
-            first = bucket_codes(buckets, ranks, n, 1, 1)[0]
-            others, counts = bucket_codes(buckets, ranks, n, self.plan.bucket, self.plan.pivots)
+            first = packed_bucket_pairs(buckets, ranks, n, 1, 1)[0]
+            others, counts = packed_bucket_pairs(buckets, ranks, n, self.plan.bucket, self.plan.pivots)
             first.sort()
             others.sort()
             return first, others, counts
 
         most = len(self.corpus) ** 2
-        tables, first, rest = self.keys.tables, Codes(most), Codes(most)
+        tables, first, rest = self.keys.tables, PackedPairs(most), PackedPairs(most)
         with self.progress.stage("candidates", tables):
             sorters = self.corpus.work.memory.sorters(len(self.corpus), self.threads)
             for stars, others, counts in ordered_map(pair, range(tables), sorters, ahead=1):
@@ -178,7 +185,7 @@ class Matcher:
                 self.progress.advance(1)
         return first.taken(), rest.taken()
 
-    def _rounds(self, family: Family, measure: Callable[[Numbers, Numbers], Pairs]) -> Rounds:
+    def _rounds(self, family: ComponentGroup, measure: Callable[[Numbers, Numbers], Pairs]) -> Rounds:
         """What the pairs of a family are worth, as far as it matters.
 
         Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters
@@ -207,13 +214,13 @@ class Matcher:
             found.append(measured.take(self.plan.check.passes(measured, self.matches.floor)))
         return Pairs.concatenate(found)
 
-    def _apart(self, family: Family, labels: Numbers, codes: Numbers) -> Numbers:
+    def _apart(self, family: ComponentGroup, labels: Numbers, codes: Numbers) -> Numbers:
         """Those of the pairs whose documents are in different clusters."""
         n = len(self.corpus)
         left, right = (np.searchsorted(family.documents, some) for some in (codes // n, codes % n))
         return codes[labels[left] != labels[right]]
 
-    def _labels(self, family: Family, pairs: Pairs) -> Numbers:
+    def _labels(self, family: ComponentGroup, pairs: Pairs) -> Numbers:
         """For each document of a family its cluster, by the pairs that reach the threshold."""
         passed = pairs.take(self.plan.check.passes(pairs, self.plan.threshold))
         left, right = (np.searchsorted(family.documents, some) for some in (passed.left, passed.right))
@@ -271,7 +278,7 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
     owners = np.flatnonzero(corpus.present & (content == np.arange(len(corpus))))
     assert corpus.keys is not None
     tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
-    keys = Keys(owners, tables, corpus.keys.key)
+    keys = TableKeys(owners, tables, corpus.keys.key)
     matches = Matches(content, Pairs.concatenate([]), plan.reach)
     matches.pairs = Matcher(plan, corpus, matches, keys, progress, threads, corpus.work).run()
     matches.large = keys.only(_in_large_clusters(plan, matches.pairs, len(corpus)))

@@ -24,9 +24,9 @@ from neardup.documents import (
 from neardup.documents.printed import printed_column
 from neardup.engines.core.populations import population_column
 from neardup.engines.core.represent import cut
-from neardup.engines.local.checkpoint.problems import Told
-from neardup.engines.local.checkpoint.spill import Rows
-from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.checkpoint.problems import ResumableProblems
+from neardup.engines.local.checkpoint.spill import SpilledRows
+from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.text.fields import ITEM, SEPARATOR, print_value
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Columns:
+class InputColumns:
     """Which columns of the input mean what."""
 
     text: str | None = None
@@ -61,15 +61,15 @@ class Chunk:
 class Reader:
     """Draws batches from the sources, keeps the texts, and hands out chunks to sign."""
 
-    def __init__(self, plan: Plan, columns: Columns, work: Work, problems: Problems) -> None:
+    def __init__(self, plan: Plan, columns: InputColumns, work: Workspace, problems: Problems) -> None:
         self.plan, self.columns, self.work = plan, columns, work
-        self.problems = Told(problems, work)
+        self.problems = ResumableProblems(problems, work)
         self.alone_in_memory = self.numbered = False
         self.text_columns: set[str | None] = set()  # None: some text is not what stands in its column
         self.counts: list[int] = []  # the documents of each source that was read to its end
         self.skip = 0  # documents that an earlier run has read
 
-    def resume(self, rows: Rows) -> None:
+    def resume(self, rows: SpilledRows) -> None:
         """Go on behind what an earlier run has made safe."""
         state = self.work.state["read"]
         self.numbered, self.text_columns = state["numbered"], set(state["text_columns"])

@@ -20,8 +20,8 @@ import pyarrow as pa
 from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import DOCUMENT, LEAST, SORTING
-from neardup.engines.local.documents import Columns
-from neardup.engines.local.run import Run, Settings, run
+from neardup.engines.local.documents import InputColumns
+from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.engines.local.write import Mode, write_run
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -56,7 +56,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class Estimate:
     """What is to be expected of a run."""
 
     documents: Range
@@ -82,14 +82,14 @@ class Sample:
     documents: Range
 
 
-def forecast(
+def estimate(
     plan: Plan,
     sources: Sequence[Source],
-    columns: Columns,
+    columns: InputColumns,
     settings: Settings,
     mode: Mode,
     statistics: Statistics | None = None,
-) -> Forecast:
+) -> Estimate:
     """The cost and the yield of a run, from a sample that is run as the whole would be."""
     sample = draw(plan, sources, columns)
     named = replace(columns, text=sample.text, id=ID, html=columns.is_html(sample.text))
@@ -100,7 +100,7 @@ def forecast(
     return _extrapolated(plan, sample, done, size, settings.threads)
 
 
-def draw(plan: Plan, sources: Sequence[Source], columns: Columns) -> Sample:
+def draw(plan: Plan, sources: Sequence[Source], columns: InputColumns) -> Sample:
     """A sample of all sources, in proportion to their sizes."""
     total = sum(source.size or 0 for source in sources) or 1
     tables, low, high, expected = [], 0.0, 0.0, 0.0
@@ -169,12 +169,12 @@ def _documents(source: Source, taken: int, size: int, cut: bool) -> Range:
 def _trial(
     plan: Plan,
     table: pa.Table,
-    columns: Columns,
+    columns: InputColumns,
     settings: Settings,
     mode: Mode,
     statistics: Statistics | None,
     folder: Path,
-) -> tuple[Run, int]:
+) -> tuple[LocalRun, int]:
     """The pipeline over a sample, results written, and their size."""
     quiet = Settings(settings.threads, work_dir=settings.work_dir, memory=settings.memory)
     keep = plan.with_(keep=type(plan.keep)(), population="contents")  # columns that a sample does not have
@@ -185,7 +185,7 @@ def _trial(
     return done, size
 
 
-def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: int) -> Forecast:
+def _extrapolated(plan: Plan, sample: Sample, done: LocalRun, written: int, threads: int) -> Estimate:
     taken = len(done.corpus)
     times = sample.documents.times(1 / max(1, taken))
     pairs = _pairs(done, times)
@@ -198,7 +198,7 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
     fixed = LEAST + (150 << 20)
     each = DOCUMENT + SORTING * threads
     text = times.times(done.corpus.spool.size)
-    return Forecast(
+    return Estimate(
         documents=sample.documents,
         text_bytes=text,
         seconds=seconds,
@@ -212,7 +212,7 @@ def _extrapolated(plan: Plan, sample: Sample, done: Run, written: int, threads: 
     )
 
 
-def _most_each(done: Run, tables: int) -> float:
+def _most_each(done: LocalRun, tables: int) -> float:
     """Candidates of a document at the most: in each table it meets the first one of its bucket.
 
     If most of the sample is one crowd, each of it meets about as many there as it will in the whole.
@@ -223,20 +223,20 @@ def _most_each(done: Run, tables: int) -> float:
     return met if crowd > CROWDED else tables
 
 
-def _features(done: Run, taken: int) -> float:
+def _features(done: LocalRun, taken: int) -> float:
     """Bytes for each document where candidates come from features, which are held with what indexes them."""
     held = done.corpus.contents
     return 0.0 if held is None else 4.0 * held.bytes / max(1, taken)
 
 
-def _pairs_held(done: Run, candidates: Range) -> Range:
+def _pairs_held(done: LocalRun, candidates: Range) -> Range:
     """Bytes for codes of pairs, with room for removing repeats, and for what was measured of them."""
     measured = max(1, done.matches.candidates)
     codes = CODE * (measured + done.matches.joined) + EVIDENCE * len(done.decisions.pairs)
     return candidates.times(codes / measured)
 
 
-def _pairs(done: Run, times: Range) -> Range:
+def _pairs(done: LocalRun, times: Range) -> Range:
     """All pairs: each is in the sample with the square of a document's probability."""
     count = len(done.decisions.pairs)
     low, high = poisson_range(count)
@@ -252,7 +252,7 @@ def poisson_range(count: int) -> tuple[float, float]:
     return max(0.0, low), high
 
 
-def _removed(done: Run, documents: Range, pairs: Range) -> Range:
+def _removed(done: LocalRun, documents: Range, pairs: Range) -> Range:
     """Documents that go: as the pairs make it, but at least the share that goes of the sample itself."""
     share = float((~done.decisions.kept).mean()) if len(done.corpus) else 0.0
     least, most = share * documents.low, documents.high
@@ -263,7 +263,7 @@ def _removed(done: Run, documents: Range, pairs: Range) -> Range:
     )
 
 
-def _seconds(done: Run, times: Range, candidates: Range) -> Range:
+def _seconds(done: LocalRun, times: Range, candidates: Range) -> Range:
     """Wall time: verification grows with the candidates, everything else with the text."""
     spent = done.progress.seconds
     slow = sum(spent.get(name, 0.0) for name in BY_CANDIDATES)

@@ -25,7 +25,7 @@ CHUNK_ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Portion:
+class CountingChunk:
     """Documents that are counted together: ascending, each with the number of its group."""
 
     documents: Numbers
@@ -86,7 +86,7 @@ def count_into(
     ]
     details = any(stage.details for stage in stages)
 
-    def work(portion: Portion) -> list[Frequencies]:
+    def work(portion: CountingChunk) -> list[Frequencies]:
         tokens = text(spool.read(portion.documents), details=details)
         return [count_features(_joined(stage, stage(tokens), portion)) for stage in stages]
 
@@ -131,7 +131,7 @@ def by_document(stage: Feature) -> bool:
     return not getattr(stage, "passages", False)
 
 
-def _joined(stage: Feature, features: Features, portion: Portion) -> Features:
+def _joined(stage: Feature, features: Features, portion: CountingChunk) -> Features:
     """The features with all documents of a group as one."""
     if not by_document(stage) or len(portion.groups) == count_distinct(portion.groups):
         return features
@@ -143,7 +143,7 @@ def _joined(stage: Feature, features: Features, portion: Portion) -> Features:
     return Features(np.concatenate([[0], ends[last]]), features.hashes[places])
 
 
-def _portions(spool: Spool, owners: Numbers, groups: Numbers | None) -> Iterator[Portion]:
+def _portions(spool: Spool, owners: Numbers, groups: Numbers | None) -> Iterator[CountingChunk]:
     """All documents in portions of about a chunk of text. Groups stay together; one that is larger is cut."""
     if groups is None:
         groups = owners
@@ -168,12 +168,12 @@ def _portions(spool: Spool, owners: Numbers, groups: Numbers | None) -> Iterator
         yield _portion(owners[start:], groups[start:])
 
 
-def _portion(owners: Numbers, groups: Numbers, whole: bool = True) -> Portion:
+def _portion(owners: Numbers, groups: Numbers, whole: bool = True) -> CountingChunk:
     order = np.argsort(owners)
-    return Portion(owners[order], groups[order], whole)
+    return CountingChunk(owners[order], groups[order], whole)
 
 
-def _cut(owners: Numbers, groups: Numbers, sizes: Numbers) -> Iterator[Portion]:
+def _cut(owners: Numbers, groups: Numbers, sizes: Numbers) -> Iterator[CountingChunk]:
     """A group in parts."""
     part = np.maximum(np.cumsum(sizes) - 1, 0) // CHUNK
     for begin, end in pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(owners)]):

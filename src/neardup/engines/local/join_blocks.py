@@ -13,24 +13,24 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.core.represent import Stored
-from neardup.engines.local.checkpoint.spill import Rows
-from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.core.represent import Representations
+from neardup.engines.local.checkpoint.spill import SpilledRows
+from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.sorted_sets import distinct
 
 JOIN_BYTES = 256 << 20  # features of a block; two blocks and what indexes them are in memory
 
 # Of some contents, or between so many first ones and the others; and how many crowds were cut.
-Join = Callable[[Features, Numbers, int], tuple[Pairs, int]]
+BlockJoin = Callable[[Features, Numbers, int], tuple[Pairs, int]]
 
 
 @dataclass(frozen=True)
-class Contents:
+class DistinctTexts:
     """The features of one document of each content, wherever they lie."""
 
     owners: Numbers
     sizes: Numbers  # features of each
-    stored: Stored
+    stored: Representations
 
     @property
     def bytes(self) -> int:
@@ -38,7 +38,7 @@ class Contents:
         each = 12 if self.stored.rows.has("weights") else 8
         return int(self.sizes.sum()) * each
 
-    def join(self, work: Work, joined: Join) -> tuple[Pairs, int]:
+    def join(self, work: Workspace, joined: BlockJoin) -> tuple[Pairs, int]:
         """All pairs that `joined` finds, by the places of the contents; and how many crowds were cut."""
         blocks = -(-self.bytes // JOIN_BYTES)
         if blocks <= 1:
@@ -46,12 +46,12 @@ class Contents:
         places, parts = self._blocks(work, blocks)
         found, cuts = [], 0
         for i, own in enumerate(parts):
-            held = Stored(own).features()
+            held = Representations(own).features()
             for j in range(i, len(parts)):
                 some, more, first = places[i], held, 0
                 if j > i:
                     some, first = np.concatenate([places[i], places[j]]), len(places[i])
-                    more = Features.concatenate([held, Stored(parts[j]).features()])
+                    more = Features.concatenate([held, Representations(parts[j]).features()])
                 pairs, cut = joined(more, some, first)
                 found.append(replace(pairs, left=some[pairs.left], right=some[pairs.right]))
                 cuts += cut
@@ -59,13 +59,13 @@ class Contents:
             part.close()
         return Pairs.concatenate(found), cuts
 
-    def _blocks(self, work: Work, blocks: int) -> tuple[list[Numbers], list[Rows]]:
+    def _blocks(self, work: Workspace, blocks: int) -> tuple[list[Numbers], list[SpilledRows]]:
         """The contents of each block in ascending order, and their features in files of their own."""
         order = np.argsort(self.sizes, kind="stable")
         ends = np.cumsum(self.sizes[order])
         block = np.empty(len(order), np.int64)
         block[order] = np.minimum(ends * blocks // max(1, int(ends[-1])), blocks - 1)
-        parts = [Rows(f"join{k}", lambda name: None, work.folder, 1 << 22) for k in range(blocks)]
+        parts = [SpilledRows(f"join{k}", lambda name: None, work.folder, 1 << 22) for k in range(blocks)]
         names = [name for name in ("hashes", "weights", "distinct") if self.stored.rows.has(name)]
         done = 0
         for batch in self.stored.rows.batches(names):

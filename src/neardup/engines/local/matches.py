@@ -12,7 +12,7 @@ from neardup.columns import Hashes, Numbers, Pairs
 
 
 @dataclass(frozen=True)
-class Keys:
+class TableKeys:
     """The keys of some contents, table by table, wherever they lie."""
 
     owners: Numbers
@@ -29,11 +29,11 @@ class Keys:
         keys = self.key(table)
         return [keys[np.searchsorted(self.owners, some) if self.held else some] for some in documents]
 
-    def only(self, documents: Numbers) -> Keys:
+    def only(self, documents: Numbers) -> TableKeys:
         """The keys of some of the owners, and of nobody else, in memory."""
         values = [self.at(table, documents)[0] for table in range(self.tables if len(documents) else 0)]
         none = np.zeros(0, np.uint64)
-        return Keys(documents, self.tables, lambda table: values[table] if values else none, held=True)
+        return TableKeys(documents, self.tables, lambda table: values[table] if values else none, held=True)
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Matches:
     floor: float
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
-    large: Keys | None = None  # of the contents of clusters whose inner pairs were skipped
+    large: TableKeys | None = None  # of the contents of clusters whose inner pairs were skipped
     cuts: int = 0  # lists of a join of which not all members were met
     joined: int = 0  # … and that were not, because their documents were in one cluster already
     besides: int = 0  # the last of the pairs, which are no candidates: decisions asked for them

@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.documents import Problems, Source, joined_ids, stamp
-from neardup.engines.core.identity import rank_ids
+from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.populations import cluster_groups, column_groups, first_plan
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import (
-    Stored,
-    contents_of,
+    Representations,
     describe,
-    needs_contents_first,
+    distinct_texts,
+    needs_distinct_texts_first,
+    represent_distinct_texts,
     sign,
-    sign_contents,
 )
-from neardup.engines.core.template_groups import without_families
-from neardup.engines.local.checkpoint.spill import Rows
+from neardup.engines.core.template_groups import without_template_groups
+from neardup.engines.local.checkpoint.spill import SpilledRows
 from neardup.engines.local.checkpoint.texts import Spool
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Chunk, Columns, Reader, reads_markup
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import Chunk, InputColumns, Reader, reads_markup
 from neardup.engines.local.frequencies import count
-from neardup.engines.local.join_blocks import Contents
+from neardup.engines.local.join_blocks import DistinctTexts
 from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
@@ -42,8 +42,8 @@ class Job:
 
     plan: Plan
     sources: Sequence[Source]
-    work: Work
-    columns: Columns = field(default_factory=Columns)
+    work: Workspace
+    columns: InputColumns = field(default_factory=InputColumns)
     problems: Problems = field(default_factory=Problems)
     progress: Progress = field(default_factory=Progress)
     threads: int = 1
@@ -58,8 +58,8 @@ class Corpus:
     """The documents of a run, by number, without their texts."""
 
     sources: Sequence[Source]
-    columns: Columns
-    work: Work
+    columns: InputColumns
+    work: Workspace
     ids: pa.Array
     ranks: Hashes  # an order of the documents that depends on their ids alone
     digests: Hashes
@@ -69,9 +69,9 @@ class Corpus:
     tokens: Numbers = field(default_factory=_none)
     features: Numbers = field(default_factory=_none)  # how many
     present: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # has features
-    keys: Stored | None = None
+    keys: Representations | None = None
     signatures: Signatures | None = None  # where the check compares them
-    contents: Contents | None = None  # where candidates come from features
+    contents: DistinctTexts | None = None  # where candidates come from features
     statistics: Statistics | None = None
     problems: Problems = field(default_factory=Problems)
     stamps: tuple[object, ...] = ()  # the state of the files when they were read
@@ -90,27 +90,27 @@ def read_corpus(job: Job, statistics: Statistics | None = None) -> Corpus:
     """The corpus after its one pass over the input, and one more over its contents where the plan needs it."""
     plan, work = job.plan, job.work
     _check_statistics(plan, statistics)
-    later = needs_contents_first(plan)
+    later = needs_distinct_texts_first(plan)
     corpus = _read(job, sign_now=not later)
     if not later:
-        return _seen(corpus, Stored(work.rows("read")))
-    owners, places = contents_of(corpus.digests, corpus.ranks)
+        return _seen(corpus, Representations(work.rows("read")))
+    owners, places = distinct_texts(corpus.digests, corpus.ranks)
     if plan.counts and statistics is None:
         statistics = work.statistics()
     if plan.counts and statistics is None:
         statistics = _count(job, owners, _groups(job, corpus, owners, places))
         work.keep_statistics(statistics)
-    stored = Stored(_sign(job, owners, statistics), places)
+    stored = Representations(_sign(job, owners, statistics), places)
     seen = _seen(corpus, stored, statistics)
     if plan.candidates.level == "features":
-        seen.contents = Contents(owners, seen.features[owners], Stored(stored.rows))
+        seen.contents = DistinctTexts(owners, seen.features[owners], Representations(stored.rows))
     return seen
 
 
-def read_contents(job: Job) -> tuple[Numbers, Numbers | None]:
+def read_distinct_texts(job: Job) -> tuple[Numbers, Numbers | None]:
     """One document of each content, and the group of each where the plan's population has groups."""
     corpus = _read(job, sign_now=False)
-    owners, places = contents_of(corpus.digests, corpus.ranks)
+    owners, places = distinct_texts(corpus.digests, corpus.ranks)
     return owners, _groups(job, corpus, owners, places)
 
 
@@ -153,7 +153,7 @@ def _read(job: Job, sign_now: bool) -> Corpus:
     )
 
 
-def _ranked(job: Job, rows: Rows, given: pa.Array) -> tuple[pa.Array, Hashes]:
+def _ranked(job: Job, rows: SpilledRows, given: pa.Array) -> tuple[pa.Array, Hashes]:
     """Ids that are unique, and the order that they give; documents that had to be renamed are reported."""
 
     def renamed(document: int, name: str) -> None:
@@ -161,10 +161,10 @@ def _ranked(job: Job, rows: Rows, given: pa.Array) -> tuple[pa.Array, Hashes]:
         record = rows.column("record")[document].as_py()
         job.problems.add(source.name, "duplicate id", record=record, action=f"called {name}")
 
-    return rank_ids(given, job.columns.duplicate_ids, renamed)
+    return hash_ids(given, job.columns.duplicate_ids, renamed)
 
 
-def _read_rest(job: Job, reader: Reader, rows: Rows, sign_now: bool) -> None:
+def _read_rest(job: Job, reader: Reader, rows: SpilledRows, sign_now: bool) -> None:
     """Read what is not among the rows yet."""
 
     def see(chunk: Chunk) -> pa.RecordBatch:
@@ -186,11 +186,11 @@ def _read_rest(job: Job, reader: Reader, rows: Rows, sign_now: bool) -> None:
     job.work.checkpoint(lambda: reader.state(len(rows)), ended=True)
 
 
-def _sign(job: Job, owners: Numbers, statistics: Statistics | None) -> Rows:
-    return sign_contents(job.plan, job.work, owners, statistics, job.progress, job.threads)
+def _sign(job: Job, owners: Numbers, statistics: Statistics | None) -> SpilledRows:
+    return represent_distinct_texts(job.plan, job.work, owners, statistics, job.progress, job.threads)
 
 
-def _seen(corpus: Corpus, stored: Stored, statistics: Statistics | None = None) -> Corpus:
+def _seen(corpus: Corpus, stored: Representations, statistics: Statistics | None = None) -> Corpus:
     """The corpus with what a plan sees in its documents."""
     present = stored.numbers("present")
     slots = stored.slots()
@@ -225,15 +225,15 @@ def _groups(job: Job, corpus: Corpus, owners: Numbers, places: Numbers) -> Numbe
     if job.plan.population != "clusters":
         return None
     first = first_plan(job.plan)
-    with Work(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
+    with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         inner = replace(job, plan=first, work=apart)
         known = _count(inner, owners, None) if first.counts else None
-        seen = _seen(corpus, Stored(_sign(inner, owners, known), places), known)
+        seen = _seen(corpus, Representations(_sign(inner, owners, known), places), known)
         groups = cluster_groups(first, replace(seen, work=apart), owners, job.progress, job.threads)
     if known is None:
         return groups
     with job.progress.stage("look for families"):
-        return without_families(first, corpus.spool, owners, corpus.ranks, groups, known)
+        return without_template_groups(first, corpus.spool, owners, corpus.ranks, groups, known)
 
 
 def _count(job: Job, owners: Numbers, groups: Numbers | None) -> Statistics:

@@ -10,9 +10,9 @@ from neardup.documents import Problems, Source
 from neardup.engines.core.decide import Decisions, decide
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.candidates import find_matches, find_more
-from neardup.engines.local.checkpoint.budget import Memory
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.checkpoint.budget import MemoryBudget
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus, Job, read_corpus
 from neardup.errors import EvidenceError
@@ -28,12 +28,12 @@ class Settings:
     threads: int = field(default_factory=default_threads)
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
-    memory: Memory = field(default_factory=Memory)
-    work: Work | None = None  # a work folder with a name, from which the run can be resumed
+    memory: MemoryBudget = field(default_factory=MemoryBudget)
+    work: Workspace | None = None  # a work folder with a name, from which the run can be resumed
 
 
 @dataclass
-class Run:
+class LocalRun:
     """A finished run: what was read, found and decided."""
 
     plan: Plan
@@ -43,7 +43,7 @@ class Run:
     decisions: Decisions
     progress: Progress
 
-    def rethreshold(self, threshold: float) -> Run:
+    def rethreshold(self, threshold: float) -> LocalRun:
         """The run that another threshold would have given, from the evidence that is stored."""
         if self.plan.check.level == "none":
             raise EvidenceError("Nothing was measured (verify=none): run again with the other threshold.")
@@ -65,17 +65,17 @@ class Run:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
         decisions = decide(plan, quiet, matches, self.progress, threads)
-        return Run(plan, self.settings, self.corpus, matches, decisions, self.progress)
+        return LocalRun(plan, self.settings, self.corpus, matches, decisions, self.progress)
 
 
 def run(
     plan: Plan,
     sources: Sequence[Source],
-    columns: Columns | None = None,
+    columns: InputColumns | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
     statistics: Statistics | None = None,
-) -> Run:
+) -> LocalRun:
     """The whole pipeline up to the decisions; nothing is written but the work folder.
 
     Statistics that are given become part of the plan by their digest.
@@ -83,10 +83,10 @@ def run(
     if statistics is not None and plan.counts:
         plan = plan.with_(statistics=statistics.digest)
     settings, progress = settings or Settings(), progress or Progress()
-    work = settings.work or Work(folder=settings.work_dir, memory=settings.memory)
+    work = settings.work or Workspace(folder=settings.work_dir, memory=settings.memory)
     problems = Problems(strict=settings.strict, folder=work.folder)
     try:
-        job = Job(plan, sources, work, columns or Columns(), problems, progress, settings.threads)
+        job = Job(plan, sources, work, columns or InputColumns(), problems, progress, settings.threads)
         corpus = read_corpus(job, statistics if plan.counts else None)
         if (said := work.memory.too_little(len(corpus))) is not None:
             progress.note(said)
@@ -95,4 +95,4 @@ def run(
     except BaseException:
         work.close(keep=True)
         raise
-    return Run(plan, settings, corpus, matches, decisions, progress)
+    return LocalRun(plan, settings, corpus, matches, decisions, progress)

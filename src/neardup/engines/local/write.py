@@ -34,7 +34,7 @@ from neardup.engines.core.tables import (
     pair_tables,
     pairs_schema,
 )
-from neardup.engines.local.run import Run
+from neardup.engines.local.run import LocalRun
 from neardup.errors import InputError, OutputError
 from neardup.output import OutputFolder, is_file_name
 from neardup.plan import Plan
@@ -49,7 +49,7 @@ PROBLEMS = "problems.jsonl"  # only where there are any
 
 
 def write_run(
-    run: Run,
+    run: LocalRun,
     folder: str | os.PathLike[str],
     *,
     mode: Mode = "remove",
@@ -128,7 +128,7 @@ def document_files(sources: Sequence[Source], mode: Mode, format: str | None) ->
     return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
 
 
-def write_pairs(run: Run, path: os.PathLike[str]) -> int:
+def write_pairs(run: LocalRun, path: os.PathLike[str]) -> int:
     """The number of pairs written, in portions: copies are paired with each other only on the way to the file."""
     expected, rows = count_pairs(run), 0
     if expected > 10 * len(run.corpus):
@@ -141,7 +141,7 @@ def write_pairs(run: Run, path: os.PathLike[str]) -> int:
 
 
 def _write_documents(
-    run: Run, output: OutputFolder, mode: Mode, format: str | None, escape: bool
+    run: LocalRun, output: OutputFolder, mode: Mode, format: str | None, escape: bool
 ) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
@@ -168,14 +168,14 @@ def _write_documents(
     return names
 
 
-def _check_unchanged(run: Run, documents: int) -> None:
+def _check_unchanged(run: LocalRun, documents: int) -> None:
     """Refuse to write documents of files that are not what they were when they were compared."""
     stamps = tuple(stamp(source) for source in run.corpus.sources)
     if documents != len(run.corpus) or stamps != run.corpus.stamps:
         raise InputError("The input changed while it was read: nothing was written, run again.")
 
 
-def _batches(run: Run, layout: Layout) -> Iterator[Batch]:
+def _batches(run: LocalRun, layout: Layout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
     quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
     if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
@@ -195,7 +195,7 @@ def _can_skip_texts(source: Any, column: str) -> bool:
     return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
 
 
-def _with_spooled_texts(run: Run, column: str, quiet: Problems) -> Iterator[Batch]:
+def _with_spooled_texts(run: LocalRun, column: str, quiet: Problems) -> Iterator[Batch]:
     done = 0
     for source in run.corpus.sources:
         schema = source.schema()
@@ -221,7 +221,7 @@ def _record_batch(table: pa.Table) -> pa.RecordBatch:
     return table.combine_chunks().to_batches()[0]
 
 
-def make_report(run: Run, files: list[str]) -> dict[str, Any]:
+def make_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
     """Counts, sizes, times, and everything needed to run again."""
     plan, decisions, counts = run.plan, run.decisions, run.matches.counts
     problems = run.corpus.problems
@@ -241,13 +241,13 @@ def make_report(run: Run, files: list[str]) -> dict[str, Any]:
         "largest_clusters": largest_clusters(run),
         "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
         "recall_at_threshold": _found(plan),
-        "evidence_reaches_down_to": round(run.matches.floor, 6),
+        "lowest_rethreshold": round(run.matches.floor, 6),
         "buckets": {
             "count": counts.buckets,
             "largest": counts.largest,
             "above_limit": counts.hot,
-            "pairs_not_compared_there": counts.skipped,
-            "crowds_cut": run.matches.cuts,
+            "pairs_skipped": counts.skipped,
+            "posting_lists_truncated": run.matches.cuts,
             "pairs_already_in_one_cluster": run.matches.joined,
         },
         **({} if common is None else {"common_phrases": common}),
@@ -275,7 +275,7 @@ def _found(plan: Plan) -> float | None:
     return None if found is None else round(found, 6)
 
 
-def largest_clusters(run: Run, most: int = 10) -> list[dict[str, Any]]:
+def largest_clusters(run: LocalRun, most: int = 10) -> list[dict[str, Any]]:
     """The largest clusters: name, leader, size, weakest link."""
     decisions, ids = run.decisions, run.corpus.ids
     first = np.flatnonzero(decisions.documents == decisions.leader)
@@ -294,7 +294,7 @@ def largest_clusters(run: Run, most: int = 10) -> list[dict[str, Any]]:
     ]
 
 
-def _labels(run: Run) -> Any:
+def _labels(run: LocalRun) -> Any:
     labels = np.arange(len(run.corpus))
     labels[run.decisions.documents] = run.decisions.cluster
     return labels

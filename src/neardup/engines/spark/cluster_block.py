@@ -13,10 +13,10 @@ from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import decide
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import cluster_table, pair_tables
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus
-from neardup.engines.local.run import Run, Settings
+from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column
@@ -42,7 +42,7 @@ class _Unmeasured(Exception):
 
 
 @dataclass(frozen=True)
-class Portion:
+class ClusterBlock:
     """Whole clusters, as a small corpus for the local engine's code."""
 
     plan: Plan
@@ -53,7 +53,7 @@ class Portion:
     spare: Pairs
 
     @staticmethod
-    def of(plan: Plan, members: pa.Table, pairs: pa.Table | None) -> Portion:
+    def of(plan: Plan, members: pa.Table, pairs: pa.Table | None) -> ClusterBlock:
         """The clusters of a task; documents in the order of the input where there is one."""
         order = np.lexsort((column(members, "rank"), column(members, "position")))
         members = members.take(pa.array(order)).combine_chunks()
@@ -65,7 +65,7 @@ class Portion:
 
         corpus = Corpus(
             sources=[_Input()],  # type: ignore[list-item]
-            columns=Columns(),
+            columns=InputColumns(),
             work=None,  # type: ignore[arg-type]
             ids=members.column("id").combine_chunks(),
             ranks=unsigned(ranks),
@@ -75,7 +75,7 @@ class Portion:
             text_column=None,
         )
         evidence, spare = _evidence(plan, pairs, np.sort(ranks), place)
-        return Portion(plan, corpus, members, place(column(members, "content")), evidence, spare)
+        return ClusterBlock(plan, corpus, members, place(column(members, "content")), evidence, spare)
 
     def decided(self) -> Batches:
         """What became of each document, and the pairs that are reported; or the pairs that are to be measured."""
@@ -98,10 +98,10 @@ class Portion:
         for found in pair_tables(run):
             yield from _result(found, PAIR)
 
-    def _run(self, measure: Any) -> Run:
+    def _run(self, measure: Any) -> LocalRun:
         matches = Matches(self.content, self.evidence, self.plan.reach)
         decisions = decide(self.plan, self.corpus, matches, Progress(), 1, measure)
-        return Run(self.plan, Settings(threads=1), self.corpus, matches, decisions, Progress())
+        return LocalRun(self.plan, Settings(threads=1), self.corpus, matches, decisions, Progress())
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
         ranks, places, families = (column(self.members, name) for name in ("rank", "place", "family"))

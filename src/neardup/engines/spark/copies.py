@@ -13,10 +13,10 @@ from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     ROW_BITS,
     TALLY,
-    Parcels,
+    PackedBlocks,
     column,
     gathered,
-    in_parcels,
+    in_blocks,
     part_of,
     places_of,
     received,
@@ -24,7 +24,7 @@ from neardup.engines.spark.shuffle.packed_blocks import (
     split,
     unpack,
 )
-from neardup.engines.spark.shuffle.side_files import unshelved
+from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
     A copy belongs to the content of the smallest rank; one without a token is marked, and nobody's duplicate. Rows of
     the chunk -1 have counts: of different texts, of ranks that are not used once, and of copies.
     """
-    names = in_parcels(documents.select("chunk", "names"), partial(_names, tasks))
-    found = in_parcels(shuffled(names, tasks), partial(_meeting, tasks))
+    names = in_blocks(documents.select("chunk", "names"), partial(_names, tasks))
+    found = in_blocks(shuffled(names, tasks), partial(_meeting, tasks))
     return in_arrow(shuffled(found, tasks), _by_chunk, COPIES)
 
 
-def _names(tasks: int, batches: Batches) -> Parcels:
+def _names(tasks: int, batches: Batches) -> PackedBlocks:
     """Chunks to parcels: digests in the first parts, ranks in the second."""
     for batch in batches:
         for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
@@ -59,7 +59,7 @@ def _names(tasks: int, batches: Batches) -> Parcels:
             yield from split(some, tasks + part_of(values["rank"], tasks))
 
 
-def _meeting(tasks: int, batches: Batches) -> Parcels:
+def _meeting(tasks: int, batches: Batches) -> PackedBlocks:
     """Parcels of names to parcels of copies, for their chunks."""
     contents = twice = number = 0
     for part, some in received(batches).items():
@@ -113,7 +113,7 @@ def _by_chunk(batches: Batches) -> Batches:
     yield table({**none, **{name: np.array([value]) for name, value in counts.items()}})
 
 
-def copy_facts() -> dict[str, Any]:
+def copy_metrics() -> dict[str, Any]:
     """What is remembered of the stage: different texts, ranks that are not used once, copies that have tokens."""
     from pyspark.sql import functions as f
 
@@ -148,7 +148,7 @@ def refuse_ids(documents: DataFrame) -> None:
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for names, facts in zip(batch.column("names"), batch.column("facts"), strict=True):
-                ids = unshelved(facts).column("id").cast(pa.string()).combine_chunks()
+                ids = read_side_file(facts).column("id").cast(pa.string()).combine_chunks()
                 known = unpack(names)
                 yield table({"rank": column(known, "rank"), "second": column(known, "second"), "id": ids})
 

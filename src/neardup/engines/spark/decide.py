@@ -14,25 +14,25 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
-from neardup.engines.spark.cluster_block import CLUSTER, MEASURED, MISSING, PAIR, PLACES, Portion
+from neardup.engines.spark.cluster_block import CLUSTER, MEASURED, MISSING, PAIR, PLACES, ClusterBlock
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers
 from neardup.engines.spark.shuffle.packed_blocks import (
     FEW,
     ROW_BITS,
-    Columns,
-    Parcels,
+    Arrays,
+    PackedBlocks,
     beside,
     by_chunk,
     column,
     distinct_rows,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
     split,
     unpack,
 )
-from neardup.engines.spark.shuffle.side_files import Index, unshelved
+from neardup.engines.spark.shuffle.side_files import SideFileIndex, read_side_file
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ def decided(plan: Plan, parcels: DataFrame, id_type: str, index: Any, tasks: int
     return in_arrow(shuffled(parcels, tasks), partial(_deciding, plan, tasks, index), schema)
 
 
-def measured_parcels(verified: DataFrame, tasks: int) -> DataFrame:
+def measured_blocks(verified: DataFrame, tasks: int) -> DataFrame:
     """Measured pairs, for the task of their family."""
-    return in_parcels(verified, partial(_evidence, tasks))
+    return in_blocks(verified, partial(_evidence, tasks))
 
 
-def member_parcels(verified: DataFrame, documents: DataFrame, count: int, tasks: int) -> DataFrame:
+def member_blocks(verified: DataFrame, documents: DataFrame, count: int, tasks: int) -> DataFrame:
     """Members of clusters, for the task of their family, where each chunk has to be asked for them."""
     wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
     chunks = documents.select("chunk", "facts")
-    return in_parcels(beside(chunks, wanted, "inner", 2 * count <= FEW), partial(_facts, tasks))
+    return in_blocks(beside(chunks, wanted, "inner", 2 * count <= FEW), partial(_facts, tasks))
 
 
-def result_facts() -> dict[str, Any]:
+def decision_metrics() -> dict[str, Any]:
     """What is remembered of the decisions."""
     from pyspark.sql import functions as f
 
@@ -103,13 +103,13 @@ def _named(rows: DataFrame, names: str) -> DataFrame:
     return rows.select(*[f.col(pair.split()[0]).alias(pair.split()[1]) for pair in names.split(", ")])
 
 
-def _members(batches: Batches) -> Iterator[Columns]:
+def _members(batches: Batches) -> Iterator[Arrays]:
     """The documents of pairs that passed: place, rank, content and family of each."""
     for batch in batches:
         yield from _sides({name: numbers(batch, name) for name in ("family", *NAMES)})
 
 
-def _sides(values: Columns) -> Iterator[Columns]:
+def _sides(values: Arrays) -> Iterator[Arrays]:
     """The left and the right documents of pairs."""
     content = np.where(values["kind"] == COPY, values["left"], values["right"])
     for side, whose in (("left", values["left"]), ("right", content)):
@@ -121,14 +121,14 @@ def _sides(values: Columns) -> Iterator[Columns]:
         }
 
 
-def _facts(tasks: int, batches: Batches) -> Parcels:
+def _facts(tasks: int, batches: Batches) -> PackedBlocks:
     """Chunks, and which members they have, to parcels of members."""
     for batch in batches:
         for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
             some = unpack(wanted)
             values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
             rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
-            facts = unshelved(packed)
+            facts = read_side_file(packed)
             for name in facts.column_names:
                 values[name] = facts.column(name).take(rows).combine_chunks()
                 if isinstance(values[name], pa.ChunkedArray):
@@ -136,7 +136,7 @@ def _facts(tasks: int, batches: Batches) -> Parcels:
             yield from split(values, part_of(values["family"], tasks))
 
 
-def _evidence(tasks: int, batches: Batches) -> Parcels:
+def _evidence(tasks: int, batches: Batches) -> PackedBlocks:
     """Measured pairs to parcels."""
     for batch in batches:
         names = ("family", *NAMES, *MEASURED, "passed")
@@ -152,14 +152,14 @@ def _deciding(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
             continue
         members = came.get(part - tasks) if index is None else _looked_up(index.value, pairs)
         if members is not None:
-            yield from Portion.of(plan, members, pairs.filter(_measured(pairs))).decided()
+            yield from ClusterBlock.of(plan, members, pairs.filter(_measured(pairs))).decided()
 
 
 def _measured(pairs: pa.Table) -> pa.Array:
     return pa.array(column(pairs, "kind") != COPY)
 
 
-def _looked_up(index: Index, pairs: pa.Table) -> pa.Table | None:
+def _looked_up(index: SideFileIndex, pairs: pa.Table) -> pa.Table | None:
     """The members of the clusters of measured pairs, with their facts."""
     passed = pairs.filter(pairs.column("passed"))
     sides = list(_sides({name: column(passed, name) for name in ("family", *NAMES)}))

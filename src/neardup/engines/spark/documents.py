@@ -19,12 +19,12 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
-from neardup.engines.core.represent import cut, describe, needs_contents_first, sign
+from neardup.engines.core.represent import cut, describe, needs_distinct_texts_first, sign
 from neardup.engines.local.documents import with_fields
-from neardup.engines.spark.io.columns import KEY, Meaning
+from neardup.engines.spark.io.columns import KEY, DocumentColumns
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
-from neardup.engines.spark.shuffle.side_files import Shelf
+from neardup.engines.spark.shuffle.side_files import SideFiles
 from neardup.errors import InputError
 from neardup.plan import Plan
 
@@ -38,7 +38,9 @@ CHUNK = (
 CHUNKS_OF_A_TASK = 24  # bits
 
 
-def read_documents(plan: Plan, frame: DataFrame, meaning: Meaning, shelf: Shelf, strict: bool) -> DataFrame:
+def read_documents(
+    plan: Plan, frame: DataFrame, meaning: DocumentColumns, shelf: SideFiles, strict: bool
+) -> DataFrame:
     """Every document, in chunks; texts and facts are on the shelf."""
     return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf, strict), CHUNK)
 
@@ -48,8 +50,8 @@ class _Documents:
     """Batches of the input to chunks."""
 
     plan: Plan
-    meaning: Meaning
-    shelf: Shelf
+    meaning: DocumentColumns
+    shelf: SideFiles
     strict: bool
 
     def __call__(self, batches: Batches) -> Batches:
@@ -111,7 +113,9 @@ class _Documents:
         return texts, ids, facts
 
     def _seen(self, texts: Texts) -> dict[str, pa.Array]:
-        if needs_contents_first(self.plan):  # the tokens tell which documents may be copies of each other
+        if needs_distinct_texts_first(
+            self.plan
+        ):  # the tokens tell which documents may be copies of each other
             tokens = self.plan.text(texts, details=False)
             return {"tokens": pa.array(np.diff(tokens.offsets))}
         return seen_columns(sign(self.plan, texts))

@@ -7,31 +7,31 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from neardup.candidates.buckets import BucketCounts
-from neardup.engines.core.represent import needs_contents_first
+from neardup.engines.core.represent import needs_distinct_texts_first
 from neardup.engines.spark.candidate_components import Labelling, label_pairs, labelling, relabelled
-from neardup.engines.spark.candidates.bands import ENTRY, bucket_counts, edge_facts, find_edges
+from neardup.engines.spark.candidates.bands import ENTRY, bucket_counts, candidate_metrics, find_by_keys
 from neardup.engines.spark.candidates.hot_buckets import COPY, COUNTED
 from neardup.engines.spark.components import components
-from neardup.engines.spark.copies import copy_facts, copy_pairs, find_copies, refuse_ids
+from neardup.engines.spark.copies import copy_metrics, copy_pairs, find_copies, refuse_ids
 from neardup.engines.spark.decide import (
     clusters_of,
     decided,
-    measured_parcels,
-    member_parcels,
+    decision_metrics,
+    measured_blocks,
+    member_blocks,
     missing_pairs,
     pairs_of,
-    result_facts,
 )
 from neardup.engines.spark.documents import count_problems, read_documents
-from neardup.engines.spark.frequencies.lookups import beside_answers
+from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
-from neardup.engines.spark.io.columns import Meaning
+from neardup.engines.spark.io.columns import DocumentColumns
 from neardup.engines.spark.shuffle.packed_blocks import FEW, beside, task_count
 from neardup.engines.spark.shuffle.side_files import NAME as SHELF
-from neardup.engines.spark.shuffle.side_files import Index, Shelf, shelf_folder
+from neardup.engines.spark.shuffle.side_files import SideFileIndex, SideFiles, side_folder
 from neardup.engines.spark.shuffle.stages import Stages
-from neardup.engines.spark.signatures import sign_contents, signature_facts
-from neardup.engines.spark.verify import evidence_facts, payload_columns, verify, verify_shelved
+from neardup.engines.spark.signatures import represent_distinct_texts, representation_metrics
+from neardup.engines.spark.verify import evidence_metrics, payload_columns, verify, verify_side_files
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -58,7 +58,7 @@ class SparkRun:
         self,
         plan: Plan,
         frame: DataFrame,
-        meaning: Meaning,
+        meaning: DocumentColumns,
         stages: Stages,
         statistics: Statistics | None = None,
         strict: bool = False,
@@ -77,11 +77,11 @@ class SparkRun:
             if clean:
                 self.stages.clear(SHELF)
 
-    def shelf(self, stage: str, compression: str | None = None) -> Shelf:
+    def shelf(self, stage: str, compression: str | None = None) -> SideFiles:
         """Where a stage stores what is large, with nothing in it that a run which was stopped has left."""
         self.stages.clear(f"{SHELF}/{stage}")
-        folder = shelf_folder(self.stages.folder)
-        return Shelf(None if folder is None else f"{folder}/{stage}", compression)
+        folder = side_folder(self.stages.folder)
+        return SideFiles(None if folder is None else f"{folder}/{stage}", compression)
 
     def send(self, value: Any) -> Any:
         """A variable that every worker can see."""
@@ -116,9 +116,9 @@ class SparkRun:
     @cached_property
     def index(self) -> Any:
         """Where texts and facts are, for every worker; None where they are in the rows."""
-        if shelf_folder(self.stages.folder) is None:
+        if side_folder(self.stages.folder) is None:
             return None
-        return self.send(Index.of(self.documents, "text", "facts"))
+        return self.send(SideFileIndex.of(self.documents, "text", "facts"))
 
     @cached_property
     def problems(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class SparkRun:
         """For each chunk its documents that are copies. All ids have been checked when this is there."""
         documents = self.documents
         tasks = self.tasks(2 * NAME * self.facts["documents"])
-        found = self.stages.stage("copies", lambda: find_copies(documents, tasks), copy_facts())
+        found = self.stages.stage("copies", lambda: find_copies(documents, tasks), copy_metrics())
         if self.stages.facts("copies")["twice"]:
             refuse_ids(documents)
         return found
@@ -155,17 +155,17 @@ class SparkRun:
 
     def _signed(self, plan: Plan, prefix: str) -> DataFrame:
         """What the plan sees of each content, in chunks."""
-        if plan is self.plan and not needs_contents_first(plan):
+        if plan is self.plan and not needs_distinct_texts_first(plan):
             return self.contents(self.documents.select("chunk", "seen"))
 
         def make() -> DataFrame:
             known, answers = statistics_of(self, plan, prefix)
-            contents = beside_answers(self.contents(self.documents), answers)
-            return sign_contents(plan, contents, known, self.shelf(prefix + "signatures"))
+            contents = with_lookups(self.contents(self.documents), answers)
+            return represent_distinct_texts(plan, contents, known, self.shelf(prefix + "signatures"))
 
         from pyspark.sql import functions as f
 
-        made = self.stages.stage(prefix + "signatures", make, signature_facts())
+        made = self.stages.stage(prefix + "signatures", make, representation_metrics())
         return made.withColumn("wanted", f.lit(None).cast("binary"))
 
     def match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
@@ -186,7 +186,7 @@ class SparkRun:
         def make() -> DataFrame:
             return self._verified(plan, labelled, payload, count, label)
 
-        made = self.stages.stage(prefix + "verified", make, evidence_facts())
+        made = self.stages.stage(prefix + "verified", make, evidence_metrics())
         if self.stages.facts(prefix + "verified")["apart"]:
             labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
             made = relabelled(made, labels)
@@ -203,9 +203,9 @@ class SparkRun:
                 features = self.stages.facts(prefix + "signatures")["features"] if whole else 0
                 return find_joined(plan, signed, documents, features, self.tasks)
             tables: int = plan.candidates.tables  # type: ignore[attr-defined]
-            return find_edges(plan, signed, documents, self.tasks(documents * tables * ENTRY))
+            return find_by_keys(plan, signed, documents, self.tasks(documents * tables * ENTRY))
 
-        return self.stages.stage(prefix + "edges", make, edge_facts())
+        return self.stages.stage(prefix + "edges", make, candidate_metrics())
 
     def _payload(self, plan: Plan, signed: DataFrame) -> DataFrame:
         """What the check looks at, as chunks."""
@@ -221,7 +221,7 @@ class SparkRun:
     def _shelved(self, plan: Plan) -> bool:
         """Whether the check looks at something that is in files."""
         looks = plan.check.level != "none" and payload_columns(plan)[0] != "slots"
-        return looks and shelf_folder(self.stages.folder) is not None
+        return looks and side_folder(self.stages.folder) is not None
 
     def _verified(
         self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, label: Labelling | None = None
@@ -230,8 +230,8 @@ class SparkRun:
         tasks = self.tasks(self.facts["bytes"] / max(1, self.facts["documents"]) * count)
         if self._shelved(plan):
             texts = payload_columns(plan)[0] == "text"
-            index = self.index if texts else self.send(Index.of(payload, "features"))
-            return verify_shelved(plan, pairs, label, index, tasks)
+            index = self.index if texts else self.send(SideFileIndex.of(payload, "features"))
+            return verify_side_files(plan, pairs, label, index, tasks)
         return verify(plan, pairs, payload, count, tasks, self.tasks(2 * NAME * count))
 
     # decisions ----------------------------------------------------------------------------------
@@ -240,12 +240,12 @@ class SparkRun:
     def result(self) -> DataFrame:
         """What became of each document in a cluster, and all pairs that are reported."""
         matched = self.match(self.plan)
-        facts, tasks = result_facts(), self.tasks(4 * NAME * matched.count)
+        facts, tasks = decision_metrics(), self.tasks(4 * NAME * matched.count)
 
         def make(verified: DataFrame) -> DataFrame:
-            parcels = measured_parcels(verified, tasks)
+            parcels = measured_blocks(verified, tasks)
             if self.index is None:
-                members = member_parcels(verified, self.documents, matched.count, tasks)
+                members = member_blocks(verified, self.documents, matched.count, tasks)
                 parcels = parcels.unionByName(members)
             return decided(self.plan, parcels, self.meaning.id_type, self.index, tasks)
 

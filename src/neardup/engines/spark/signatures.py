@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neardup.columns import Features, Texts, make_distinct
 from neardup.engines.core.represent import cut, signed
-from neardup.engines.spark.candidates.bands import seen_contents
+from neardup.engines.spark.candidates.bands import represented_texts
 from neardup.engines.spark.documents import seen_columns, stacked
 from neardup.engines.spark.frequencies.count import told
 from neardup.engines.spark.shuffle.arrow import (
@@ -22,7 +22,7 @@ from neardup.engines.spark.shuffle.arrow import (
     unpack_features,
 )
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, column, pack, unpack
-from neardup.engines.spark.shuffle.side_files import Shelf, rows_at, unshelved
+from neardup.engines.spark.shuffle.side_files import SideFiles, read_side_file, rows_at
 from neardup.engines.spark.verify import payload_columns
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SIGNED = "chunk long, number long, seen binary, features binary"
 
 
-def sign_contents(plan: Plan, contents: DataFrame, statistics: Any, shelf: Shelf) -> DataFrame:
+def represent_distinct_texts(plan: Plan, contents: DataFrame, statistics: Any, shelf: SideFiles) -> DataFrame:
     """What the plan sees in contents, and the features that its check looks at.
 
     `contents` has chunks: names, text, wanted, the documents to leave out, and known, the frequencies that a chunk was
@@ -43,7 +43,7 @@ def sign_contents(plan: Plan, contents: DataFrame, statistics: Any, shelf: Shelf
     def work(batches: Batches) -> Batches:
         with shelf.opened(partition_number()) as store:
             for batch in batches:
-                several = zip(content_texts(batch), batch.column("known"), strict=True)
+                several = zip(distinct_chunk_texts(batch), batch.column("known"), strict=True)
                 for (chunk, ranks, rows, texts), answers in several:
                     if len(rows):
                         known = None if statistics is None else told(plan, statistics.value, answers)
@@ -59,14 +59,14 @@ def sign_contents(plan: Plan, contents: DataFrame, statistics: Any, shelf: Shelf
     return in_arrow(contents.select("chunk", "names", "text", "wanted", "known"), work, SIGNED)
 
 
-def signature_facts() -> dict[str, Any]:
+def representation_metrics() -> dict[str, Any]:
     """What is remembered of the stage: how many features all contents have."""
     from pyspark.sql import functions as f
 
     return {"features": f.sum("number")}
 
 
-def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
+def distinct_chunk_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
     """Chunk by chunk: its number, and ranks, rows and texts of the documents that have tokens and are no copies."""
     wanted = batch.column("wanted")
     for number, chunk in enumerate(batch.column("chunk").to_pylist()):
@@ -75,7 +75,7 @@ def content_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Arr
         if wanted[number].is_valid:
             chosen[column(unpack(wanted[number]), "place") & ((1 << ROW_BITS) - 1)] = False
         rows = np.flatnonzero(chosen)
-        texts = unshelved(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
+        texts = read_side_file(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
         yield chunk, column(names, "rank")[rows], rows, texts
 
 
@@ -108,10 +108,10 @@ def _keeps_features(plan: Plan) -> bool:
     return plan.candidates.level == "features" or payload_columns(plan)[0] == "hashes"
 
 
-def content_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:
+def distinct_chunk_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:
     """What was seen of each chunk's contents that are present, their places, and their features."""
     for batch in batches:
-        for number, (seen, places) in enumerate(seen_contents(batch)):
+        for number, (seen, places) in enumerate(represented_texts(batch)):
             if len(places):
-                some = rows_at(unshelved(batch.column("features")[number]), places).combine_chunks()
+                some = rows_at(read_side_file(batch.column("features")[number]), places).combine_chunks()
                 yield seen, places, unpack_features(some.column("hashes"), some.column("weights"))

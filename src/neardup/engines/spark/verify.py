@@ -17,25 +17,25 @@ import pyarrow as pa
 
 from neardup.clusters.graph import complete_groups
 from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_distinct
-from neardup.engines.core.represent import cut, needs_contents_first
+from neardup.engines.core.represent import cut, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.spill import matrix
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
 from neardup.engines.spark.shuffle.packed_blocks import (
     FEW,
-    Columns,
-    Parcels,
+    Arrays,
+    PackedBlocks,
     beside,
     by_chunk,
     column,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
     split,
     unpack,
 )
-from neardup.engines.spark.shuffle.side_files import Index, rows_at, unshelved
+from neardup.engines.spark.shuffle.side_files import SideFileIndex, read_side_file, rows_at
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ LABELS = ("family", "part_of_it", "whole")
 Label = Callable[[Batches], Batches]
 
 
-def evidence_facts() -> dict[str, Any]:
+def evidence_metrics() -> dict[str, Any]:
     """What is remembered of the stage: pairs of families that are not decided as one."""
     from pyspark.sql import functions as f
 
@@ -61,19 +61,19 @@ def payload_columns(plan: Plan) -> list[str]:
     """What the check looks at of a document."""
     if plan.check.level == "signatures" and plan.check_view is None:
         return ["slots", "present"]
-    return ["hashes", "weights"] if needs_contents_first(plan) else ["text"]
+    return ["hashes", "weights"] if needs_distinct_texts_first(plan) else ["text"]
 
 
-def verify_shelved(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
+def verify_side_files(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
     """The evidence of pairs, by so many tasks, which look up texts or features themselves.
 
     `label` gives the pairs their families, if they have none; `index` is a broadcast variable.
     """
 
-    def step(batches: Batches) -> Parcels:
+    def step(batches: Batches) -> PackedBlocks:
         return _pairs(tasks, label(batches) if label else batches)
 
-    moved = shuffled(in_parcels(pairs, step), tasks)
+    moved = shuffled(in_blocks(pairs, step), tasks)
     return in_arrow(moved, partial(_measuring, plan, tasks, index), EVIDENCE)
 
 
@@ -89,14 +89,14 @@ def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: 
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
         return pairs.drop("part_of_it").select("*", *unknown, f.lit(True).alias("passed"))
     wanted = by_chunk(pairs.where(f.col("kind") != COPY), partial(_wanted, tasks), names)
-    sent = in_parcels(beside(payload, wanted, "inner", 2 * count <= FEW), partial(_sending, plan, tasks))
-    named = in_parcels(pairs, partial(_pairs, tasks))
+    sent = in_blocks(beside(payload, wanted, "inner", 2 * count <= FEW), partial(_sending, plan, tasks))
+    named = in_blocks(pairs, partial(_pairs, tasks))
     return in_arrow(
         shuffled(named.unionByName(sent), tasks), partial(_measuring, plan, tasks, None), EVIDENCE
     )
 
 
-def _wanted(tasks: int, batches: Batches) -> Iterator[Columns]:
+def _wanted(tasks: int, batches: Batches) -> Iterator[Arrays]:
     """Pairs to the places of their documents, and the task that each is wanted by."""
     for batch in batches:
         task = part_of(numbers(batch, "part_of_it"), tasks)
@@ -108,18 +108,18 @@ def _wanted(tasks: int, batches: Batches) -> Iterator[Columns]:
             }
 
 
-def _pairs(tasks: int, batches: Batches) -> Parcels:
+def _pairs(tasks: int, batches: Batches) -> PackedBlocks:
     """Pairs to parcels, for the task that measures them."""
     for batch in batches:
         values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
         yield from split(values, part_of(values["part_of_it"], tasks))
 
 
-def _sending(plan: Plan, tasks: int, batches: Batches) -> Parcels:
+def _sending(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
     """Chunks, and what is wanted of them, to parcels of documents."""
     for batch in batches:
         for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
-            some, stored = unpack(wanted), unshelved(packed)
+            some, stored = unpack(wanted), read_side_file(packed)
             places, task = column(some, "place"), column(some, "task")
             ranks = column(some, "rank")
             for start, end in pairwise(_portions(stored, len(places)).tolist()):
@@ -150,7 +150,7 @@ def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
             yield from _measured(plan, values, documents)
 
 
-def _looked_up(plan: Plan, index: Index, pairs: dict[str, Any]) -> pa.Table:
+def _looked_up(plan: Plan, index: SideFileIndex, pairs: dict[str, Any]) -> pa.Table:
     """What the check looks at of the documents of some pairs."""
     both, ranks = (np.concatenate([pairs[f"left{what}"], pairs[f"right{what}"]]) for what in ("_place", ""))
     places, first = np.unique(both, return_index=True)

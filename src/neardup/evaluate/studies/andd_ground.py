@@ -17,7 +17,7 @@ from neardup.evaluate.scores import Floats, ScoredPairs, score_pairs
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.data import DataFolder
 from neardup.learn.training.data import Labelled, prepare
-from neardup.learn.training.setup import Lesson
+from neardup.learn.training.setup import TrainingSetup
 from neardup.plan import View, stage_json
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words
@@ -50,11 +50,11 @@ class Ground:
         found = view.look(self.tokens, Statistics(len(self.tokens), stage_json(Words()), tables))
         return found if found.distinct else make_distinct(found)
 
-    def lesson(self, **options: Any) -> Lesson:
+    def lesson(self, **options: Any) -> TrainingSetup:
         """How the models of a table are learned."""
-        return Lesson(threads=self.threads, **options)
+        return TrainingSetup(threads=self.threads, **options)
 
-    def prepared(self, lesson: Lesson) -> Labelled:
+    def prepared(self, lesson: TrainingSetup) -> Labelled:
         """All labelled documents, ready to learn from any part of them."""
         return prepare(self.documents, self.truth, lesson.weight, lesson.text, self.threads)
 

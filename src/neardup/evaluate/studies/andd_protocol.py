@@ -13,7 +13,7 @@ from neardup.evaluate.studies.andd_tables import mail_ways
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
 from neardup.evaluate.versus import paired_t_test
-from neardup.learn.training.setup import Lesson
+from neardup.learn.training.setup import TrainingSetup
 
 
 @study("ANDD, section 4", GOLD, MAIL)
@@ -112,7 +112,7 @@ def andd_choices(data: DataFolder) -> list[Table]:
     return [Table("ANDD: held-out F1 inside the training halves, mean of five", columns, rows, [HALF, OURS])]
 
 
-def _held_out(ground: Ground, lesson: Lesson) -> float:
+def _held_out(ground: Ground, lesson: TrainingSetup) -> float:
     return float(np.mean([model.training["f1"] for model in models(ground, lesson)]))
 
 

@@ -18,7 +18,7 @@ from neardup.features.spots import Spots
 from neardup.learn.model.file import Model
 from neardup.learn.training.data import some_documents
 from neardup.learn.training.loss import Similarity
-from neardup.learn.training.setup import Lesson
+from neardup.learn.training.setup import TrainingSetup
 from neardup.learn.training.train import learn_from
 from neardup.plan import Signature, View
 from neardup.signatures.sign_bits import SignBits
@@ -54,7 +54,9 @@ def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
     return search.pairs(replace(features, weights=weights), 0.0, threads)
 
 
-def taught(ground: Ground, lesson: Lesson, most: int | None = None) -> Iterator[tuple[Features, Numbers]]:
+def taught(
+    ground: Ground, lesson: TrainingSetup, most: int | None = None
+) -> Iterator[tuple[Features, Numbers]]:
     """The vectors of every run's model over all labelled documents, and the documents to be tested on."""
     data = ground.prepared(lesson)
     place = np.full(len(ground.documents), -1)
@@ -64,7 +66,7 @@ def taught(ground: Ground, lesson: Lesson, most: int | None = None) -> Iterator[
         yield data.weigh(weights, model.negative), place[test]
 
 
-def models(ground: Ground, lesson: Lesson, most: int | None = None) -> list[Model]:
+def models(ground: Ground, lesson: TrainingSetup, most: int | None = None) -> list[Model]:
     """The model of every run; each lesson is taught once."""
     if (lesson, most) not in ground._models:
         data = ground.prepared(lesson)
@@ -91,7 +93,7 @@ def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers
     return np.sort(np.array(chosen))
 
 
-def learned(ground: Ground, lesson: Lesson, most: int | None = None) -> list[ScoredPairs]:
+def learned(ground: Ground, lesson: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
     """Vectors of learned weights (ANDD-Raw)."""
     found = []
     for features, test in taught(ground, lesson, most):
@@ -99,7 +101,7 @@ def learned(ground: Ground, lesson: Lesson, most: int | None = None) -> list[Sco
     return found
 
 
-def signed(ground: Ground, lesson: Lesson, signature: Signature) -> list[ScoredPairs]:
+def signed(ground: Ground, lesson: TrainingSetup, signature: Signature) -> list[ScoredPairs]:
     """Estimates from signatures of learned weights (ANDD-LSH)."""
     return [
         ground.score(estimates(signature, features, test), test) for features, test in taught(ground, lesson)

@@ -10,7 +10,7 @@ from typing import Any
 
 from neardup.documents import open_inputs
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal
@@ -67,7 +67,7 @@ class DataFolder:
         key = f"{name} {column} {how}"
         if key not in self._known:
             source = open_inputs([self.require(name) / "documents.jsonl.gz"])
-            columns = Columns(text=column, id="id", html=column == "html", html_text=how)
+            columns = InputColumns(text=column, id="id", html=column == "html", html_text=how)
             self._known[key] = read_documents(source, columns, self.progress)
         documents: Documents = self._known[key]
         return documents

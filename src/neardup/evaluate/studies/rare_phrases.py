@@ -16,7 +16,7 @@ from neardup.candidates.allpairs import all_pairs
 from neardup.clusters.graph import components
 from neardup.columns import Features
 from neardup.engines.core.populations import FIRST_THRESHOLD
-from neardup.engines.core.template_groups import own_shares, sample_groups, split_families
+from neardup.engines.core.template_groups import own_shares, sample_groups, split_template_groups
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder
@@ -85,7 +85,9 @@ class Scorer:
         labels = components(len(self.looker.tokens), similar.left, similar.right)
         if weight.around:
             sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
-            labels = split_families(labels, sampled, own_shares(view, self.looker.tokens, plain)[sampled])
+            labels = split_template_groups(
+                labels, sampled, own_shares(view, self.looker.tokens, plain)[sampled]
+            )
         order = np.argsort(labels, kind="stable")
         phrases = weight.phrases(self.looker.tokens).take(order)
         ends = np.append(np.flatnonzero(np.diff(labels[order])) + 1, len(order))

@@ -15,8 +15,8 @@ from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
 from neardup.documents import open_inputs
-from neardup.engines.local.checkpoint.workspace import Work
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import Job, read_corpus
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, Table, study
@@ -93,8 +93,8 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
     options = {**options, **({"fields": collection.fields} if options.get("fields") == "*" else {})}
     plan = get_method("simhash").plan(distance=MOST, **options)
     text = "html" if getattr(plan.text, "markup", False) else collection.text
-    columns = Columns(text, "id", text == "html", "error")
-    with Work() as work:
+    columns = InputColumns(text, "id", text == "html", "error")
+    with Workspace() as work:
         sources = open_inputs([collection.documents])
         corpus = read_corpus(Job(plan, sources, work, columns, threads=threads))
     assert corpus.signatures is not None

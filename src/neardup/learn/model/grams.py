@@ -18,7 +18,7 @@ from neardup.statistics import Statistics
 from neardup.weights.frequency import normalised_idf
 
 Floats = NDArray[np.float64]
-Columns = NDArray[np.uint32]
+FeatureColumns = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 TITLES = ("title", "subject", "headline", "heading")  # columns that a title is expected in
 URLS = ("url", "uri", "link", "href", "address")
@@ -49,11 +49,11 @@ class Grams:
 
     offsets: Offsets
     hashes: Hashes
-    counts: Columns
-    firsts: Columns  # tokens before the first occurrence
-    capitals: Columns  # occurrences whose first token is capitalised
-    digits: Columns  # … begins with a digit
-    places: Columns  # bit f: it occurs in field f (0: the text); bit 16 + t: inside tag t of text/tagged.py
+    counts: FeatureColumns
+    firsts: FeatureColumns  # tokens before the first occurrence
+    capitals: FeatureColumns  # occurrences whose first token is capitalised
+    digits: FeatureColumns  # … begins with a digit
+    places: FeatureColumns  # bit f: it occurs in field f (0: the text); bit 16 + t: inside tag t of text/tagged.py
     tokens: Tokens
     context: Context
 
@@ -105,7 +105,7 @@ class Grams:
         """1 for k-grams that occur in one of these places, and 0 for others."""
         return (self.places & np.uint32(bits) != 0).astype(np.float64)
 
-    def share(self, part: Columns) -> Floats:
+    def share(self, part: FeatureColumns) -> Floats:
         """The share of occurrences that were counted in `part`."""
         shares: Floats = part / np.maximum(self.counts, 1)
         return shares
@@ -146,7 +146,7 @@ def find_grams(features: Features, tokens: Tokens, context: Context | None) -> G
     return Grams(ends, hashes, counts, firsts, capitals, digits, inside, tokens, context)
 
 
-def token_places(tokens: Tokens) -> Columns:
+def token_places(tokens: Tokens) -> FeatureColumns:
     """The field and the tags of each token as bits; empty where all are of the text itself and no tag is known."""
     if tokens.fields is None and tokens.tags is None:
         return np.zeros(0, np.uint32)

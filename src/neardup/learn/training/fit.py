@@ -11,7 +11,7 @@ from neardup.evaluate.labels import Mask
 from neardup.evaluate.packages import load
 from neardup.learn.training.loss import Floats, Objective, Products
 from neardup.learn.training.sample import draw_preferences
-from neardup.learn.training.setup import STAY, Lesson
+from neardup.learn.training.setup import STAY, TrainingSetup
 
 STEPS = 200
 
@@ -25,7 +25,12 @@ class Fit:
 
 
 def fit(
-    lesson: Lesson, products: Products, positive: Mask, weight: Floats, pull: float, rng: np.random.Generator
+    lesson: TrainingSetup,
+    products: Products,
+    positive: Mask,
+    weight: Floats,
+    pull: float,
+    rng: np.random.Generator,
 ) -> Fit:
     """The weights of least loss, by L-BFGS from the start."""
     preferences = draw_preferences(positive, weight, rng)

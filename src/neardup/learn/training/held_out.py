@@ -14,7 +14,7 @@ from neardup.learn.training.data import Labelled
 from neardup.learn.training.fit import fit
 from neardup.learn.training.loss import Floats, Products, score
 from neardup.learn.training.sample import Instances, folds
-from neardup.learn.training.setup import STAY, Lesson
+from neardup.learn.training.setup import STAY, TrainingSetup
 from neardup.signatures.sign_bits import bit_agreement
 
 FOLDS = 4
@@ -31,7 +31,7 @@ class HeldOut:
     scores: dict[str, ScoredPairs]  # by what becomes of negative weights
 
 
-def choose_start(data: Labelled, lesson: Lesson) -> tuple[Lesson, dict[str, float]]:
+def choose_start(data: Labelled, lesson: TrainingSetup) -> tuple[TrainingSetup, dict[str, float]]:
     """The lesson with its start decided: the first, unless another is clearly better; and the mean F1 of each.
 
     A start has not seen any label, so that all of them are held out from it.
@@ -53,7 +53,7 @@ def choose_start(data: Labelled, lesson: Lesson) -> tuple[Lesson, dict[str, floa
 
 
 def cross_validate(
-    data: Labelled, lesson: Lesson, instances: Instances, products: Products, rng: np.random.Generator,
+    data: Labelled, lesson: TrainingSetup, instances: Instances, products: Products, rng: np.random.Generator,
     progress: Progress,
 ) -> HeldOut | None:  # fmt: skip
     """How strongly to learn, and the scores of every fold; None where clusters with pairs are too few to hold out."""
@@ -84,7 +84,7 @@ def cross_validate(
     return HeldOut(pulls[best], dict(zip(pulls, scores.mean(axis=0).tolist(), strict=True)), held_scores)
 
 
-def judge(lesson: Lesson, value: Floats, positive: Mask, weight: Floats) -> float:
+def judge(lesson: TrainingSetup, value: Floats, positive: Mask, weight: Floats) -> float:
     """The best F1 of these scores; for signatures, of what is left of them in so many sign bits."""
     if lesson.aim == "vectors":
         return weighted_f1(value, positive, weight)
@@ -95,7 +95,7 @@ def judge(lesson: Lesson, value: Floats, positive: Mask, weight: Floats) -> floa
     return float(np.mean([weighted_f1(share + one, positive, weight) for one in noise]))
 
 
-def choose_pull(lesson: Lesson, scores: Floats, usual: int) -> int:
+def choose_pull(lesson: TrainingSetup, scores: Floats, usual: int) -> int:
     """The column of the pull to learn with: the usual one's, unless another is clearly better.
 
     What is best for signatures is far from usual, and there the highest mean decides.
@@ -132,7 +132,7 @@ def weighted_f1(value: Floats, positive: Mask, weight: Floats) -> float:
 
 
 def _held_scores(
-    data: Labelled, lesson: Lesson, parts: Sequence[Mask], weights: Sequence[Floats], negative: str
+    data: Labelled, lesson: TrainingSetup, parts: Sequence[Mask], weights: Sequence[Floats], negative: str
 ) -> ScoredPairs:
     """The scores of all pairs inside folds and between a fold and what was learned from, each pair once."""
     left, right, value = [], [], []

@@ -8,7 +8,7 @@ from typing import Any
 
 from neardup.api import as_inputs
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
@@ -18,7 +18,7 @@ from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
 from neardup.learn.model.weight import STARTS
 from neardup.learn.training.queries import read_queries
-from neardup.learn.training.setup import Lesson
+from neardup.learn.training.setup import TrainingSetup
 from neardup.learn.training.train import learn
 from neardup.workers import checked_threads
 
@@ -42,7 +42,7 @@ def train_model(
     """
     lesson = make_lesson(**options)
     inputs, _ = as_inputs(documents, format)
-    columns = Columns(text_column, id_column, html)
+    columns = InputColumns(text_column, id_column, html)
     read = read_documents(inputs, columns, progress or Progress(), stages=[lesson.text])
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)
@@ -66,7 +66,7 @@ def make_lesson(
     goal: str = "f1",
     seed: int = 1,
     threads: int | None = None,
-) -> Lesson:
+) -> TrainingSetup:
     """The lesson that options describe; an unknown feature, start or column name is refused here."""
     names = None if features is None else _names(features)
     if names is not None and not names:
@@ -74,7 +74,7 @@ def make_lesson(
     get_features(names or ())
     if start != "auto" and start not in STARTS:
         raise ParameterError("start", "learn", "auto or one of " + ", ".join(STARTS), start)
-    lesson = Lesson(
+    lesson = TrainingSetup(
         ngram=ngram,
         tokens=tokens,
         similarity=similarity,

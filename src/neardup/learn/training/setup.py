@@ -27,7 +27,7 @@ def usual_pull(documents: int) -> float:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingSetup:
     """Everything that learning is told."""
 
     ngram: int = 1
@@ -87,6 +87,6 @@ class Lesson:
         weights = tuple(self.start.tolist())
         return Learned(Shingles(self.ngram), self.names, weights, fields=self.fields, queries=self.queries)
 
-    def beginning(self, name: str) -> Lesson:
+    def beginning(self, name: str) -> TrainingSetup:
         """The same lesson with its start decided; features keep their order."""
         return replace(self, begin=name, features=self.names)

@@ -20,26 +20,26 @@ from neardup.learn.training.fit import Fit, fit
 from neardup.learn.training.held_out import HeldOut, choose_start, cross_validate
 from neardup.learn.training.loss import Floats, multiply
 from neardup.learn.training.sample import Instances, Similar, draw_instances
-from neardup.learn.training.setup import STAY, Lesson
+from neardup.learn.training.setup import STAY, TrainingSetup
 
 MEMORY = 256 << 20  # bytes of quadratic forms: what bounds the number of instances
 INSTANCES = 4_000  # of each kind
 
-__all__ = ["STAY", "Lesson", "learn", "learn_from"]
+__all__ = ["STAY", "TrainingSetup", "learn", "learn_from"]
 
 
 def learn(
-    documents: Documents, truth: Truth, lesson: Lesson | None = None, progress: Progress | None = None
+    documents: Documents, truth: Truth, lesson: TrainingSetup | None = None, progress: Progress | None = None
 ) -> Model:
     """The model that the labels teach."""
-    lesson, progress = lesson or Lesson(), progress or Progress()
+    lesson, progress = lesson or TrainingSetup(), progress or Progress()
     check_labels(truth)
     with progress.stage("read k-grams"):
         data = prepare(documents, truth, lesson.weight, lesson.text, lesson.threads)
     return learn_from(data, lesson, progress)
 
 
-def learn_from(data: Labelled, lesson: Lesson, progress: Progress | None = None) -> Model:
+def learn_from(data: Labelled, lesson: TrainingSetup, progress: Progress | None = None) -> Model:
     """The model that prepared documents teach."""
     progress = progress or Progress()
     rng = np.random.default_rng(lesson.seed)
@@ -63,7 +63,7 @@ def learn_from(data: Labelled, lesson: Lesson, progress: Progress | None = None)
 
 
 def _model(
-    data: Labelled, lesson: Lesson, found: Fit, instances: Instances, held_out: HeldOut | None
+    data: Labelled, lesson: TrainingSetup, found: Fit, instances: Instances, held_out: HeldOut | None
 ) -> Model:
     if held_out is None:
         kinds = ("clip", "keep") if lesson.negative == "auto" else (lesson.negative,)
@@ -108,7 +108,7 @@ def _model(
     )
 
 
-def _own_scores(data: Labelled, lesson: Lesson, weights: Floats, negative: str) -> ScoredPairs:
+def _own_scores(data: Labelled, lesson: TrainingSetup, weights: Floats, negative: str) -> ScoredPairs:
     """Scores of the pairs that were learned from, where there are no others."""
     similar: Similar = data.similar(weights, negative, lesson.similarity)
     return score_pairs(data.truth, similar.left, similar.right, similar.score)

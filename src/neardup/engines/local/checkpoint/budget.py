@@ -43,7 +43,7 @@ def read_memory(text: str | int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryBudget:
     """A budget in bytes, divided among what can be made smaller; nothing of it changes the result."""
 
     budget: int = field(default_factory=lambda: read_memory(None))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 
 from neardup.documents import Problem, Problems, Source
-from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.checkpoint.workspace import Workspace
 
 
-class Told(Problems):
+class ResumableProblems(Problems):
     """Hands problems on, each with the number of documents that had come before it.
 
     A run that goes on reads some of the input a second time: what is met there before `known` documents have
     passed was told by the earlier run, whose problems are repeated from the work folder.
     """
 
-    def __init__(self, problems: Problems, work: Work) -> None:
+    def __init__(self, problems: Problems, work: Workspace) -> None:
         super().__init__(strict=problems.strict)
         self.taken = 0  # documents that have come out of the sources
         self.harmed: set[str] = set()  # sources of which an earlier run could not use everything

@@ -81,7 +81,7 @@ class Segment:
             yield Window(file.fileno(), self.start, self.size)
 
 
-class Rows:
+class SpilledRows:
     """The rows of a stage, in the order in which they were added.
 
     `place` names the file of a segment; None for files without a name, which go with the process. `most` is how

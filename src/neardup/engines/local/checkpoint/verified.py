@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neardup.columns import Pairs
 from neardup.engines.local.checkpoint.spill import ragged
-from neardup.engines.local.checkpoint.workspace import Work
+from neardup.engines.local.checkpoint.workspace import Workspace
 
 COLUMNS = ("left", "right", "shared", "left_size", "right_size")
 
@@ -27,7 +27,7 @@ class Rounds:
 class Verified:
     """The portions that are done, in order; kept only where a run can be resumed."""
 
-    def __init__(self, work: Work | None) -> None:
+    def __init__(self, work: Workspace | None) -> None:
         self._work = work if work is not None and work.path is not None else None
 
     def earlier(self) -> Iterator[Rounds]:

@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import Any
 
 from neardup.documents import Source, stamp
-from neardup.engines.local.checkpoint.budget import Memory
-from neardup.engines.local.checkpoint.spill import Rows, Segment, cannot_write, synced
+from neardup.engines.local.checkpoint.budget import MemoryBudget
+from neardup.engines.local.checkpoint.spill import Segment, SpilledRows, cannot_write, synced
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import InputError, OutputError
 from neardup.statistics import Statistics
@@ -34,7 +34,7 @@ STATISTICS = "statistics.parquet"
 SAMPLE = 1 << 20  # bytes at the beginning and at the end of a file that its hash is made of
 
 
-class Work:
+class Workspace:
     """Where a run puts aside what it has done. Without a name its files go with the process."""
 
     def __init__(
@@ -44,9 +44,9 @@ class Work:
         folder: str | os.PathLike[str] | None = None,
         spool: Spool | None = None,
         made: Sequence[Path] = (),
-        memory: Memory | None = None,
+        memory: MemoryBudget | None = None,
     ) -> None:
-        self.memory = memory or Memory()
+        self.memory = memory or MemoryBudget()
         self.digest: str | None = None  # of what the run is, where it can be resumed
         self._made = made  # folders that were not there, innermost first
         self.path, self.folder, self._every = path, folder if path is None else path, every
@@ -54,11 +54,11 @@ class Work:
         self.spool = spool or Spool(folder, path=None if path is None else path / "texts.bin")
         self.state: dict[str, Any] = {}  # what stages want to find again, as JSON
         self.saved = False  # something could be picked up again
-        self._stages: dict[str, Rows] = {}
+        self._stages: dict[str, SpilledRows] = {}
         self._synced: dict[str, int] = {}  # segments of each that have reached the disk
         self._last = time.monotonic()
 
-    def __enter__(self) -> Work:
+    def __enter__(self) -> Workspace:
         return self
 
     def __exit__(
@@ -66,10 +66,10 @@ class Work:
     ) -> None:
         self.close()
 
-    def rows(self, stage: str) -> Rows:
+    def rows(self, stage: str) -> SpilledRows:
         """The rows of a stage, with those of an earlier run where there are any."""
         if stage not in self._stages:
-            self._stages[stage] = Rows(stage, self._place, self.folder, self.memory.rows)
+            self._stages[stage] = SpilledRows(stage, self._place, self.folder, self.memory.rows)
         return self._stages[stage]
 
     def _place(self, name: str) -> Path | None:
@@ -159,15 +159,15 @@ def can_be_resumed(folder: str | os.PathLike[str]) -> bool:
     return (Path(folder) / NAME / "journal.json").exists()
 
 
-def open_work(
+def open_workspace(
     folder: str | os.PathLike[str],
     identity: dict[str, Any],
     *,
     resume: bool = False,
     force: bool = False,
     every: float = EVERY,
-    memory: Memory | None = None,
-) -> Work:
+    memory: MemoryBudget | None = None,
+) -> Workspace:
     """The work folder inside a folder, new or taken up; refused where it holds something else."""
     path = Path(folder) / NAME
     made = [parent for parent in path.parents if not parent.exists()]
@@ -186,7 +186,7 @@ def open_work(
             path.mkdir(parents=True, exist_ok=True)
             lock(path)
             replaced(path / "manifest.json", identity)
-        work = Work(path, every, made=made, memory=memory)
+        work = Workspace(path, every, made=made, memory=memory)
         work.digest = identity_digest(identity)
         if left and resume:
             work.load()

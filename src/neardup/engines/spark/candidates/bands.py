@@ -30,20 +30,20 @@ from neardup.engines.spark.candidates.hot_buckets import (
     PAIRS,
     REST,
     Collected,
-    crowded,
     finished,
     meet_pivots,
+    overflow,
     sent,
-    take_crowds,
+    take_hot_buckets,
     tally,
 )
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import (
     TALLY,
-    Columns,
-    Parcels,
+    Arrays,
+    PackedBlocks,
     column,
-    in_parcels,
+    in_blocks,
     part_of,
     places_of,
     received,
@@ -86,7 +86,7 @@ class Rule:
     @property
     def crowd(self) -> int:
         """Members of a bucket in one task from which on most of them wait elsewhere."""
-        return max(crowds.CROWD, 2 * self.heads)
+        return max(crowds.HOT, 2 * self.heads)
 
     def spread(self, members: Numbers) -> Numbers:
         """In how many tasks members of a crowd wait: telling those of their pivots must not cost more than they do."""
@@ -103,20 +103,20 @@ class Rule:
         return self.tables * self.slices
 
 
-def find_edges(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> DataFrame:
+def find_by_keys(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> DataFrame:
     """Rows of candidates, each pair once, the smaller rank left; and rows with counts of buckets.
 
     `contents` has chunks: seen, and wanted, which names the documents to leave out, or null.
     """
     rule = Rule.of(plan, documents, tasks)
-    keys = in_parcels(contents.select("chunk", "seen", "wanted"), partial(_keys, rule))
-    found = in_parcels(shuffled(keys, tasks), partial(_pairing, rule))
+    keys = in_blocks(contents.select("chunk", "seen", "wanted"), partial(_keys, rule))
+    found = in_blocks(shuffled(keys, tasks), partial(_pairing, rule))
     if not rule.at_home:
-        found = in_parcels(shuffled(found, tasks), partial(_waiting, rule))
+        found = in_blocks(shuffled(found, tasks), partial(_waiting, rule))
     return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
 
 
-def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
+def represented_texts(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
     """What was seen of the documents of each chunk that are present and no copies, and their places."""
     for chunk, packed, copies in zip(
         batch.column("chunk").to_pylist(), batch.column("seen"), batch.column("wanted"), strict=True
@@ -132,12 +132,12 @@ def seen_contents(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
         yield seen, places
 
 
-def _keys(rule: Rule, batches: Batches) -> Parcels:
+def _keys(rule: Rule, batches: Batches) -> PackedBlocks:
     """Chunks to parcels of keys, table by table; crowds in two parts."""
     held: list[tuple[pa.Table, Numbers]] = []
     size = 0
     for batch in batches:
-        for seen, places in seen_contents(batch):
+        for seen, places in represented_texts(batch):
             held.append((seen, places))
             size += len(places) * ENTRY * rule.tables
             if size > BUFFER:
@@ -147,7 +147,7 @@ def _keys(rule: Rule, batches: Batches) -> Parcels:
         yield from _sent_keys(rule, held)
 
 
-def _sent_keys(rule: Rule, held: list[tuple[pa.Table, Numbers]]) -> Parcels:
+def _sent_keys(rule: Rule, held: list[tuple[pa.Table, Numbers]]) -> PackedBlocks:
     """The keys of some documents."""
     ranks = np.concatenate([column(seen, "rank") for seen, _ in held])
     places = np.concatenate([places for _, places in held])
@@ -155,14 +155,14 @@ def _sent_keys(rule: Rule, held: list[tuple[pa.Table, Numbers]]) -> Parcels:
         keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
         columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
         if not rule.every:
-            waiting = crowded(keys, ranks, rule.heads, rule.crowd)
+            waiting = overflow(keys, ranks, rule.heads, rule.crowd)
             if waiting is not None:
                 yield from _sent_crowds(rule, number, {k: v[waiting] for k, v in columns.items()})
                 columns = {name: each[~waiting] for name, each in columns.items()}
         yield from split(columns, number * rule.slices + part_of(columns["key"], rule.slices))
 
 
-def _sent_crowds(rule: Rule, number: int, columns: dict[str, Any]) -> Parcels:
+def _sent_crowds(rule: Rule, number: int, columns: dict[str, Any]) -> PackedBlocks:
     """Members of crowds: how many to the place of their bucket, they themselves to tasks beside it."""
     keys, inverse, counts = np.unique(columns["key"], return_inverse=True, return_counts=True)
     spread = rule.spread(counts)
@@ -176,7 +176,7 @@ def _sent_crowds(rule: Rule, number: int, columns: dict[str, Any]) -> Parcels:
     yield from split({"table": tables, **columns}, rule.waiting + at % rule.tasks)
 
 
-def _pairing(rule: Rule, batches: Batches) -> Parcels:
+def _pairing(rule: Rule, batches: Batches) -> PackedBlocks:
     """Keys to pairs, for the part of the larger rank; pivots of crowds for all parts; members that wait go on."""
     made = _Pairing(rule)
     for part, some in received(batches).items():
@@ -195,13 +195,13 @@ class _Pairing:
     rule: Rule
     counts: BucketCounts = field(default_factory=BucketCounts)
     found: Collected = field(default_factory=Collected)
-    told: list[tuple[Numbers, Columns]] = field(default_factory=list)
+    told: list[tuple[Numbers, Arrays]] = field(default_factory=list)
 
-    def table(self, number: int, keys: Hashes, ranks: Numbers, places: Numbers) -> Parcels:
+    def table(self, number: int, keys: Hashes, ranks: Numbers, places: Numbers) -> PackedBlocks:
         """Pairs the buckets of a part of a table."""
         rule = self.rule
         if (places < 0).any():
-            keys, ranks, places, crowded_buckets = take_crowds(keys, ranks, places)
+            keys, ranks, places, crowded_buckets = take_hot_buckets(keys, ranks, places)
             for crowd in crowded_buckets:
                 self.counts += crowd.pair(rule.pivots, self.found)
                 self.told.append(crowd.told(number, rule.pivots, rule.tasks))
@@ -211,7 +211,7 @@ class _Pairing:
         else:
             self._some(buckets, ranks, places)
 
-    def _all(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> Parcels:
+    def _all(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> PackedBlocks:
         """Collects all pairs, and sends them now and then."""
         self.counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
         for left, right in all_pairs(buckets, BLOCK):
@@ -229,7 +229,7 @@ class _Pairing:
         self.found.add(REST, ranks, places, left, right)
         self.counts += counts
 
-    def rest(self) -> Parcels:
+    def rest(self) -> PackedBlocks:
         """What was not sent yet."""
         yield from sent(self.found, self.rule.tasks)
         if self.told:
@@ -241,7 +241,7 @@ class _Pairing:
         yield from tally(counts.buckets, counts.largest, counts.hot, counts.skipped)
 
 
-def _waiting(rule: Rule, batches: Batches) -> Parcels:
+def _waiting(rule: Rule, batches: Batches) -> PackedBlocks:
     """Members that wait, and pivots, to pairs; pairs go on."""
     for part, some in received(batches).items():
         found = Collected()
@@ -259,7 +259,7 @@ def bucket_counts(facts: dict[str, Any]) -> BucketCounts:
     return BucketCounts(*(facts[name] or 0 for name in ("buckets", "largest", "above", "skipped")))
 
 
-def edge_facts() -> dict[str, Any]:
+def candidate_metrics() -> dict[str, Any]:
     """What is remembered of the stage: pairs, and counts of buckets."""
     from pyspark.sql import functions as f
 

@@ -14,36 +14,36 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.local.candidates import CROWD
+from neardup.engines.local.candidates import MOST_LINKS
 from neardup.engines.spark.candidates.hot_buckets import PAIRS, REST, Collected, finished, sent, tally
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, pack_features, unpack_features, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import (
-    Parcels,
+    PackedBlocks,
     column,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
     split,
 )
-from neardup.engines.spark.signatures import content_features
-from neardup.plan import Join, Plan
+from neardup.engines.spark.signatures import distinct_chunk_features
+from neardup.plan import FeatureJoin, Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
-class Grid:
+class BlockPairs:
     """Which two blocks meet where."""
 
     blocks: int
 
     @staticmethod
-    def of(tasks: int) -> Grid:
+    def of(tasks: int) -> BlockPairs:
         """As many blocks as make at least so many tasks."""
         blocks = isqrt(2 * tasks)
-        return Grid(blocks if blocks * (blocks + 1) // 2 >= tasks else blocks + 1)
+        return BlockPairs(blocks if blocks * (blocks + 1) // 2 >= tasks else blocks + 1)
 
     @property
     def parts(self) -> int:
@@ -56,17 +56,17 @@ class Grid:
         return high * (high + 1) // 2 + low
 
 
-def find_in_grid(plan: Plan, contents: DataFrame, some: bool, blocks: int, tasks: int) -> DataFrame:
+def find_in_blocks(plan: Plan, contents: DataFrame, some: bool, blocks: int, tasks: int) -> DataFrame:
     """Rows of candidates: all pairs that the plan's join finds, by so many tasks at least; `tasks` collect them."""
-    grid = Grid.of(blocks)
-    sides = in_parcels(contents, partial(_sides, grid))
-    found = in_parcels(shuffled(sides, grid.parts), partial(_meeting, plan, some, tasks))
+    grid = BlockPairs.of(blocks)
+    sides = in_blocks(contents, partial(_sides, grid))
+    found = in_blocks(shuffled(sides, grid.parts), partial(_meeting, plan, some, tasks))
     return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
 
 
-def _sides(grid: Grid, batches: Batches) -> Parcels:
+def _sides(grid: BlockPairs, batches: Batches) -> PackedBlocks:
     """Contents, for wherever their block meets one."""
-    for seen, places, features in content_features(batches):
+    for seen, places, features in distinct_chunk_features(batches):
         ranks = column(seen, "rank")
         own = part_of(ranks, grid.blocks)
         columns = {"block": own, "rank": ranks, "place": places, **pack_features(features)}
@@ -74,7 +74,7 @@ def _sides(grid: Grid, batches: Batches) -> Parcels:
             yield from split(columns, grid.part(own, other))
 
 
-def _meeting(plan: Plan, some: bool, tasks: int, batches: Batches) -> Parcels:
+def _meeting(plan: Plan, some: bool, tasks: int, batches: Batches) -> PackedBlocks:
     """Two blocks to the pairs that the plan's join finds, for the part of their larger rank."""
     found, cuts = Collected(), 0
     for contents in received(batches).values():
@@ -92,7 +92,7 @@ def _meeting(plan: Plan, some: bool, tasks: int, batches: Batches) -> Parcels:
 
 def _joined(plan: Plan, some: bool, features: Features, ranks: Numbers, first: int) -> tuple[Pairs, int]:
     """What the join finds, and how many crowds it has cut."""
-    join: Join = plan.candidates  # type: ignore[assignment]
+    join: FeatureJoin = plan.candidates  # type: ignore[assignment]
     if some:
-        return join.links(features, plan.threshold, 1, unsigned(ranks), CROWD, first)
+        return join.links(features, plan.threshold, 1, unsigned(ranks), MOST_LINKS, first)
     return join.pairs(features, plan.threshold, 1, first), 0

@@ -17,13 +17,13 @@ import numpy as np
 from neardup.candidates.hamming import Hamming, run_pairs, to_columns
 from neardup.columns import Hashes
 from neardup.engines.local.checkpoint.spill import matrix
-from neardup.engines.spark.candidates.bands import seen_contents
+from neardup.engines.spark.candidates.bands import represented_texts
 from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS, REST, Collected, finished, sent
 from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow
 from neardup.engines.spark.shuffle.packed_blocks import (
-    Parcels,
+    PackedBlocks,
     column,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
@@ -41,7 +41,7 @@ Fingerprints = dict[str, Any]  # rank, place, and a column for each word
 
 
 @dataclass(frozen=True)
-class Near:
+class HammingTables:
     """Which bits each table's pairs agree in (tables × words), how far they may be apart, and where keys go."""
 
     masks: Hashes
@@ -50,11 +50,11 @@ class Near:
     tasks: int
 
     @staticmethod
-    def of(plan: Plan, join: Hamming, documents: int, some: bool, tasks: int) -> Near:
+    def of(plan: Plan, join: Hamming, documents: int, some: bool, tasks: int) -> HammingTables:
         decided = plan.check.measures == join.decides and plan.check_view is None
         distance = join.distance(plan.threshold)
         masks = block_masks(join.bits, distance, documents) | last_bits(join.bits, join.exact)
-        return Near(masks, distance, decided and some, tasks)
+        return HammingTables(masks, distance, decided and some, tasks)
 
     @property
     def pairs(self) -> int:
@@ -62,15 +62,15 @@ class Near:
         return len(self.masks) * self.tasks
 
 
-def find_near(rule: Near, contents: DataFrame) -> DataFrame:
-    """Every pair of near fingerprints; or as many as connect them. `contents` as for `edges.find_edges`."""
+def find_near(rule: HammingTables, contents: DataFrame) -> DataFrame:
+    """Every pair of near fingerprints; or as many as connect them. `contents` as for `edges.find_by_keys`."""
     chunks = contents.select("chunk", "seen", "wanted")
     if rule.spanning:
-        named = in_parcels(chunks, partial(_named, rule))
-        keys = in_parcels(shuffled(named, rule.tasks), partial(_first_of_equal, rule))
+        named = in_blocks(chunks, partial(_named, rule))
+        keys = in_blocks(shuffled(named, rule.tasks), partial(_first_of_equal, rule))
     else:
-        keys = in_parcels(chunks, partial(_keys, rule))
-    found = in_parcels(shuffled(keys, rule.tasks), partial(_meeting, rule))
+        keys = in_blocks(chunks, partial(_keys, rule))
+    found = in_blocks(shuffled(keys, rule.tasks), partial(_meeting, rule))
     return in_arrow(shuffled(found, rule.tasks), partial(finished, rule.tasks), PAIRS)
 
 
@@ -107,7 +107,7 @@ def last_bits(bits: int, count: int) -> Hashes:
 def _fingerprints(batches: Batches) -> Any:
     """The fingerprints of each chunk's contents."""
     for batch in batches:
-        for seen, places in seen_contents(batch):
+        for seen, places in represented_texts(batch):
             if len(places):
                 words = to_columns(matrix(seen.column("slots")))
                 yield {"rank": column(seen, "rank"), "place": places, **_by_name(words)}
@@ -130,14 +130,14 @@ def _key(words: Hashes, mask: Hashes) -> Hashes:
     return key
 
 
-def _named(rule: Near, batches: Batches) -> Parcels:
+def _named(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Fingerprints for the part where equal ones meet."""
     for some in _fingerprints(batches):
         every = np.full(len(rule.masks[0]), ~np.uint64(0))
         yield from split(some, part_of(_key(_words(some), every), rule.tasks))
 
 
-def _first_of_equal(rule: Near, batches: Batches) -> Parcels:
+def _first_of_equal(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Equal fingerprints as pairs with the one of the smallest rank, which alone goes on to the tables."""
     found = Collected()
     for some in received(batches).values():
@@ -154,20 +154,20 @@ def _first_of_equal(rule: Near, batches: Batches) -> Parcels:
         yield rule.pairs + part, pairs
 
 
-def _keys(rule: Near, batches: Batches) -> Parcels:
+def _keys(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """All fingerprints for their parts of all tables."""
     for some in _fingerprints(batches):
         yield from _tables(rule, some)
 
 
-def _tables(rule: Near, some: Fingerprints) -> Parcels:
+def _tables(rule: HammingTables, some: Fingerprints) -> PackedBlocks:
     words = _words(some)
     for number, mask in enumerate(rule.masks):
         key = _key(words, mask)
         yield from split({"key": key, **some}, number * rule.tasks + part_of(key, rule.tasks))
 
 
-def _meeting(rule: Near, batches: Batches) -> Parcels:
+def _meeting(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Fingerprints, bucket by bucket, to pairs of near ones; pairs that are known go on."""
     found = Collected()
     for part, some in received(batches).items():
@@ -179,7 +179,7 @@ def _meeting(rule: Near, batches: Batches) -> Parcels:
     yield from sent(found, rule.tasks)
 
 
-def _join(rule: Near, number: int, keys: Hashes, some: Fingerprints, found: Collected) -> None:
+def _join(rule: HammingTables, number: int, keys: Hashes, some: Fingerprints, found: Collected) -> None:
     """Collects the near pairs of a part of a table that no earlier table has."""
     order = np.lexsort((some["rank"], keys))
     ranks, places = some["rank"][order], some["place"][order]

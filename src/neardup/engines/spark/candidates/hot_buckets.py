@@ -16,8 +16,8 @@ from neardup.engines.core.rounds import ROUNDS
 from neardup.engines.spark.shuffle.arrow import Batches, begins, sliced, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     TALLY,
-    Columns,
-    Parcels,
+    Arrays,
+    PackedBlocks,
     column,
     part_of,
     received,
@@ -30,7 +30,7 @@ COUNTED = 3  # rows with the counts of buckets: number, largest, above the limit
 NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
 HELD = 1 << 22  # pairs that wait before repeats are removed
-CROWD = 128  # members of a bucket in one task from which on most of them wait elsewhere
+HOT = 128  # members of a bucket in one task from which on most of them wait elsewhere
 SPREAD = 32  # tasks in which they do, or more
 
 
@@ -79,7 +79,7 @@ def in_rounds(pairs: dict[str, Any]) -> dict[str, Any]:
     return pairs
 
 
-def crowded(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:
+def overflow(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:
     """Which entries are in a bucket of more than `least` and not among its `heads` smallest ranks; None if none is."""
     if len(keys) <= least:
         return None
@@ -96,7 +96,7 @@ def crowded(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class HotBucket:
     """A bucket most of whose members wait elsewhere: its smallest ranks, in order, and how many the others are."""
 
     key: int
@@ -115,13 +115,13 @@ class Crowd:
         pairs = pivots * (pivots - 1) // 2 + pivots * (size - pivots)
         return BucketCounts(1, size, 1, size * (size - 1) // 2 - pairs)
 
-    def pivots(self, number: int, count: int) -> Columns:
+    def pivots(self, number: int, count: int) -> Arrays:
         """The pivots of a bucket of table `number`, in the form of members that wait but for a negative table."""
         ranks, places = self.ranks[:count], self.places[:count]
         tables, keys = np.full(len(ranks), -1 - number, np.int32), np.full(len(ranks), self.key, np.uint64)
         return {"table": tables, "key": keys, "rank": ranks, "place": places}
 
-    def told(self, number: int, count: int, tasks: int) -> tuple[Numbers, Columns]:
+    def told(self, number: int, count: int, tasks: int) -> tuple[Numbers, Arrays]:
         """The same for every task in which members wait, and those tasks."""
         home = int(part_of(np.array([self.key], np.uint64), tasks)[0])
         targets = np.repeat((home + np.arange(self.spread)) % tasks, count)
@@ -129,9 +129,9 @@ class Crowd:
         return targets, rows
 
 
-def take_crowds(
+def take_hot_buckets(
     keys: Hashes, ranks: Numbers, places: Numbers
-) -> tuple[Hashes, Numbers, Numbers, Iterator[Crowd]]:
+) -> tuple[Hashes, Numbers, Numbers, Iterator[HotBucket]]:
     """Entries without those of crowds, and the crowds.
 
     A negative place says how many members wait elsewhere, and the rank beside it in how many tasks.
@@ -146,10 +146,10 @@ def take_crowds(
     some = some[np.lexsort((ranks[some], keys[some]))]
     starts = np.append(np.searchsorted(keys[some], names), len(some))
 
-    def crowds() -> Iterator[Crowd]:
+    def crowds() -> Iterator[HotBucket]:
         for number, (start, end) in enumerate(pairwise(starts.tolist())):
             who = some[start:end]
-            yield Crowd(
+            yield HotBucket(
                 int(names[number]), ranks[who], places[who], int(elsewhere[number]), int(spread[number])
             )
 
@@ -175,13 +175,13 @@ def meet_pivots(some: pa.Table, found: Collected) -> None:
                 found.add(FIRST, ranks, places, pivots, members)
 
 
-def sent(found: Collected, tasks: int) -> Parcels:
+def sent(found: Collected, tasks: int) -> PackedBlocks:
     """Pairs for the part of their larger rank."""
     pairs = found.distinct()
     yield from split(pairs, part_of(pairs["right"], tasks))
 
 
-def tally(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> Parcels:
+def tally(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> PackedBlocks:
     """What a task has counted of buckets, if it is anything."""
     counts = (buckets, largest, above, skipped)
     if any(counts):

@@ -13,9 +13,9 @@ from neardup.candidates.contained import Contained
 from neardup.candidates.exact import Exact
 from neardup.candidates.hamming import Hamming
 from neardup.engines.local.join_blocks import JOIN_BYTES
-from neardup.engines.spark.candidates.blocks import find_in_grid
-from neardup.engines.spark.candidates.hamming import Near, find_near
-from neardup.engines.spark.candidates.prefix import CHUNK, find_exact
+from neardup.engines.spark.candidates.blocks import find_in_blocks
+from neardup.engines.spark.candidates.hamming import HammingTables, find_near
+from neardup.engines.spark.candidates.prefix import CHUNK, find_by_prefix
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ FEATURE = 12  # bytes of a feature and its weight
 def find_joined(
     plan: Plan, contents: DataFrame, documents: int, features: int, tasks: Callable[[float], int]
 ) -> DataFrame:
-    """Rows of candidates as `edges.find_edges` gives them; `tasks` tells how many should receive so many bytes."""
+    """Rows of candidates as `edges.find_by_keys` gives them; `tasks` tells how many should receive so many bytes."""
     some = plan.pairs == "clusters" and plan.clustering.kind == "components"
     if isinstance(plan.candidates, Hamming):
-        rule = Near.of(plan, plan.candidates, documents, some, 1)
+        rule = HammingTables.of(plan, plan.candidates, documents, some, 1)
         rule = replace(rule, tasks=tasks(documents * len(rule.masks) * FINGERPRINT))
         return find_near(rule, contents)
     if isinstance(plan.candidates, Exact):
-        return find_exact(plan, contents, documents, some, tasks(documents * PREFIX))
+        return find_by_prefix(plan, contents, documents, some, tasks(documents * PREFIX))
     size = features * FEATURE
     blocks = tasks(size)
     if some and isinstance(plan.candidates, Contained):
         blocks = -(
             -size // JOIN_BYTES
         )  # which members of a crowd meet depends on them: as in the local engine
-    return find_in_grid(plan, contents.select(*CHUNK), some, blocks, tasks(size))
+    return find_in_blocks(plan, contents.select(*CHUNK), some, blocks, tasks(size))

@@ -20,7 +20,7 @@ from neardup.candidates.buckets import numbered_rows
 from neardup.candidates.exact import check_threshold
 from neardup.candidates.partitions import boundaries
 from neardup.columns import Features, Hashes, Numbers
-from neardup.engines.local.candidates import CROWD
+from neardup.engines.local.candidates import MOST_LINKS
 from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS, REST, Collected, finished, sent, tally
 from neardup.engines.spark.copies import copies_of
 from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, signed, sliced, table, unsigned
@@ -28,17 +28,17 @@ from neardup.engines.spark.shuffle.packed_blocks import (
     FEW,
     GATHERED,
     ROW_BITS,
-    Parcels,
+    PackedBlocks,
     column,
     gathered,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
     split,
     unpack,
 )
-from neardup.engines.spark.signatures import content_features
+from neardup.engines.spark.signatures import distinct_chunk_features
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ BLOCK = 1 << 20
 CHUNK = ("chunk", "seen", "wanted", "features")
 
 
-def find_exact(plan: Plan, contents: DataFrame, documents: int, some: bool, tasks: int) -> DataFrame:
+def find_by_prefix(plan: Plan, contents: DataFrame, documents: int, some: bool, tasks: int) -> DataFrame:
     """Pairs that may reach the threshold: equal features, and those that share a feature of their prefixes."""
     from pyspark.sql import functions as f
 
@@ -61,8 +61,8 @@ def find_exact(plan: Plan, contents: DataFrame, documents: int, some: bool, task
         chunks = chunks.join(f.broadcast(equal) if documents <= FEW else equal, "chunk", "left")
     else:
         chunks = chunks.withColumn("equal", f.lit(None).cast("binary"))
-    keys = in_parcels(chunks, Prefixes(limit, common, tasks).parcels)
-    found = in_parcels(shuffled(keys, tasks), partial(_meeting, limit, CROWD if some else 0, tasks))
+    keys = in_blocks(chunks, Prefixes(limit, common, tasks).parcels)
+    found = in_blocks(shuffled(keys, tasks), partial(_meeting, limit, MOST_LINKS if some else 0, tasks))
     return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
 
 
@@ -71,14 +71,14 @@ def find_exact(plan: Plan, contents: DataFrame, documents: int, some: bool, task
 
 def equal_features(chunks: DataFrame, tasks: int) -> DataFrame:
     """For each chunk its documents that have the features of one with a smaller rank, as in `copies`."""
-    named = in_parcels(chunks, partial(_named, tasks))
-    met = in_parcels(shuffled(named, tasks), partial(_equal, tasks))
+    named = in_blocks(chunks, partial(_named, tasks))
+    met = in_blocks(shuffled(named, tasks), partial(_equal, tasks))
     return in_arrow(shuffled(met, tasks), gathered, GATHERED)
 
 
-def _named(tasks: int, batches: Batches) -> Parcels:
+def _named(tasks: int, batches: Batches) -> PackedBlocks:
     """Digests of features for the part where equal ones meet."""
-    for seen, places, features in content_features(batches):
+    for seen, places, features in distinct_chunk_features(batches):
         weights = _weights(features)
         both = np.empty((len(features.hashes), 2), np.uint64)
         both[:, 0], both[:, 1] = features.hashes, weights.astype(np.uint64)
@@ -90,7 +90,7 @@ def _named(tasks: int, batches: Batches) -> Parcels:
         yield from split(columns, part_of(names["digest_a"], tasks))
 
 
-def _equal(tasks: int, batches: Batches) -> Parcels:
+def _equal(tasks: int, batches: Batches) -> PackedBlocks:
     for some in received(batches).values():
         _, copies = copies_of(some)
         yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
@@ -120,7 +120,7 @@ def common_features(chunks: DataFrame) -> tuple[Hashes, Numbers]:
 
 def _sampled(batches: Batches) -> Batches:
     """How often features occur in some documents."""
-    for seen, _, features in content_features(batches):
+    for seen, _, features in distinct_chunk_features(batches):
         chosen = np.repeat(column(seen, "rank") % SAMPLE == 0, features.sizes)
         keys, counts = np.unique(features.hashes[chosen], return_counts=True)
         yield from sliced(table({"key": signed(keys), "count": counts.astype(np.int64)}))
@@ -134,7 +134,7 @@ class Prefixes:
     common: tuple[Hashes, Numbers]
     tasks: int
 
-    def parcels(self, batches: Batches) -> Parcels:
+    def parcels(self, batches: Batches) -> PackedBlocks:
         """Entries for the part of their partition and feature; documents of equal features as pairs."""
         for batch in batches:
             for number in range(batch.num_rows):
@@ -143,19 +143,19 @@ class Prefixes:
                 left_out = unpack(equal) if equal.is_valid else None
                 if left_out is not None:
                     yield from self._stars(left_out)
-                for seen, places, features in content_features(iter([row])):
+                for seen, places, features in distinct_chunk_features(iter([row])):
                     own = np.ones(len(places), np.bool_)
                     if left_out is not None:
                         own = ~np.isin(places, column(left_out, "place"))
                     yield from self._entries(column(seen, "rank"), places, features, own)
 
-    def _stars(self, equal: pa.Table) -> Parcels:
+    def _stars(self, equal: pa.Table) -> PackedBlocks:
         names = ("content", "rank", "content_place", "place")
         pairs = {name: column(equal, which) for name, which in zip(NAMES[1:], names, strict=True)}
         kinds = np.full(len(equal), REST, np.int32)
         yield from split({"kind": kinds, **pairs}, self.tasks + part_of(pairs["right"], self.tasks))
 
-    def _entries(self, ranks: Numbers, places: Numbers, features: Features, own: Any) -> Parcels:
+    def _entries(self, ranks: Numbers, places: Numbers, features: Features, own: Any) -> PackedBlocks:
         """The prefixes of the documents that are their own."""
         sizes = np.zeros(len(features))
         kernels.weighted.sum_weights(features.offsets, _weights(features), False, sizes)
@@ -192,7 +192,7 @@ class Prefixes:
 # buckets ------------------------------------------------------------------------------------------
 
 
-def _meeting(limit: Fraction, most: int, tasks: int, batches: Batches) -> Parcels:
+def _meeting(limit: Fraction, most: int, tasks: int, batches: Batches) -> PackedBlocks:
     """Members of buckets, the smallest first, to pairs of similar sizes; with at most `most` each, if not 0."""
     found = Collected()
     cut = np.zeros(2, np.int64)  # members whose list was cut, pairs that were left out there

@@ -21,9 +21,9 @@ from neardup.engines.spark.documents import id_hashes
 from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     ROW_BITS,
-    Parcels,
+    PackedBlocks,
     column,
-    in_parcels,
+    in_blocks,
     pack,
     part_of,
     places_of,
@@ -32,7 +32,7 @@ from neardup.engines.spark.shuffle.packed_blocks import (
     split,
     unpack,
 )
-from neardup.engines.spark.shuffle.side_files import unshelved
+from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
 
@@ -59,11 +59,11 @@ def count_frequencies(plan: Plan, contents: DataFrame, grouped: bool, tasks: int
         "wanted",
         *(name for name in ("facts", "labels") if name in contents.columns),
     ]
-    counted = in_parcels(contents.select(*names), _Counting(plan, grouped, tasks).parcels)
+    counted = in_blocks(contents.select(*names), _Counting(plan, grouped, tasks).parcels)
     return in_arrow(shuffled(counted, tasks), partial(_adding, plan, grouped, tasks), COUNTS)
 
 
-def count_facts() -> dict[str, Any]:
+def count_metrics() -> dict[str, Any]:
     """What is remembered of the stage: features, and groups."""
     from pyspark.sql import functions as f
 
@@ -82,7 +82,7 @@ class _Counting:
     grouped: bool
     tasks: int
 
-    def parcels(self, batches: Batches) -> Parcels:
+    def parcels(self, batches: Batches) -> PackedBlocks:
         held: dict[int, list[tuple[Any, Any, Any]]] = {}
         size = 0
         for batch in batches:
@@ -95,7 +95,7 @@ class _Counting:
                     held, size = {}, 0
         yield from self._sent(held)
 
-    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> Parcels:
+    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> PackedBlocks:
         for stage, parts in held.items():
             keys, groups, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
             columns = _added(keys, groups, counts)
@@ -115,7 +115,7 @@ class _Counting:
                 POPULATION,
                 (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
             )
-        texts = unshelved(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
+        texts = read_side_file(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
         for start, number, features in counted_features(self.plan, texts):
             if self.grouped and by_document(self.plan.counts[number]):
                 count = np.ones(len(features.hashes), np.int64)
@@ -136,7 +136,9 @@ class _Counting:
                 mine = column(known, "place")[at] == places
                 groups[mine] = column(known, "label")[at[mine]]
             return groups
-        values = unshelved(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
+        values = (
+            read_side_file(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
+        )
         if self.plan.population.startswith("host:"):
             values = [None if value is None else host_of(value) for value in values]
         named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]

@@ -15,8 +15,8 @@ from neardup.engines.core.represent import cut
 from neardup.engines.spark.components import components
 from neardup.engines.spark.frequencies.count import told
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, table
-from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Columns, by_chunk, column, unpack
-from neardup.engines.spark.shuffle.side_files import unshelved
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, by_chunk, column, unpack
+from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def labelled(verified: DataFrame, stage: Stage) -> DataFrame:
 def by_chunks(labels: DataFrame, tasks: int) -> DataFrame:
     """For each chunk the places and labels of its documents that are in a cluster."""
 
-    def work(batches: Batches) -> Iterator[Columns]:
+    def work(batches: Batches) -> Iterator[Arrays]:
         for batch in batches:
             yield {name: numbers(batch, name) for name in ("place", "label")}
 
     return by_chunk(labels.select("place", "label"), work, tasks)
 
 
-def tells_families(plan: Plan) -> bool:
+def finds_template_groups(plan: Plan) -> bool:
     """Whether the plan can tell copies of a story from pages that share a frame."""
     return families.phrase_weight(plan.view).around > 0
 
@@ -81,7 +81,7 @@ class _Looking:
             ):
                 some, known = unpack(wanted), told(self.plan, self.statistics.value, answers)
                 rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
-                texts = unshelved(packed).column("text").chunk(0).take(rows)
+                texts = read_side_file(packed).column("text").chunk(0).take(rows)
                 shares = [
                     families.own_shares(self.plan.view, self.plan.text(part), known)
                     for _, part in cut(Texts.from_arrow(texts))
@@ -89,7 +89,7 @@ class _Looking:
                 yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
 
 
-def without_families(labels: DataFrame, shares: DataFrame) -> DataFrame:
+def without_template_groups(labels: DataFrame, shares: DataFrame) -> DataFrame:
     """Labels, but for those of families, whose members count each."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f

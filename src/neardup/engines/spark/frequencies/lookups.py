@@ -12,35 +12,35 @@ from neardup.engines.spark.shuffle.arrow import Batches, in_arrow
 from neardup.engines.spark.shuffle.packed_blocks import (
     GATHERED,
     ROW_BITS,
-    Parcels,
+    PackedBlocks,
     column,
     gathered,
-    in_parcels,
+    in_blocks,
     part_of,
     received,
     shuffled,
     split,
     unpack,
 )
-from neardup.engines.spark.signatures import content_texts
+from neardup.engines.spark.signatures import distinct_chunk_texts
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def find_answers(plan: Plan, contents: DataFrame, counts: DataFrame, tasks: int) -> DataFrame:
+def find_lookups(plan: Plan, contents: DataFrame, counts: DataFrame, tasks: int) -> DataFrame:
     """For each chunk the frequencies of the features of its contents, of those that are in `counts`."""
-    asked = in_parcels(contents.select("chunk", "names", "text", "wanted"), partial(_questions, plan, tasks))
-    known = in_parcels(counts.where("stage >= 0").select("stage", "packed"), partial(_counts, plan, tasks))
-    met = in_parcels(shuffled(asked.unionByName(known), tasks), partial(_answers, plan, tasks))
+    asked = in_blocks(contents.select("chunk", "names", "text", "wanted"), partial(_questions, plan, tasks))
+    known = in_blocks(counts.where("stage >= 0").select("stage", "packed"), partial(_counts, plan, tasks))
+    met = in_blocks(shuffled(asked.unionByName(known), tasks), partial(_answers, plan, tasks))
     return in_arrow(shuffled(met, tasks), gathered, GATHERED)
 
 
-def _questions(plan: Plan, tasks: int, batches: Batches) -> Parcels:
+def _questions(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
     """Chunks to the features that they ask for, each once, by stage and part."""
     for batch in batches:
-        for chunk, _, _, texts in content_texts(batch):
+        for chunk, _, _, texts in distinct_chunk_texts(batch):
             asked: dict[int, list[Any]] = {number: [] for number in range(len(plan.counts))}
             for _, number, features in counted_features(plan, texts):
                 asked[number].append(np.unique(features.hashes))
@@ -51,7 +51,7 @@ def _questions(plan: Plan, tasks: int, batches: Batches) -> Parcels:
                     yield from split({"key": keys, "chunk": chunks}, number * tasks + part_of(keys, tasks))
 
 
-def _counts(plan: Plan, tasks: int, batches: Batches) -> Parcels:
+def _counts(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
     """Parts of tables to where they are asked for."""
     for batch in batches:
         for number, packed in zip(batch.column("stage").to_pylist(), batch.column("packed"), strict=True):
@@ -61,7 +61,7 @@ def _counts(plan: Plan, tasks: int, batches: Batches) -> Parcels:
             yield from split(columns, behind + part_of(columns["key"], tasks))
 
 
-def _answers(plan: Plan, tasks: int, batches: Batches) -> Parcels:
+def _answers(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
     """What was asked, and what is known, to answers for chunks."""
     came, stages = received(batches), len(plan.counts)
     for part, asked in came.items():
@@ -76,7 +76,7 @@ def _answers(plan: Plan, tasks: int, batches: Batches) -> Parcels:
         yield from split({**columns, "count": counts[told]}, part_of(chunks, tasks))
 
 
-def beside_answers(contents: DataFrame, answers: DataFrame | None) -> DataFrame:
+def with_lookups(contents: DataFrame, answers: DataFrame | None) -> DataFrame:
     """Chunks with what they were told, or null where every worker knows all."""
     from pyspark.sql import functions as f
 

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from neardup.engines.core.populations import first_plan, population_column
 from neardup.engines.spark.frequencies import first_pass as stories
-from neardup.engines.spark.frequencies.count import SENT, collected, count_facts, count_frequencies, outlined
-from neardup.engines.spark.frequencies.lookups import beside_answers, find_answers
+from neardup.engines.spark.frequencies.count import (
+    SENT,
+    collected,
+    count_frequencies,
+    count_metrics,
+    outlined,
+)
+from neardup.engines.spark.frequencies.lookups import find_lookups, with_lookups
 from neardup.engines.spark.session.failures import translated
 from neardup.plan import Plan
 
@@ -33,7 +39,7 @@ def statistics_of(run: SparkRun, plan: Plan, prefix: str) -> tuple[Any, DataFram
         with translated("the statistics"):
             return run.send(collected(plan, made, population)), None
     contents, tasks = run.contents(run.documents), run.tasks(4 * run.facts["bytes"])
-    answers = run.stages.stage(prefix + "answers", lambda: find_answers(plan, contents, made, tasks))
+    answers = run.stages.stage(prefix + "answers", lambda: find_lookups(plan, contents, made, tasks))
     return run.send(outlined(plan, made, population)), answers
 
 
@@ -46,7 +52,7 @@ def _counted(run: SparkRun, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
     elif not grouped:
         contents = contents.drop("facts")
     name = prefix + "statistics"
-    made = run.stages.stage(name, lambda: count_frequencies(plan, contents, grouped, tasks), count_facts())
+    made = run.stages.stage(name, lambda: count_frequencies(plan, contents, grouped, tasks), count_metrics())
     return name, made
 
 
@@ -55,12 +61,12 @@ def _beside_clusters(run: SparkRun, plan: Plan, contents: DataFrame, tasks: int)
     first = first_plan(plan)
     matched = run.match(first, "first-", copies=False)
     labels = stories.labelled(matched.verified, run.stages.stage)
-    if first.counts and stories.tells_families(first):
+    if first.counts and stories.finds_template_groups(first):
         known, answers = statistics_of(run, first, "first-")
-        chunks = beside_answers(contents, answers)
+        chunks = with_lookups(contents, answers)
         shares = run.stages.stage(
             "first-shares", lambda: stories.own_shares(first, chunks, labels, known, tasks)
         )
-        labels = stories.without_families(labels, shares)
+        labels = stories.without_template_groups(labels, shares)
     wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
     return contents.drop("facts").join(wanted.select("chunk", "labels"), "chunk", "left")

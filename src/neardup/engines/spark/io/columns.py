@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from neardup.documents import choose_columns
 from neardup.engines.core.populations import population_column
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.plan import Plan
 
@@ -21,7 +21,7 @@ KEY = "key"  # the id, as an integer or a string
 
 
 @dataclass(frozen=True)
-class Meaning:
+class DocumentColumns:
     """Which columns of a DataFrame mean what; columns are called by their number, so that any names will do."""
 
     text: str
@@ -45,7 +45,7 @@ def numbered(names: list[str]) -> list[str]:
     return [f"c{number}" for number in range(len(names))]
 
 
-def understand(plan: Plan, frame: DataFrame, columns: Columns) -> tuple[DataFrame, Meaning]:
+def understand(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[DataFrame, DocumentColumns]:
     """The frame with numbered columns and KEY, and the meaning that the plan and the user give them."""
     names = [name for name in frame.columns if name not in (POSITION, GIVEN_ID)]
     text, identity = choose_columns(names, text=columns.text, id=columns.id, source="the DataFrame")
@@ -66,7 +66,7 @@ def understand(plan: Plan, frame: DataFrame, columns: Columns) -> tuple[DataFram
     table = frame.toDF(*numbered(frame.columns))
     own = find(identity, "id_column") or ""
     key, id_type = _key(table[own], dict(table.dtypes)[own], identity)
-    meaning = Meaning(
+    meaning = DocumentColumns(
         text=find(text, "text_column") or "",
         html=columns.is_html(text),
         html_text=columns.html_text,

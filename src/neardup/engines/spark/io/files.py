@@ -23,10 +23,10 @@ from neardup.documents import (
     fitted,
     unified_schema,
 )
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
 from neardup.engines.spark.io.parquet import FILE, is_for_spark, read_parquet
-from neardup.engines.spark.io.problems import Told, joined_problems, no_documents, told_problems
+from neardup.engines.spark.io.problems import ProblemCounts, joined_problems, no_documents, problem_counts
 from neardup.engines.spark.io.types import is_integer, storable, stored
 from neardup.engines.spark.shuffle.arrow import Batches
 from neardup.errors import InputError
@@ -41,10 +41,10 @@ class Loaded:
 
     frame: DataFrame
     sources: Sequence[Source]
-    told: Callable[[], list[Told]]  # of each source, as far as it has been read
+    told: Callable[[], list[ProblemCounts]]  # of each source, as far as it has been read
 
     @property
-    def problems(self) -> Told:
+    def problems(self) -> ProblemCounts:
         """Bad records, as in the report of the local engine."""
         return joined_problems(self.told())
 
@@ -65,7 +65,7 @@ class Names:
 def load(
     spark: SparkSession,
     sources: Sequence[Source],
-    columns: Columns,
+    columns: InputColumns,
     strict: bool = False,
     by_spark: bool = True,
 ) -> Loaded:
@@ -78,11 +78,11 @@ def load(
     if by_spark and len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
         problems = Problems(strict=strict)
         frame = read_parquet(spark, sources, names.id, problems)
-        return Loaded(frame, sources, lambda: [told_problems(problems)])
+        return Loaded(frame, sources, lambda: [problem_counts(problems)])
     return _by_readers(spark, sources, schema, names, strict)
 
 
-def _complaints(sources: Sequence[Source], strict: bool) -> Told:
+def _complaints(sources: Sequence[Source], strict: bool) -> ProblemCounts:
     """What is wrong with sources in which no column could be found."""
     problems = Problems(strict=strict)
     for source in sources:
@@ -90,10 +90,10 @@ def _complaints(sources: Sequence[Source], strict: bool) -> Told:
             pass
         if problems.first:
             break
-    return told_problems(problems)
+    return problem_counts(problems)
 
 
-def _names(sources: Sequence[Source], columns: Columns) -> Names:
+def _names(sources: Sequence[Source], columns: InputColumns) -> Names:
     """What the columns mean; a source in which nothing could be read has a say in nothing."""
     found = [
         choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
@@ -149,11 +149,11 @@ def _by_readers(
             for number in batch.column("number").to_pylist():
                 problems = Problems(strict=strict)
                 yield from reading.read(every[number], number, problems)
-                found.add({number: told_problems(problems)})
+                found.add({number: problem_counts(problems)})
 
     frame = number.mapInArrow(work, from_arrow_schema(reading.wanted))
 
-    def told() -> list[Told]:
+    def told() -> list[ProblemCounts]:
         if len(found.value) < len(every):  # a run that goes on need not have read them again
             frame.count()
         return [each for _, each in sorted(found.value.items())]

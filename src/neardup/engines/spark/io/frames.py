@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import neardup
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import Columns
+from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import _check_statistics
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, understand
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
@@ -73,7 +73,7 @@ class Result:
         """Counts of what was found, and the seconds of each stage."""
         facts, found, counts = self._run.facts, self._run.found, self._run.counts
         copies = self._run.stages.facts("copies")["copies"]
-        cut = {"crowds_cut": counts.hot} if self.plan.joins else {"above_limit": counts.hot}
+        cut = {"posting_lists_truncated": counts.hot} if self.plan.joins else {"above_limit": counts.hot}
         return {
             "neardup": neardup.__version__,
             "digest": self.plan.digest,
@@ -91,7 +91,7 @@ class Result:
                 "count": counts.buckets,
                 "largest": counts.largest,
                 **cut,
-                "pairs_not_compared_there": counts.skipped,
+                "pairs_skipped": counts.skipped,
             },
             "problems": self._run.problems,
             "text_bytes": facts["bytes"],
@@ -120,7 +120,7 @@ class Result:
 def run(
     frame: DataFrame,
     plan: Plan,
-    columns: Columns | None = None,
+    columns: InputColumns | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | None = None,
     strict: bool = False,
@@ -140,7 +140,7 @@ def run(
         )
     spark = prepared(frame.sparkSession)
     folder = _temporary(str(spark.sparkContext.master)) if work_dir is None else place_of(work_dir)
-    table, meaning = understand(plan, frame, columns or Columns())
+    table, meaning = understand(plan, frame, columns or InputColumns())
     with translated(folder), batch_sizes(spark):
         name = source or fingerprint(frame, table.select(*meaning.wanted))
         known = {"version": neardup.__version__, "plan": plan.digest, "columns": str(meaning), "input": name}

@@ -9,10 +9,10 @@ from neardup.documents import Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.errors import InputError
 
-Told = dict[str, Any]  # total, kinds and first problems, as in a report
+ProblemCounts = dict[str, Any]  # total, kinds and first problems, as in a report
 
 
-def no_documents(sources: Sequence[Source], told: Told) -> InputError:
+def no_documents(sources: Sequence[Source], told: ProblemCounts) -> InputError:
     """What the local engine says of input in which there is nothing."""
     first = next(iter(told["first"]), None)
     hint = ""
@@ -22,7 +22,7 @@ def no_documents(sources: Sequence[Source], told: Told) -> InputError:
     return InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}{hint}.")
 
 
-def joined_problems(parts: Sequence[Told]) -> Told:
+def joined_problems(parts: Sequence[ProblemCounts]) -> ProblemCounts:
     """Problems of several parts of a run, one behind the other."""
     kinds: dict[str, int] = {}
     for part in parts:
@@ -32,7 +32,7 @@ def joined_problems(parts: Sequence[Told]) -> Told:
     return {"total": sum(kinds.values()), "kinds": kinds, "first": first}
 
 
-def told_problems(problems: Problems) -> Told:
+def problem_counts(problems: Problems) -> ProblemCounts:
     """Problems as a report has them."""
     first = [each.as_dict() for each in problems.first]
     return {"total": problems.total, "kinds": dict(problems.counts), "first": first}

@@ -20,7 +20,7 @@ from neardup.errors import ParameterError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PARCEL = "part int, packed binary"
+PACKED = "part int, packed binary"
 TALLY = -1  # the part of parcels that hold counts and no documents
 ROW_BITS = 16  # of a place: the row in its chunk; the chunk is above
 OUT_BYTES = 16 << 20  # of parcels that are handed to Spark together
@@ -28,8 +28,8 @@ TASK_BYTES = 64 << 20  # of packed values that a task should receive
 LEAST_BYTES = 4 << 20  # … for which a task is worth starting
 PARTITIONS = "spark.neardup.partitions"  # a setting: so many tasks receive parcels, whatever the size
 FEW = 1 << 20  # rows that every worker may see
-Columns = Mapping[str, Any]
-Parcels = Iterator[tuple[int, Columns]]  # the part that each is for
+Arrays = Mapping[str, Any]
+PackedBlocks = Iterator[tuple[int, Arrays]]  # the part that each is for
 
 
 def task_count(spark: SparkSession, size: float) -> int:
@@ -43,7 +43,7 @@ def task_count(spark: SparkSession, size: float) -> int:
     return max(1, worth, -(-int(size) // TASK_BYTES))
 
 
-def pack(columns: Columns | pa.RecordBatch, compression: str | None = None) -> bytes:
+def pack(columns: Arrays | pa.RecordBatch, compression: str | None = None) -> bytes:
     """Columns of equal length as bytes."""
     batch = columns if isinstance(columns, pa.RecordBatch) else table(dict(columns))
     sink = pa.BufferOutputStream()
@@ -62,7 +62,7 @@ def unpack(packed: pa.Scalar) -> pa.Table:
     return pa.ipc.open_stream(packed.as_buffer()).read_all()
 
 
-def split(columns: Columns, target: Numbers) -> Parcels:
+def split(columns: Arrays, target: Numbers) -> PackedBlocks:
     """The rows of some columns by their target."""
     if len(target) == 0:
         return
@@ -80,17 +80,17 @@ def split(columns: Columns, target: Numbers) -> Parcels:
         yield part, {name: values[start:end] for name, values in moved.items()}
 
 
-def in_parcels(frame: DataFrame, step: Callable[[Batches], Parcels]) -> DataFrame:
-    """Rows of PARCEL: what a step makes of the batches of each partition."""
+def in_blocks(frame: DataFrame, step: Callable[[Batches], PackedBlocks]) -> DataFrame:
+    """Rows of PACKED: what a step makes of the batches of each partition."""
 
     def work(batches: Batches) -> Batches:
-        yield from posted(step(batches))
+        yield from packed_rows(step(batches))
 
-    return in_arrow(frame, work, PARCEL)
+    return in_arrow(frame, work, PACKED)
 
 
-def posted(parcels: Parcels) -> Batches:
-    """Rows of PARCEL, some megabytes at a time."""
+def packed_rows(parcels: PackedBlocks) -> Batches:
+    """Rows of PACKED, some megabytes at a time."""
     parts: list[int] = []
     ends, sink = [0], pa.BufferOutputStream()
     for part, columns in parcels:
@@ -152,17 +152,17 @@ def places_of(chunk: int, rows: Numbers) -> Numbers:
     return (np.int64(chunk) << ROW_BITS) | rows.astype(np.int64)
 
 
-def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Columns]], tasks: int) -> DataFrame:
+def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Arrays]], tasks: int) -> DataFrame:
     """Rows (chunk, count, wanted): what `work` says of places, one row for each chunk that has any.
 
     `work` gives columns of which one is `place`; of rows that are equal in all of them one is kept.
     """
 
-    def step(batches: Batches) -> Parcels:
+    def step(batches: Batches) -> PackedBlocks:
         for columns in work(batches):
             yield from split(columns, part_of(np.asarray(columns["place"]) >> ROW_BITS, tasks))
 
-    return in_arrow(shuffled(in_parcels(frame, step), tasks), gathered, GATHERED)
+    return in_arrow(shuffled(in_blocks(frame, step), tasks), gathered, GATHERED)
 
 
 def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from neardup.columns import Numbers
 from neardup.engines.spark.shuffle.arrow import table
-from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Columns, pack
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, pack
 from neardup.errors import OutputError
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 NAME = "shelf"  # the folder of the files, beside those of the stages
 
 
-def shelf_folder(work: str) -> str | None:
+def side_folder(work: str) -> str | None:
     """Where files can be written by all workers, if they can."""
     path = work.removeprefix("file:")
     return f"/{path.lstrip('/')}/{NAME}" if path != work else None
 
 
 @dataclass(frozen=True)
-class Shelf:
+class SideFiles:
     """How a task stores columns: in a file, or as bytes in the row."""
 
     folder: str | None
@@ -56,7 +56,7 @@ class Shelf:
             yield lambda columns: _stored(file, str(path), columns)
 
 
-def _stored(file: Any, path: str, columns: Columns) -> bytes:
+def _stored(file: Any, path: str, columns: Arrays) -> bytes:
     """Writes columns; the place where they are."""
     batch, start = table(dict(columns)), file.tell()
     with pa.ipc.new_stream(file, batch.schema) as stream:
@@ -64,7 +64,7 @@ def _stored(file: Any, path: str, columns: Columns) -> bytes:
     return json.dumps({"file": path, "start": start, "size": file.tell() - start}).encode()
 
 
-def unshelved(value: pa.Scalar) -> pa.Table:
+def read_side_file(value: pa.Scalar) -> pa.Table:
     """What was stored, over the same memory."""
     buffer = value.as_buffer()
     if buffer[0] == ord("{"):  # an Arrow stream begins otherwise
@@ -93,17 +93,19 @@ def rows_at(stored: pa.Table, places: Numbers) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class Index:
+class SideFileIndex:
     """Where the texts and facts of all chunks are."""
 
     chunks: Numbers
     where: dict[str, list[bytes]]
 
     @staticmethod
-    def of(chunks: DataFrame, *kinds: str) -> Index:
+    def of(chunks: DataFrame, *kinds: str) -> SideFileIndex:
         """The index of some columns of a stage: some hundred bytes for each chunk of some megabytes."""
         rows = chunks.select("chunk", *kinds).toArrow().sort_by("chunk")
-        return Index(rows.column("chunk").to_numpy(), {kind: rows.column(kind).to_pylist() for kind in kinds})
+        return SideFileIndex(
+            rows.column("chunk").to_numpy(), {kind: rows.column(kind).to_pylist() for kind in kinds}
+        )
 
     def rows(self, kind: str, places: Numbers) -> pa.Table:
         """What is stored of the documents at some places, which ascend."""
