@@ -80,7 +80,7 @@ def signatures(path: Path, folder: Path, threads: int, tokens: str) -> dict[str,
     chunks = [part for array in column.chunks for part in cut(Texts.from_arrow(array))]
     cpu, wall = cpu_seconds(), time.perf_counter()
     for texts in chunks:
-        plan.view.signature(plan.view.look(plan.text(texts)))
+        plan.view.signature(plan.view.represent(plan.text(texts)))
     cpu, wall = cpu_seconds() - cpu, time.perf_counter() - wall
     megabytes = sum(texts.size for texts in chunks) / 1e6
     return {"cpu": cpu, "wall": wall, "mb_per_s": round(megabytes / cpu, 1)}

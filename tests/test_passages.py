@@ -128,7 +128,7 @@ def test_any_unicode(before: str, common: str, after: str, tokens: str) -> None:
 @pytest.mark.parametrize("kind", ["words", "whitespace", "characters"])
 def test_similarity_is_that_of_the_engine(kind: str) -> None:
     chosen = plan(4, tokens=kind)
-    features = chosen.view.look(chosen.text(Texts.from_strings([FENCE + GATE, GATE])))
+    features = chosen.view.represent(chosen.text(Texts.from_strings([FENCE + GATE, GATE])))
     pairs = Jaccard().measure(features, np.array([0]), np.array([1]))
     found = shared_passages(chosen, FENCE + GATE, GATE)
     assert found.similarity == pairs.similarity[0]

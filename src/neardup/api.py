@@ -20,7 +20,6 @@ from neardup.documents import (
     open_inputs,
     unified_schema,
 )
-from neardup.engines.core.populations import parse_population
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import annotation_table, cluster_table, pair_table
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
@@ -33,6 +32,7 @@ from neardup.plan import Clustering, Plan
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics
+from neardup.statistics.units import parse_df_unit
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
 from neardup.workers import checked_threads
@@ -93,16 +93,16 @@ def by_containment(plan: Plan) -> Plan:
 
 
 def with_statistics(
-    plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, stats_group: str | None = None
+    plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, df_unit: str | None = None
 ) -> tuple[Plan, Statistics | None]:
     """The plan with the digest of given statistics, or with what is to count once; and the statistics, read."""
-    if statistics is not None and stats_group is not None:
-        raise ParameterError("stats_group", "neardup", "left out where statistics are given", stats_group)
-    if (statistics is not None or stats_group is not None) and not plan.counts:
-        name = "statistics" if statistics is not None else "stats_group"
+    if statistics is not None and df_unit is not None:
+        raise ParameterError("df_unit", "neardup", "left out where statistics are given", df_unit)
+    if (statistics is not None or df_unit is not None) and not plan.counts:
+        name = "statistics" if statistics is not None else "df_unit"
         raise ParameterError(name, plan.method, "left out: it asks for no frequencies", "one")
-    if stats_group is not None:
-        plan = plan.with_(population=parse_population(stats_group))
+    if df_unit is not None:
+        plan = plan.with_(df_unit=parse_df_unit(df_unit))
     if statistics is None:
         return plan, None
     known = statistics if isinstance(statistics, Statistics) else load_statistics(statistics)
@@ -221,7 +221,7 @@ def dedup(
     work_dir: str | os.PathLike[str] | None = None,
     memory: str | int | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
-    stats_group: str | None = None,
+    df_unit: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
     progress: Progress | None = None,
@@ -247,7 +247,7 @@ def dedup(
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
     columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     settings = Settings(checked_threads(threads), strict, work_dir, MemoryBudget(read_memory(memory)))
-    plan, known = with_statistics(plan, statistics, stats_group)
+    plan, known = with_statistics(plan, statistics, df_unit)
     return Result(run_local(plan, inputs, columns, settings, progress, known), given)
 
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from neardup.errors import PlanError
+from neardup.statistics.units import unit_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,7 +148,7 @@ class View:
         """The features whose document frequencies must be known before it can look."""
         return tuple(dict.fromkeys(feature for weight in self.weights for feature in weight.counts))
 
-    def look(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
+    def represent(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
         """The features of a batch, weighted."""
         features = self.features(tokens)
         for weight in self.weights:
@@ -190,7 +191,7 @@ class Plan:
     pivots: int = 4  # … with so many
     clustering: Clustering = Clustering()
     keep: Keep = Keep()
-    population: str = "contents"  # what counts once where frequencies are counted; see engines/populations.py
+    df_unit: str = "texts"  # the unit of document frequency; see statistics/units.py
     statistics: str = (
         ""  # the digest of frequencies from elsewhere; empty: counted over the documents themselves
     )
@@ -209,6 +210,11 @@ class Plan:
     def counts(self) -> tuple[Feature, ...]:
         """The features whose document frequencies must be known before documents can be signed."""
         return tuple(dict.fromkeys(feature for view in self.views for feature in view.counts))
+
+    @property
+    def df_column(self) -> str | None:
+        """The column that names the unit of document frequency, where one must be read."""
+        return unit_column(self.df_unit) if self.counts and not self.statistics else None
 
     @property
     def details(self) -> bool:

@@ -35,7 +35,7 @@ def dedup(
     html: bool | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
-    stats_group: str | None = None,
+    df_unit: str | None = None,
     **options: Any,
 ) -> Result:
     """Near-duplicates among the rows of a DataFrame, decided when this returns.
@@ -46,7 +46,7 @@ def dedup(
     """
     if plan is not None and options:
         raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))
-    plan, known = with_statistics(plan or make_plan(**options), statistics, stats_group)
+    plan, known = with_statistics(plan or make_plan(**options), statistics, df_unit)
     return run(frame, plan, InputColumns(text_column, id_column, html), work_dir, known)
 
 

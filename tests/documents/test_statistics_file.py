@@ -30,7 +30,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     header = save_statistics(example(), path)
     again = load_statistics(path)
     assert again.digest == example().digest == header["digest"]
-    assert (again.documents, again.text, again.population) == (77, "words", "clusters")
+    assert (again.documents, again.text, again.df_unit) == (77, "words", "clusters")
     assert (again.tables["phrases"].least, again.tables["phrases"].slack) == (2, 1)
     stored = json.loads(pq.read_metadata(path).metadata[b"neardup"])
     assert stored == header == read_header(path)

@@ -297,7 +297,7 @@ def test_without_verification_a_pair_is_what_shares_a_band():
     from neardup.columns import Texts
 
     def keys(plan):
-        features = plan.view.look(plan.text(Texts.from_strings(CHAIN)))
+        features = plan.view.represent(plan.text(Texts.from_strings(CHAIN)))
         return plan.candidates.keys(plan.view.signature(features))
 
     plan = chained(keys).with_(pairs="all")

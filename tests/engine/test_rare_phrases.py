@@ -14,7 +14,6 @@ import neardup
 from neardup.cli import main
 from neardup.columns import Texts
 from neardup.engines.core import template_groups as families
-from neardup.engines.core.populations import host_of, parse_population
 from neardup.engines.local import frequencies as counting
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.frequencies import count
@@ -23,6 +22,7 @@ from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
 from neardup.plan import stage_json
 from neardup.statistics.file import load_statistics, save_statistics
+from neardup.statistics.units import host_of, parse_df_unit
 from neardup.text.words import Words
 
 SMALL = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an".split()
@@ -109,9 +109,7 @@ def test_a_large_cluster_does_not_make_its_own_text_common() -> None:
     strangers = [prose(random, 300) for _ in range(100)]
     result = neardup.dedup(copies + strangers, method="rare_phrases")
     assert result.report["clusters"] == 1 and result.report["removed"] == 59
-    counted = neardup.dedup(
-        copies + strangers, method="rare_phrases", stats_group="contents", common_above=42
-    )
+    counted = neardup.dedup(copies + strangers, method="rare_phrases", df_unit="texts", common_above=42)
     assert counted.report["removed"] < 59  # the rule of section 3 alone
 
 
@@ -168,25 +166,25 @@ def test_groups_count_once(chunk: int, memory: int, monkeypatch: pytest.MonkeyPa
 
 def test_populations_by_column_and_host() -> None:
     assert host_of("https://www.Example.org:80/a") == "example.org" == host_of("example.org/b")
-    assert [parse_population(text) for text in ("clusters", "site", "host:url", "column:a:b")] == [
+    assert [parse_df_unit(text) for text in ("clusters", "site", "host:url", "column:a:b")] == [
         "clusters", "column:site", "host:url", "column:a:b",
     ]  # fmt: skip
     for bad in ("", "host:", "column:"):
-        with pytest.raises(ParameterError, match="stats_group"):
-            parse_population(bad)
+        with pytest.raises(ParameterError, match="df_unit"):
+            parse_df_unit(bad)
     table = pa.table(
         {
             "text": ["a b c d", "a b c e", "a b f g", "x"],
             "url": ["http://a.org/1", "http://a.org/2", "b.org", None],
         }
     )
-    one = neardup.dedup(table, method="rare_phrases", stats_group="host:url")
+    one = neardup.dedup(table, method="rare_phrases", df_unit="host:url")
     assert one.report["common_phrases"]["of"] == 3
-    assert one.plan.population == "host:url"
-    with pytest.raises(InputError, match="--stats-group asks for"):
-        neardup.dedup(table, method="rare_phrases", stats_group="nothing")
+    assert one.plan.df_unit == "host:url"
+    with pytest.raises(InputError, match="--df-unit asks for"):
+        neardup.dedup(table, method="rare_phrases", df_unit="nothing")
     with pytest.raises(ParameterError, match="asks for no frequencies"):
-        neardup.dedup(table, stats_group="url")
+        neardup.dedup(table, df_unit="url")
 
 
 # Statistics from elsewhere
@@ -195,7 +193,7 @@ def test_populations_by_column_and_host() -> None:
 def test_given_statistics_are_part_of_the_plan(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     texts = [prose(random, 120) for _ in range(30)]
-    own = neardup.dedup(texts, method="rare_phrases", stats_group="contents")
+    own = neardup.dedup(texts, method="rare_phrases", df_unit="texts")
     known = own._run.corpus.statistics
     save_statistics(known, tmp_path / "a.parquet")
     by_path = neardup.dedup(texts, method="rare_phrases", statistics=tmp_path / "a.parquet")
@@ -209,7 +207,7 @@ def test_given_statistics_are_part_of_the_plan(tmp_path: Path) -> None:
     with pytest.raises(StatisticsError, match="do not cover"):
         neardup.dedup(texts, method="rare_phrases", ngram=5, statistics=known)
     with pytest.raises(ParameterError, match="left out where statistics are given"):
-        neardup.dedup(texts, method="rare_phrases", statistics=known, stats_group="clusters")
+        neardup.dedup(texts, method="rare_phrases", statistics=known, df_unit="clusters")
 
 
 def run(*arguments: object) -> int:

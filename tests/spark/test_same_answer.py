@@ -125,7 +125,7 @@ def test_populations(spark, table, method, population):
     n = len(table)
     table = table.append_column("site", [[None if k % 7 == 0 else f"s{k % 5}" for k in range(n)]])
     table = table.append_column("address", [[f"https://www.h{k % 4}.example/{k}" for k in range(n)]])
-    options = {"method": method, "stats_group": population}
+    options = {"method": method, "df_unit": population}
     assert spark_facts(spark.createDataFrame(table).repartition(3), **options) == local_facts(
         table, **options
     )
@@ -137,7 +137,7 @@ def test_populations(spark, table, method, population):
         pytest.param(options, id=" ".join(options.values()), marks=[] if number == 0 else pytest.mark.slow)
         for number, options in enumerate(
             [{"method": name} for name in methods() if methods()[name].plan().counts]
-            + [{"method": name, "stats_group": "clusters"} for name in ("rare_phrases", "imatch")]
+            + [{"method": name, "df_unit": "clusters"} for name in ("rare_phrases", "imatch")]
         )
     ],
 )

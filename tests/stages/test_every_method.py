@@ -274,7 +274,7 @@ def count(plan: Plan, texts: Texts) -> Statistics:
 
 def look(view: View, tokens: Tokens, statistics: Statistics) -> Features:
     """The features, where no stage can write into what it was given."""
-    features = view.look(tokens, statistics)
+    features = view.represent(tokens, statistics)
     freeze(features.offsets, features.hashes)
     if features.weights is not None:
         freeze(features.weights)

@@ -36,7 +36,7 @@ KINDS = FieldedWords(("title", "links", "rank"), kinds=("words", "value", "numbe
 def sign(plan: Plan, texts: Texts) -> Signatures:
     """The fingerprints of texts, by a plan that counts nothing."""
     assert plan.view.signature is not None
-    return plan.view.signature(plan.view.look(plan.text(texts, details=plan.view.details)))
+    return plan.view.signature(plan.view.represent(plan.text(texts, details=plan.view.details)))
 
 
 def rows_of(text: FieldedWords, *rows: str) -> list[list[tuple[int, int]]]:
@@ -117,7 +117,7 @@ def test_a_batch_gives_what_each_document_gives_alone(rows: list[tuple[str, list
 def test_values_are_in_no_order_whatever_the_ngram() -> None:
     plan = get_method("simhash").plan(fields="links:value", ngram=3, weights="tf")
     a, b = (
-        plan.view.look(plan.text(Texts.from_strings([join_fields("w", [links])])))
+        plan.view.represent(plan.text(Texts.from_strings([join_fields("w", [links])])))
         for links in (["x", "y"], ["y", "x"])
     )
     assert a.hashes.tolist() == b.hashes.tolist() and len(a.hashes) == 3
@@ -130,7 +130,7 @@ def test_a_share_belongs_to_a_number_as_a_whole() -> None:
     (only,) = parse_weights("field(rank, 1)", Fielded(Shingles(1)), fields=columns, kinds=kinds)
     assert only == FieldShare(0.25, 2)
     plan = get_method("simhash").plan(fields="rank:number:0:10", weights="tf, fields(1)")
-    bag = plan.view.look(plan.text(Texts.from_strings([join_fields("a a a b", [10])])))
+    bag = plan.view.represent(plan.text(Texts.from_strings([join_fields("a a a b", [10])])))
     assert bag.weights is not None
     extreme = bag.weights[field_of(bag) == 1]
     assert np.sqrt((extreme**2).sum()) == pytest.approx(3)  # as a vector it weighs the largest weight
@@ -170,7 +170,7 @@ def test_markup_is_seen_beside_fields() -> None:
     assert tokens.fields.tolist() == [0, 0, 1, 1, 2]  # a field is no HTML: its amp is a word
     assert tokens.tags.tolist() == [0, 1 << TAGS.index("b"), 0, 0, 0]
     assert np.diff(tokens.offsets).tolist() == [5, 0]
-    bag = plan.view.look(tokens)
+    bag = plan.view.represent(tokens)
     assert bag.weights is not None
     assert sorted(bag.weights.tolist()) == [1, 1, 1, 1, 3]
     assert getattr(plan.text, "fields", ()) == ("title", "links") and Plan.from_json(plan.to_json()) == plan
@@ -307,7 +307,7 @@ def test_stems_of_fields_tags_and_stop_words() -> None:
         stem="english", fields="title", weights="tf, tags(2, b)", stopwords="en"
     )
     page = join_fields("<b>Jumping</b> this because <i>of</i> zebras", ["jumps his"])
-    bag = plan.view.look(plan.text(Texts.from_strings([page])))
+    bag = plan.view.represent(plan.text(Texts.from_strings([page])))
     assert bag.weights is not None
     assert sorted(zip(field_of(bag).tolist(), bag.weights.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 1)]
     assert Cleaned(Shingles(1), "en", stem="english") in (plan.view.features.of,)  # type: ignore[attr-defined]
@@ -372,7 +372,7 @@ def test_every_weight_is_usable_by_every_method(name: str) -> None:
 
     tables = {stage_json(feature): count_features(feature(tokens)) for feature in (*plan.counts, of)}
     known = Statistics(3, stage_json(plan.text), tables)
-    bag = plan.view.look(tokens, known)
+    bag = plan.view.represent(tokens, known)
     for stage in stages:
         before, bag = bag, stage(bag, tokens, known)
         assert bag.weights is not None and np.isfinite(bag.weights).all()

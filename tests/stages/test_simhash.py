@@ -33,7 +33,7 @@ WORD = Shingles(1)
 def sign(plan: Plan, texts: Texts) -> Signatures:
     """The fingerprints of texts, by a plan that counts nothing."""
     assert plan.view.signature is not None
-    return plan.view.signature(plan.view.look(plan.text(texts, details=plan.view.details)))
+    return plan.view.signature(plan.view.represent(plan.text(texts, details=plan.view.details)))
 
 
 def bag_of(*weights: float) -> Features:

@@ -57,7 +57,7 @@ def test_a_sum_of_exactly_0_is_the_bit_0_and_no_features_are_no_fingerprint() ->
     signed = SignBits(64)(features)
     assert signed.slots.tolist() == [[0, 0], [0, 0]] and signed.present.tolist() == [True, False]
     plan = get_method("simhash").plan(weights="tf")
-    assert plan.view.look(plan.text(Texts.from_strings(["…"]))).sizes.tolist() == [0]
+    assert plan.view.represent(plan.text(Texts.from_strings(["…"]))).sizes.tolist() == [0]
 
 
 def test_one_precision_of_table_6_1_is_out_of_order() -> None:

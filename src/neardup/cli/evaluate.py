@@ -172,10 +172,10 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
     """How methods are judged, by the options."""
-    from neardup.engines.core.populations import parse_population
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
     from neardup.statistics.file import load_statistics
+    from neardup.statistics.units import parse_df_unit
     from neardup.workers import checked_threads
 
     return Protocol(
@@ -186,7 +186,7 @@ def protocol(values: dict[str, Any], seed: int = 1) -> Any:
         threads=checked_threads(values["threads"]),
         work_dir=values["work_dir"],
         statistics=None if values["stats"] is None else load_statistics(values["stats"]),
-        population=None if values["stats_group"] is None else parse_population(values["stats_group"]),
+        df_unit=None if values["df_unit"] is None else parse_df_unit(values["df_unit"]),
     )
 
 

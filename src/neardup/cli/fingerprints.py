@@ -43,7 +43,7 @@ def command(
     from neardup.index.overview import overview
 
     values["method"] = values["method"] or "simhash"
-    plan, statistics = with_statistics(take_plan(values), values["stats"], values["stats_group"])
+    plan, statistics = with_statistics(take_plan(values), values["stats"], values["df_unit"])
     pages = open_pages(inputs, values)
     with TerminalProgress() as progress:
         found = overview(

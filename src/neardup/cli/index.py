@@ -88,7 +88,7 @@ def _asked_plan(store: str, values: dict[str, Any], given: Any) -> tuple[Any, An
     known = (Path(store) / "documents.db").exists()
     plan = get_method(name or "simhash").plan(**options)
     asked = bool(options) or not known or values["method"] is not None
-    _, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    _, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     if not plan.joins or plan.candidates.level != "signatures":
         from neardup.errors import PlanError
 

@@ -47,7 +47,7 @@ def build(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     \b
     Examples:
       neardup stats build archive/*.jsonl.gz -o archive.parquet
-      neardup stats build news.parquet -o news.parquet --ngram 7 --stats-group host:url
+      neardup stats build news.parquet -o news.parquet --ngram 7 --df-unit host:url
       neardup dedup today.jsonl -o clean --method rare_phrases --stats archive.parquet
     """
     from neardup.cli.support.statistics import build_statistics
@@ -90,9 +90,7 @@ def _show(header: dict[str, Any], file: str, as_json: bool) -> None:
         click.echo(json.dumps(header, ensure_ascii=False))
         return
     click.echo(f"{file}: statistics {header['digest']} of neardup {header['neardup']}")
-    click.echo(
-        f"  {header['documents']:,} documents, each of the population '{header['population']}' counted once"
-    )
+    click.echo(f"  {header['documents']:,} documents, unit of document frequency: {header['df_unit']}")
     click.echo(f"  tokens: {header['text']}")
     for table in header["tables"]:
         exact = "exact" if not table["slack"] else f"at most {table['slack']:,} too low"

@@ -76,7 +76,7 @@ def cache_key(plan: Plan, truth: Truth) -> str | None:
     if plan.check.level == "features":
         view.pop("signature")
     return json.dumps(
-        [stages["text"], view, stages["check"], stages["check_view"], plan.population, plan.statistics],
+        [stages["text"], view, stages["check"], stages["check_view"], plan.df_unit, plan.statistics],
         sort_keys=True,
     )
 

@@ -59,7 +59,7 @@ class Protocol:
     statistics: Statistics | None = (
         None  # frequencies of a background collection, for methods that ask for them
     )
-    population: str | None = None  # what counts once where frequencies are counted; None: as the method says
+    df_unit: str | None = None  # what counts once where frequencies are counted; None: as the method says
 
     def __post_init__(self) -> None:
         for name in ("splits", "bootstrap", "seed"):
@@ -83,8 +83,8 @@ class Bench:
         """One method, run and scored."""
         told = self.protocol
         work = (self.documents, told.threads, told.work_dir, self.progress, told.statistics)
-        if told.population is not None and plan.counts:
-            plan = plan.with_(population=told.population)
+        if told.df_unit is not None and plan.counts:
+            plan = plan.with_(df_unit=told.df_unit)
         matches, codes = find_candidates(plan, *work)
         run, measured = run_plan(plan, *work)
         try:

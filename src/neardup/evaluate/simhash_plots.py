@@ -22,7 +22,7 @@ def weights_by_position(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """The place of each feature's first occurrence in a document, ascending, and its weight there."""
     tokens = plan.text(Texts.from_strings([text]))
-    bag = as_bag(plan.view.look(tokens, statistics))
+    bag = as_bag(plan.view.represent(tokens, statistics))
     assert bag.weights is not None
     places = -over_occurrences(plan.view.features, bag, tokens)
     order = np.argsort(places, kind="stable")

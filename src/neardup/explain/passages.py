@@ -78,7 +78,7 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
             "do not tell. Compare them with another method, or look them up in the pairs of a run."
         )
     tokens = plan.text(texts)
-    features = plan.view.look(tokens, statistics)
+    features = plan.view.represent(tokens, statistics)
     pairs = _exact(plan, features)
     counts = _counts(plan, features, pairs)
     estimated = _estimate(plan, tokens, statistics)
@@ -114,7 +114,7 @@ def _estimate(plan: Plan, tokens: Tokens, statistics: Statistics | None) -> Pair
     view = plan.check_view or plan.view
     if plan.check.level != "signatures" or view.signature is None:
         return None
-    return plan.check.measure(view.signature(view.look(tokens, statistics)), LEFT, RIGHT)
+    return plan.check.measure(view.signature(view.represent(tokens, statistics)), LEFT, RIGHT)
 
 
 def _passes(plan: Plan, pairs: Pairs) -> bool:

@@ -81,9 +81,9 @@ class IndexedDocuments:
 
     def _begin(self, plan: Plan | None, statistics: Statistics | None, refresh_after: int | None) -> None:
         self._frozen = FrozenStatistics(self.folder, self._store)
-        if statistics is not None and statistics.population != "contents":
+        if statistics is not None and statistics.df_unit != "texts":
             raise PlanError(
-                f"These statistics count each of '{statistics.population}' once; new documents, which are counted one "
+                f"These statistics count each of '{statistics.df_unit}' once; new documents, which are counted one "
                 "by one, could not be added to them: give statistics of contents."
             )
         known = read_about(self._store)

@@ -42,7 +42,7 @@ def rare_phrases(
     A phrase counts by how common the words around it are (running text is full of 'the' and 'of', menus and lists
     are not), and not at all if many different documents have it. Documents match when the weighted Jaccard
     similarity of their phrases reaches the threshold. Frequencies come from the documents themselves, each
-    cluster of near-duplicates counting once (--stats-group), or from a background collection (--stats). Presets:
+    cluster of near-duplicates counting once (--df-unit), or from a background collection (--stats). Presets:
     news-pages, for pages with much furniture, and news-2013, the paper's own weighting.
 
     Args:
@@ -81,5 +81,5 @@ def rare_phrases(
         check=checks[verify],
         threshold=threshold,
         recall=recall,
-        population="clusters",
+        df_unit="clusters",
     )

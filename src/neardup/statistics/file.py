@@ -2,7 +2,7 @@
 
 Columns: table (a number, see the header), feature (a 64-bit hash), documents (how many have it); sorted by table
 and feature. The header is in the file's metadata under 'neardup': format, version, what was counted, over how
-many documents of which population, and the digest.
+many documents of which df_unit, and the digest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def save_statistics(
     parts = {name: [table] for name, table in statistics.tables.items()}
     slack = {name: (table.least, table.slack) for name, table in statistics.tables.items()}
     return write_statistics(
-        path, statistics.documents, statistics.text, statistics.population, parts, slack, force=force
+        path, statistics.documents, statistics.text, statistics.df_unit, parts, slack, force=force
     )
 
 
@@ -45,7 +45,7 @@ def write_statistics(
     path: str | os.PathLike[str],
     documents: int,
     text: str,
-    population: str,
+    df_unit: str,
     tables: Mapping[str, Iterable[Frequencies]],
     precision: Mapping[str, tuple[int, int]],
     *,
@@ -70,13 +70,13 @@ def write_statistics(
                 listed.append(
                     {"counted": name, "features": size, "least": least, "slack": slack, "digest": digest}
                 )
-            header = _header(documents, text, population, listed)
+            header = _header(documents, text, df_unit, listed)
             writer.add_key_value_metadata({"neardup": json.dumps(header, ensure_ascii=False)})
         folder.commit()
     return header
 
 
-def _header(documents: int, text: str, population: str, tables: list[dict[str, Any]]) -> dict[str, Any]:
+def _header(documents: int, text: str, df_unit: str, tables: list[dict[str, Any]]) -> dict[str, Any]:
     from neardup import __version__
 
     digests = {table["counted"]: table["digest"] for table in tables}
@@ -84,10 +84,10 @@ def _header(documents: int, text: str, population: str, tables: list[dict[str, A
         "format": FORMAT,
         "neardup": __version__,
         "documents": documents,
-        "population": population,
+        "df_unit": df_unit,
         "text": text,
         "tables": tables,
-        "digest": name_of(documents, text, population, digests),
+        "digest": name_of(documents, text, df_unit, digests),
     }
 
 
@@ -125,7 +125,7 @@ def load_statistics(path: str | os.PathLike[str]) -> Statistics:
         }
     except (OSError, pa.ArrowException, KeyError, TypeError) as error:
         raise StatisticsError(f"{os.fspath(path)} is damaged: {_one_line(error)}. Count again.") from None
-    statistics = Statistics(header["documents"], header["text"], found, header["population"])
+    statistics = Statistics(header["documents"], header["text"], found, header["df_unit"])
     if statistics.digest != header["digest"]:
         raise StatisticsError(
             f"{os.fspath(path)} is damaged: its content is not what its header names. Count again."

@@ -88,7 +88,7 @@ class Statistics:
     documents: int
     text: str  # the text stage, as JSON: its tokens are what was counted
     tables: Mapping[str, Frequencies] = field(default_factory=dict)  # by feature stage, as JSON
-    population: str = "contents"  # what counts once: each content, or each group of a kind
+    df_unit: str = "texts"  # what counts once: each content, or each group of a kind
 
     def table(self, stage: str) -> Frequencies:
         """The frequencies of the features that a stage makes."""
@@ -114,16 +114,16 @@ class Statistics:
     @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that name what was counted and the result."""
-        return name_of(self.documents, self.text, self.population, self._digests)
+        return name_of(self.documents, self.text, self.df_unit, self._digests)
 
     @property
     def _digests(self) -> dict[str, str]:
         return {name: table.digest for name, table in self.tables.items()}
 
 
-def name_of(documents: int, text: str, population: str, tables: Mapping[str, str]) -> str:
+def name_of(documents: int, text: str, df_unit: str, tables: Mapping[str, str]) -> str:
     """The digest of statistics whose tables have these digests."""
-    whole = hashlib.sha256(f"{documents} {text} {population}".encode())
+    whole = hashlib.sha256(f"{documents} {text} {df_unit}".encode())
     for name in sorted(tables):
         whole.update(name.encode())
         whole.update(tables[name].encode())
@@ -142,11 +142,11 @@ def merge(parts: Iterable[Statistics]) -> Statistics:
                 f"{mine[0]} with {mine[1]} over {mine[2]}, and {theirs[0]} with {theirs[1]} over {theirs[2]}."
             )
     tables = {name: add_up([part.tables[name] for part in several]) for name in first.tables}
-    return Statistics(sum(part.documents for part in several), first.text, tables, first.population)
+    return Statistics(sum(part.documents for part in several), first.text, tables, first.df_unit)
 
 
 def _what(statistics: Statistics) -> tuple[str, list[str], str]:
-    return statistics.text, sorted(statistics.tables), statistics.population
+    return statistics.text, sorted(statistics.tables), statistics.df_unit
 
 
 def count_features(features: Features) -> Frequencies:

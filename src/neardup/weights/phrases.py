@@ -163,7 +163,7 @@ class PhraseWeight:
     def limit(self, statistics: Statistics) -> int:
         """The largest document frequency of a rare phrase."""
         most = self.common_above
-        if most is None and statistics.population == "clusters":
+        if most is None and statistics.df_unit == "clusters":
             most = COMMON_CLUSTERS
         elif most is None:
             most = max(LEAST_COMMON, int(COMMON_ROOTS * sqrt(statistics.documents)))

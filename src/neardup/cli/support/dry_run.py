@@ -24,7 +24,7 @@ def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mod
     memory = MemoryBudget(read_memory(values["memory"]))
     settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
     columns = taken_columns(values)
-    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources = open_inputs(list(inputs), **reading_options(values))
     found = estimate(plan, sources, columns, settings, mode, statistics)
     if values["as_json"]:

@@ -77,7 +77,7 @@ def input_options(command: Command) -> Command:
             "by them.  [default: counted over INPUT]",
         ),
         click.option(
-            "--stats-group",
+            "--df-unit",
             metavar="GROUP",
             help="What counts once where frequencies are counted over INPUT: contents, clusters (of a first run), "
             "COLUMN (each of its values) or host:COLUMN.  [default: as the method says]",

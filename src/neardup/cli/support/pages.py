@@ -57,7 +57,7 @@ def fingerprint_plan(values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
     if values["method"] == "simhash" and values["weights"] is None:
         # Frequencies of one crawl would change with the next one: tf-idf needs frozen ones.
         values["weights"] = "tf" if values["stats"] is None else "tfidf"
-    return with_statistics(take_plan(values), values["stats"], values["stats_group"])
+    return with_statistics(take_plan(values), values["stats"], values["df_unit"])
 
 
 def open_pages(inputs: Sequence[str], values: dict[str, Any]) -> Pages:

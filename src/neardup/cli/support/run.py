@@ -46,7 +46,7 @@ def run_command(
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
     columns = taken_columns(values)
-    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources = open_inputs(list(inputs), **reading_options(values))
     if check is not None:
         check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
@@ -104,7 +104,7 @@ def finished(
     """
     if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
         return None
-    plan, _ = with_statistics(plan, values["stats"], values["stats_group"])
+    plan, _ = with_statistics(plan, values["stats"], values["df_unit"])
     sources = open_inputs(list(inputs), **reading_options(values))
     digest = identity_digest(run_identity(plan, taken_columns(values), sources, values))
     try:

@@ -88,7 +88,7 @@ def run_on_spark(
     _refuse_local_only(values)
     settings = {**SETTINGS, **parse_conf(conf)}
     columns = taken_columns(values)
-    plan, statistics = with_statistics(plan, values["stats"], values["stats_group"])
+    plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         click.echo(f"neardup: {note}", err=True)

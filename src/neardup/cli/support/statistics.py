@@ -9,7 +9,6 @@ from typing import Any
 from neardup.cli.support.options import reading_options, taken_columns
 from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
-from neardup.engines.core.populations import parse_population
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.frequencies import count_into
@@ -19,6 +18,7 @@ from neardup.plan import Plan, stage_json
 from neardup.sorted_sets import count_distinct
 from neardup.statistics import Counter, Frequencies, Sketch
 from neardup.statistics.file import check_target, write_statistics
+from neardup.statistics.units import parse_df_unit
 from neardup.workers import checked_threads
 
 
@@ -38,7 +38,7 @@ def build_statistics(
         raise ParameterError("method", "neardup stats", "one that weighs by document frequency", plan.method)
     if values["stats"] is not None:
         raise ParameterError("stats", "neardup stats build", "left out: it is what is made", values["stats"])
-    plan = plan.with_(population=parse_population(values["stats_group"] or "contents"))
+    plan = plan.with_(df_unit=parse_df_unit(values["df_unit"] or "texts"))
     columns = taken_columns(values)
     threads = checked_threads(values["threads"])
     sources = open_inputs(list(inputs), **reading_options(values))
@@ -78,4 +78,4 @@ def _write(
     }
     with progress.stage("write statistics"):
         text = stage_json(plan.text)
-        return write_statistics(output, documents, text, plan.population, tables, precision, force=force)
+        return write_statistics(output, documents, text, plan.df_unit, tables, precision, force=force)

@@ -31,7 +31,7 @@ def common_phrases(plan: Plan, corpus: Corpus) -> dict[str, Any] | None:
     return {
         "above": limit,
         "of": corpus.statistics.documents,
-        "counted_once": "statistics " + plan.statistics if plan.statistics else plan.population,
+        "counted_once": "statistics " + plan.statistics if plan.statistics else plan.df_unit,
         "phrases": len(above),
         "most_common": shown[:SHOWN],
     }

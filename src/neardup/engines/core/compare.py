@@ -107,6 +107,6 @@ def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> F
 
     def work(some: Numbers) -> Features:
         tokens = plan.text(corpus.spool.read(some), details=view.details)
-        return make_distinct(view.look(tokens, corpus.statistics))
+        return make_distinct(view.represent(tokens, corpus.statistics))
 
     return Features.concatenate(list(ordered_map(work, portions(corpus.spool, numbers), threads)))

@@ -79,7 +79,7 @@ def describe(texts: Texts) -> dict[str, pa.Array]:
 def sign(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
     """Keys, or the features themselves where candidates come from them; signatures if the check asks for them."""
     tokens = plan.text(texts, details=plan.view.details)
-    return signed(plan, tokens, plan.view.look(tokens, statistics))
+    return signed(plan, tokens, plan.view.represent(tokens, statistics))
 
 
 def signed(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:

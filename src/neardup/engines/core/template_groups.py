@@ -51,7 +51,7 @@ def sample_groups(groups: Numbers, ranks: Hashes) -> Numbers:
 def own_shares(view: View, tokens: Tokens, statistics: Statistics) -> NDArray[np.float64]:
     """The share of each document's weight that is in phrases of no other content."""
     weight = phrase_weight(view)
-    bag = view.look(tokens, statistics)
+    bag = view.represent(tokens, statistics)
     assert bag.weights is not None
     alone = statistics.table(stage_json(weight.phrases)).of(bag.hashes) <= 1
     owner = np.repeat(np.arange(len(bag)), bag.sizes)

@@ -22,7 +22,6 @@ from neardup.documents import (
     watched,
 )
 from neardup.documents.printed import printed_column
-from neardup.engines.core.populations import population_column
 from neardup.engines.core.represent import cut
 from neardup.engines.local.checkpoint.problems import ResumableProblems
 from neardup.engines.local.checkpoint.spill import SpilledRows
@@ -124,7 +123,7 @@ class Reader:
         return getattr(self.plan.text, "fields", ())
 
     def _extra(self, names: Sequence[str], source: str) -> list[str]:
-        columns = {"--keep": self.plan.keep.column, "--stats-group": population_column(self.plan)}
+        columns = {"--keep": self.plan.keep.column, "--df-unit": self.plan.df_column}
         asked = [(option, name) for option, name in columns.items() if name is not None]
         asked += [("--fields", name) for name in self._fields]
         for option, column in asked:
@@ -152,7 +151,7 @@ class Reader:
             "source": pa.array(np.full(len(batch), number, np.int32)),
             "record": pa.array(batch.numbers),
         }
-        columns = {"value": self.plan.keep.column, "group": population_column(self.plan)}
+        columns = {"value": self.plan.keep.column, "group": self.plan.df_column}
         known |= {name: plain_column(batch, column) for name, column in columns.items() if column is not None}
         old = min(self.skip, len(batch))
         self._passed(len(batch))

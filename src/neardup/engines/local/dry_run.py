@@ -177,7 +177,7 @@ def _trial(
 ) -> tuple[LocalRun, int]:
     """The pipeline over a sample, results written, and their size."""
     quiet = Settings(settings.threads, work_dir=settings.work_dir, memory=settings.memory)
-    keep = plan.with_(keep=type(plan.keep)(), population="contents")  # columns that a sample does not have
+    keep = plan.with_(keep=type(plan.keep)(), df_unit="texts")  # columns that a sample does not have
     done = run(keep, open_inputs([table]), columns, quiet, Progress(), statistics)
     write_run(done, folder, mode=mode)
     size = sum(entry.stat().st_size for entry in os.scandir(folder))

@@ -40,7 +40,7 @@ def count(
     owners: Numbers,
     groups: Numbers | None = None,
     *,
-    population: str = "contents",
+    df_unit: str = "texts",
     least: int = 2,
     memory: int = MEMORY,
     folder: str | os.PathLike[str] | None = None,
@@ -61,7 +61,7 @@ def count(
             stage_json(stage): counter.finish(least) for stage, counter in zip(stages, counters, strict=True)
         }
     number = len(owners) if groups is None else count_distinct(groups)
-    return Statistics(number, stage_json(text), tables, population)
+    return Statistics(number, stage_json(text), tables, df_unit)
 
 
 def count_into(

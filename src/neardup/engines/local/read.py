@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.documents import Problems, Source, joined_ids, stamp
 from neardup.engines.core.identity import hash_ids
-from neardup.engines.core.populations import cluster_groups, column_groups, first_plan
+from neardup.engines.core.populations import cluster_groups, first_plan
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import (
     Representations,
@@ -33,6 +33,7 @@ from neardup.engines.local.join_blocks import DistinctTexts
 from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Statistics
+from neardup.statistics.units import units_by_value
 from neardup.workers import ordered_map
 
 
@@ -221,8 +222,9 @@ def _groups(job: Job, corpus: Corpus, owners: Numbers, places: Numbers) -> Numbe
     """What counts once: the number of each content's group; None where each content does."""
     rows = corpus.work.rows("read")
     if rows.has("group"):
-        return column_groups(job.plan, _joined_values(rows.column("group").chunks), owners)
-    if job.plan.population != "clusters":
+        named = _joined_values(rows.column("group").chunks).take(pa.array(owners))
+        return units_by_value(job.plan.df_unit, named.cast(pa.string()).to_pylist())
+    if job.plan.df_unit != "clusters":
         return None
     first = first_plan(job.plan)
     with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
@@ -240,7 +242,7 @@ def _count(job: Job, owners: Numbers, groups: Numbers | None) -> Statistics:
     """The frequencies that the plan asks for, over its population."""
     plan, work = job.plan, job.work
     return count(
-        plan.text, plan.counts, work.spool, owners, groups, population=plan.population, folder=work.folder,
+        plan.text, plan.counts, work.spool, owners, groups, df_unit=plan.df_unit, folder=work.folder,
         memory=work.memory.counters, progress=job.progress, threads=job.threads,
     )  # fmt: skip
 

@@ -86,12 +86,12 @@ def _looked_at(
     seen, packed, number = [], [], 0
     for _, part in cut(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=plan.view.details)
-        features = plan.view.look(tokens, statistics)
+        features = plan.view.represent(tokens, statistics)
         seen.append(seen_columns(signed(plan, tokens, features)))
         if _keeps_features(plan):
             if plan.check_view is not None:
                 tokens = plan.text(part, details=plan.check_view.details)
-                features = plan.check_view.look(tokens, statistics)
+                features = plan.check_view.represent(tokens, statistics)
             features = make_distinct(features)
             packed.append(pack_features(features))
             number += len(features.hashes)

@@ -252,7 +252,7 @@ def features_of(plan: Plan, texts: Any) -> Features:
     view = plan.check_view or plan.view
     whole = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
     parts = [
-        make_distinct(view.look(plan.text(part, details=view.details), None))
+        make_distinct(view.represent(plan.text(part, details=view.details), None))
         for _, part in cut(Texts.from_arrow(whole))
     ]
     return Features.concatenate(parts)

@@ -75,7 +75,7 @@ def andd_figure_4(data: DataFolder) -> list[Table]:
     """Max F1 on mail with the heaviest words of each message alone."""
     ground = mail(data)
     found = list(taught(ground, ground.lesson()))
-    idf = ground.look(View(WORD, (TfIdf(WORD),)))
+    idf = ground.represent(View(WORD, (TfIdf(WORD),)))
     rows: list[list[Cell]] = []
     for most in (5, 10, 20, 40, 80, None):
         ours = [ground.score(vectors(heaviest(x, most), "cosine", data.threads), test) for x, test in found]

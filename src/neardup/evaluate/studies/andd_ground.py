@@ -44,10 +44,10 @@ class Ground:
         """Of all documents."""
         return Words()(Texts.from_arrow(self.documents.texts.combine_chunks()))
 
-    def look(self, view: View) -> Features:
+    def represent(self, view: View) -> Features:
         """What a view sees in every document; frequencies are those of all of them, as no label is needed for that."""
         tables = {stage_json(feature): count_features(feature(self.tokens)) for feature in view.counts}
-        found = view.look(self.tokens, Statistics(len(self.tokens), stage_json(Words()), tables))
+        found = view.represent(self.tokens, Statistics(len(self.tokens), stage_json(Words()), tables))
         return found if found.distinct else make_distinct(found)
 
     def lesson(self, **options: Any) -> TrainingSetup:

@@ -44,7 +44,7 @@ def best_threshold(curve: Curve) -> float:
 
 def plain(ground: Ground, view: View, kind: Similarity) -> list[ScoredPairs]:
     """Vectors of fixed weights."""
-    return ground.best(vectors(ground.look(view), kind, ground.threads))
+    return ground.best(vectors(ground.represent(view), kind, ground.threads))
 
 
 def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
@@ -110,7 +110,7 @@ def signed(ground: Ground, lesson: TrainingSetup, signature: Signature) -> list[
 
 def estimated(ground: Ground, view: View, signature: Signature, width: int = 1) -> list[ScoredPairs]:
     """Estimates from signatures of fixed weights."""
-    features = ground.look(view)
+    features = ground.represent(view)
     return [ground.score(estimates(signature, features, test, width), test) for _, test in ground.cuts]
 
 

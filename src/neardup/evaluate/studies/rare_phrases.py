@@ -74,14 +74,14 @@ class Scorer:
         first = weight.before_rarity
         if first not in self._known:
             self._known[first] = self._statistics(first)
-        found = View(weight.phrases, (weight,)).look(self.looker.tokens, self._known[first])
+        found = View(weight.phrases, (weight,)).represent(self.looker.tokens, self._known[first])
         return self.looker.score_features(weight.function, found)
 
     def _statistics(self, weight: PhraseWeight) -> Statistics:
         """Frequencies of words, and of phrases once per cluster of a first run."""
         view = View(weight.phrases, (weight,))
         plain = self.looker.statistics(view)
-        similar = all_pairs(view.look(self.looker.tokens, plain), "jaccard", least=FIRST_THRESHOLD)
+        similar = all_pairs(view.represent(self.looker.tokens, plain), "jaccard", least=FIRST_THRESHOLD)
         labels = components(len(self.looker.tokens), similar.left, similar.right)
         if weight.around:
             sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))

@@ -39,7 +39,7 @@ class Looker:
 
     def features(self, view: View) -> Features:
         """What the view sees in every document."""
-        found = view.look(self.tokens, self.statistics(view))
+        found = view.represent(self.tokens, self.statistics(view))
         return found if found.distinct else make_distinct(found)
 
     def score(self, name: str, view: View, kind: Kind = "jaccard") -> MethodResult:

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Texts
-from neardup.engines.core.populations import host_of
 from neardup.engines.core.represent import cut
 from neardup.engines.local.frequencies import by_document
 from neardup.engines.spark.documents import id_hashes
@@ -35,6 +34,7 @@ from neardup.engines.spark.shuffle.packed_blocks import (
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
+from neardup.statistics.units import host_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -139,7 +139,7 @@ class _Counting:
         values = (
             read_side_file(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
         )
-        if self.plan.population.startswith("host:"):
+        if self.plan.df_unit.startswith("host:"):
             values = [None if value is None else host_of(value) for value in values]
         named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]
         return id_hashes(pa.array(named, pa.string()))[0]
@@ -203,7 +203,7 @@ def collected(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
     tables = {}
     for stage, (keys, found) in zip(plan.counts, parts, strict=True):
         tables[stage_json(stage)] = in_order(keys.astype(np.uint64), found)
-    return Statistics(documents, stage_json(plan.text), tables, plan.population)
+    return Statistics(documents, stage_json(plan.text), tables, plan.df_unit)
 
 
 def outlined(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
@@ -213,7 +213,7 @@ def outlined(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
         different, which = np.unique(times, return_inverse=True)
         whole = different, np.bincount(which, features, len(different)).astype(np.int64)
         tables[stage_json(stage)] = Frequencies(*nothing, LEAST, whole=whole)
-    return Statistics(documents, stage_json(plan.text), tables, plan.population)
+    return Statistics(documents, stage_json(plan.text), tables, plan.df_unit)
 
 
 def _parts(plan: Plan, counts: DataFrame, name: str) -> Iterator[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neardup.engines.core.populations import first_plan, population_column
+from neardup.engines.core.populations import first_plan
 from neardup.engines.spark.frequencies import first_pass as stories
 from neardup.engines.spark.frequencies.count import (
     SENT,
@@ -33,7 +33,7 @@ def statistics_of(run: SparkRun, plan: Plan, prefix: str) -> tuple[Any, DataFram
     if plan is run.plan and run.given is not None:
         return run.send(run.given), None
     name, made = _counted(run, plan, prefix)
-    facts, grouped = run.stages.facts(name), plan.population != "contents"
+    facts, grouped = run.stages.facts(name), plan.df_unit != "texts"
     population = facts["groups"] if grouped else run.stages.facts("copies")["contents"]
     if facts["features"] <= SENT:
         with translated("the statistics"):
@@ -45,9 +45,9 @@ def statistics_of(run: SparkRun, plan: Plan, prefix: str) -> tuple[Any, DataFram
 
 def _counted(run: SparkRun, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
     """The stage of document frequencies, and its name."""
-    grouped = plan.population != "contents"
+    grouped = plan.df_unit != "texts"
     contents, tasks = run.contents(run.documents), run.tasks(2 * run.facts["bytes"])
-    if grouped and population_column(plan) is None:
+    if grouped and plan.df_column is None:
         contents = _beside_clusters(run, plan, contents, tasks)
     elif not grouped:
         contents = contents.drop("facts")

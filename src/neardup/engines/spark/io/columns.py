@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neardup.documents import choose_columns
-from neardup.engines.core.populations import population_column
 from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -72,7 +71,7 @@ def understand(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[Dat
         html_text=columns.html_text,
         fields=tuple(find(name, "fields") or "" for name in fields),
         value=find(plan.keep.column, "keep"),
-        group=find(population_column(plan), "stats_group"),
+        group=find(plan.df_column, "df_unit"),
         position=find(position, "position"),
         id_type=id_type,
     )
