@@ -1,4 +1,4 @@
-"""neardup collapse: a result list with near-duplicates folded, as one reader may see it."""
+"""neardup collapse: a result list with near-duplicates folded, for the groups with access of one user."""
 
 from __future__ import annotations
 
@@ -7,48 +7,49 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
 from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
 
 
-@click.command()
+@click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("results", metavar="RESULTS")
-@click.option("--reader-groups", default="", metavar="A,B", help="The groups that the reader belongs to.")
+@click.option("--user-groups", default="", metavar="A,B", help="The groups of the user who sees the list.")
 @click.option(
     "--order",
     type=click.Choice(["rank", "time", "length"]),
     default="rank",
     show_default=True,
-    help="How folded documents are listed.",
+    help="The order of folded documents.",
 )
 @click.option(
     "--master",
     type=click.Choice(MASTERS),
     default="quality",
     show_default=True,
-    help="Which document stands for the others; of equals the one ranked first.",
+    help="The document to show for a group; of equals, the one ranked first.",
 )
 @column_options
 @input_options
-@method_options
-def command(results: str, reader_groups: str, **values: Any) -> None:
-    """Fold near-duplicates of a ranked list under the best one that the reader may see.
+@statistics_options
+def command(results: str, user_groups: str, chosen: Chosen, **values: Any) -> None:
+    """Fold near-duplicates of a ranked list under the best one that a user may see.
 
-    RESULTS are documents, best first. What the reader may not see is left out before anything is compared: the
-    output is what it would be if those documents did not exist.
+    RESULTS are documents, best first. Documents that no group of the user may see are left out before anything is
+    compared: the output is the same as if they did not exist.
 
     \b
     Example:
-      neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
+      neardup collapse results.jsonl --user-groups staff,board --access-column groups
     """
     from neardup.cli.support.pages import fingerprint_plan
     from neardup.cli.support.ranked import ranked_documents
     from neardup.index.collapse import collapse
     from neardup.index.documents import reserved_bits
 
-    plan, statistics = fingerprint_plan(values)
-    member = [name.strip() for name in reader_groups.split(",") if name.strip()]
+    plan, statistics = fingerprint_plan(chosen, values)
+    member = [name.strip() for name in user_groups.split(",") if name.strip()]
     documents = ranked_documents(results, plan, member, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
     groups = collapse(

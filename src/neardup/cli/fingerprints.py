@@ -8,49 +8,61 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options, take_plan
+from neardup.cli.support.groups import grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
+from neardup.wording import counted
 
 DEFAULT_DISTANCE = 3
 
 
-@click.command()
+@click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--most", type=click.IntRange(0), default=DEFAULT_DISTANCE, show_default=True, metavar="N",
-              help="The largest distance to look at.")  # fmt: skip
-@click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder.")
-@click.option("--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]")
-@click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead.")
+              help="The largest distance to examine.")  # fmt: skip
+@grouped(
+    "Output",
+    click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder."),
+    click.option(
+        "--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]"
+    ),
+    click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead."),
+)
 @input_options
-@method_options
+@statistics_options
 def command(
-    inputs: tuple[str, ...], most: int, plots: str | None, document: str | None, listed: bool, **values: Any
+    inputs: tuple[str, ...],
+    most: int,
+    plots: str | None,
+    document: str | None,
+    listed: bool,
+    chosen: Chosen,
+    **values: Any,
 ) -> None:
-    """Look at the fingerprints of INPUT: sizes of clusters by distance, how even they are, a distance to take.
+    """Show the fingerprints of INPUT: cluster sizes by distance, how evenly they spread, a distance to choose.
 
-    Here each document is the leader of a cluster of its own: all documents as near as that. For each distance the
-    average size of the clusters of two or more; the suggested distance is the least one from which the average over
-    all documents grows by less than a tenth up to the largest. A chi-square of about 255 (± 23) is that of random
-    values. With --plots: clusters by size, values by leading byte, and the weights of a document's features against
-    their position after each weight stage.
+    Each document leads a cluster of all documents within the distance. The table has the average size of clusters of
+    two or more documents; the suggested distance is the least one from which the average over all documents grows by
+    less than a tenth. Random values have a chi-square of about 255 (± 23). --plots draws clusters by size, values by
+    leading byte, and the weights of a document's features by position after each weight stage.
 
     \b
     Example:
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
     from neardup.api import with_statistics
-    from neardup.cli.support.pages import open_pages, tell_problems
+    from neardup.cli.support.pages import open_pages, print_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.overview import overview
 
-    values["method"] = values["method"] or "simhash"
-    plan, statistics = with_statistics(take_plan(values), values["stats"], values["df_unit"])
+    plan, statistics = with_statistics(chosen.plan(), values["stats"], values["df_unit"])
     pages = open_pages(inputs, values)
     with TerminalProgress() as progress:
         found = overview(
             plan, pages.sources, pages.columns, statistics=statistics, most=most, document=document,
             threads=pages.threads, progress=progress, problems=pages.problems, folder=values["work_dir"],
         )  # fmt: skip
-    tell_problems(pages.problems)
+    print_problems(pages.problems)
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
             click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
@@ -70,10 +82,10 @@ def _lines(known: dict[str, Any]) -> list[str]:
     rows = zip(known["average_cluster_size"], known["documents_with_near_duplicates"], strict=True)
     low, high = known["least_and_greatest_share_of_a_bit"]
     return [
-        f"{known['documents']:,} documents, {known['without_features']:,} without features, "
-        f"{known['different']:,} different fingerprints",
+        f"{counted(known['documents'], 'document')}, {known['without_features']:,} without features, "
+        f"{counted(known['different'], 'different fingerprint')}",
         *(
-            f"distance ≤ {distance}: {count:,} documents have near-duplicates; average cluster {average:.2f}"
+            f"distance ≤ {distance}: {counted(count, 'document')} with near-duplicates; average cluster {average:.2f}"
             for distance, (average, count) in enumerate(rows)
         ),
         f"suggested distance: {known['suggested_distance']}",

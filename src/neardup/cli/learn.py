@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from neardup.cli.evaluate import judgement_options, read_input, read_truth
+from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options, new_file
 from neardup.errors import InputError
 from neardup.learn.model.weight import STARTS
 from neardup.text.words import TokenKind
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from neardup.learn.model.file import Model
@@ -23,13 +25,21 @@ TOLD = (
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+@grouped(
+    "Labels",
+    click.option(
+        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+    ),
 )
-@click.option("-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to.")
-@click.option("--force", is_flag=True, help="Overwrite a model that is there.")
+@grouped(
+    "Output",
+    click.option(
+        "-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to."
+    ),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+)
 @click.option(
     "--ngram",
     type=click.IntRange(1, 65536),
@@ -145,7 +155,8 @@ def _show(model: Model, target: Path) -> None:
     figures = model.training
     held = "on held-out labels" if figures["held_out"] else "on the labels that were learned from"
     click.echo(
-        f"{figures['documents']:,} labelled documents, {figures['positive_pairs']:,} pairs of near-duplicates."
+        f"{counted(figures['documents'], 'labelled document')}, "
+        f"{counted(figures['positive_pairs'], 'pair')} of near-duplicates."
     )
     if "f1" in figures:
         scores = (

@@ -1,4 +1,4 @@
-"""A result list as documents with fingerprints: what the reader may not see is dropped before it is looked at."""
+"""A result list as documents with fingerprints; documents that the user may not see are dropped unread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from neardup.statistics import Statistics
 def ranked_documents(
     path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
 ) -> list[Document]:
-    """The documents of a file that someone of these groups may see, in order."""
+    """The documents of a file that these groups may see, in order."""
     pages, extra = open_pages([path], values), taken_extra(values)
     table = _table(path, pages.sources, pages.problems)
     for name in filter(None, (extra.readers, extra.quality, extra.time, extra.url)):
@@ -29,7 +29,7 @@ def ranked_documents(
             raise InputError(
                 f"{path} has no column {name!r}; its columns are {', '.join(table.column_names)}"
             )
-    if pages.problems.total:  # without a number: who may see what could not be read is not known
+    if pages.problems.total:  # without a number: nobody knows who may see an unreadable record
         click.echo(f"{path} has records that cannot be read; --strict stops at the first.", err=True)
     readers = [read_readers(value) for value in _column(table, extra.readers)]
     visible = [number for number, some in enumerate(readers) if may_see(groups, some)]
@@ -63,7 +63,7 @@ def ranked_documents(
 def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
     batches = [batch.columns for source in sources for batch in source.read(None, problems)]
     if not batches:
-        raise InputError(f"There are no documents in {path}.")
+        raise InputError(f"{path} has no documents.")
     return pa.concat_tables(
         [pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive"
     )
