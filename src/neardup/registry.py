@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import NoneType
@@ -236,33 +236,28 @@ class Method:
 _METHODS: dict[str, Method] = {}
 
 
-def method(
-    function: Callable[..., Plan] | None = None,
-    *,
-    use: str = "",
-    speed: Speed = "medium",
-    exact: bool = False,
-) -> Any:
-    """Register a method under its function's name.
+def method(*, use: str, speed: Speed, exact: bool = False) -> Callable[[Build], Build]:
+    """The decorator that registers a method under its function's name.
 
     Args:
-        function: The method; without it, the decorator for a method.
         use: What the method is for, in a few words.
         speed: fast (15 MB of text a second on one core, or more), medium (5 MB or more, or more than linear in
             the number of documents) or slow.
         exact: Whether the method finds every pair; otherwise it depends on a random seed.
     """
-    if function is None:
-        return partial(method, use=use, speed=speed, exact=exact)
-    summary, description, helps = _read_docstring(inspect.getdoc(function) or "")
-    hints = get_type_hints(function, include_extras=True)
-    parameters = {
-        name: _read_parameter(name, hints[name], parameter.default, helps.get(name, ""))
-        for name, parameter in inspect.signature(function).parameters.items()
-    }
-    name = function.__name__
-    _METHODS[name] = Method(name, function, summary, description, parameters, use or summary, speed, exact)
-    return function
+
+    def register(function: Build) -> Build:
+        summary, description, helps = _read_docstring(inspect.getdoc(function) or "")
+        hints = get_type_hints(function, include_extras=True)
+        parameters = {
+            name: _read_parameter(name, hints[name], parameter.default, helps.get(name, ""))
+            for name, parameter in inspect.signature(function).parameters.items()
+        }
+        name = function.__name__
+        _METHODS[name] = Method(name, function, summary, description, parameters, use, speed, exact)
+        return function
+
+    return register
 
 
 def unknown_parameter(given: str, chosen: Method) -> UnknownParameter:

@@ -37,7 +37,8 @@ def command(results: str, user_groups: str, chosen: Chosen, **values: Any) -> No
     """Fold near-duplicates of a ranked list under the best one that a user may see.
 
     RESULTS are documents, best first. Documents that no group of the user may see are left out before anything is
-    compared: the output is the same as if they did not exist.
+    compared: the output is the same as if they did not exist. Simhash weighs by tf here, unless --stats or --weights is
+    given.
 
     \b
     Example:

@@ -30,7 +30,7 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, spark
     click.option(
         "--output-format",
         metavar="FORMAT",
-        help="parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: INPUT's]",
+        help="parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]",
     ),
     click.option(
         "--escape-formulas/--no-escape-formulas",
@@ -64,8 +64,8 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, spark
         default="longest",
         show_default=True,
         metavar="POLICY",
-        help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, highest: or "
-        "lowest:COLUMN; priority:COLUMN=A,B.",
+        help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
+        "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
     click.option(
         "--keep-count",
@@ -83,9 +83,9 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, spark
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
 
-    INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of
-    texts (.txt, .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents,
-    pairs.parquet, clusters.parquet, report.json, and problems.jsonl if records are bad. docs/output.md describes them.
+    INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder, a folder of texts (.txt,
+    .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents, pairs.parquet,
+    clusters.parquet, report.json, and problems.jsonl if records are bad.
 
     \b
     Examples:

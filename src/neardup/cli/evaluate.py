@@ -81,8 +81,7 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
     "Method",
     click.option(
         "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-        help="A method (see neardup methods) and its options; may be given again. Values joined by / make one method "
-        "each.  [default: minhash]",
+        help="A method with options; may be given again. Values joined by / make one method each.  [default: minhash]",
     ),
     click.option(
         "--scores", multiple=True, metavar="FILE[:COLUMN]",
@@ -109,8 +108,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), where a column 'rater' makes
     the majority count; or a folder whose sub-folders are clusters, where documents have their paths as ids.
 
-    Every pair of up to 5,000 labelled documents is compared exactly. Intervals come from samples of clusters, the
-    held-out F1 from thresholds fixed on other clusters. Methods are compared with the first one.
+    Every pair of up to 5,000 labelled documents is compared exactly. Methods are compared with the first one.
 
     \b
     Examples:

@@ -41,7 +41,8 @@ def command(
 
     STORE is a file that keeps a fingerprint of each version of each page; the first visit makes it. INPUT are the
     pages of this crawl, identified by their ids. The output has for each page the Hamming distance, whether the exact
-    text changed, when to visit it again, and its priority for indexing. STORE has every page that is printed.
+    text changed, when to visit it again, and its priority for indexing. STORE has every page that is printed. Simhash
+    weighs by tf here, unless --stats or --weights is given.
 
     \b
     Example:

@@ -32,7 +32,11 @@ _FEATURES: dict[str, GramFeature] = {}
 
 
 def gram_feature(function: Callable[[Grams], Floats]) -> Callable[[Grams], Floats]:
-    """Register a feature under its function's name; its docstring says what it is."""
+    """Registers a feature of k-grams under its function's name.
+
+    Args:
+        function: Computes one number for each k-gram; its docstring describes the feature.
+    """
     meaning = (inspect.getdoc(function) or "").partition("\n")[0]
     _FEATURES[function.__name__] = GramFeature(function.__name__, meaning, function)
     return function

@@ -35,10 +35,19 @@ def train_model(
     progress: Progress | None = None,
     **options: Any,
 ) -> Model:
-    """The model that labelled documents teach; `model.write(path)` makes the file that `andd` takes.
+    """The model learned from labelled documents; `model.write(path)` writes the file for `andd`.
 
-    `documents` and `labels` as for `evaluation`; `options` are those of `neardup learn`: ngram, tokens, similarity,
-    fields, tags, queries, features, start, negative, aim, goal, seed, threads.
+    Args:
+        documents: As for `dedup`.
+        labels: As for `evaluation`.
+        positive_from: The least grade of a near-duplicate, if judged pairs have grades.
+        text_column: As for `dedup`.
+        id_column: As for `dedup`.
+        html: As for `dedup`.
+        format: As for `dedup`.
+        progress: An object that is notified of stages and progress.
+        options: The options of `neardup learn`: ngram, tokens, similarity, fields, tags, queries, features, start,
+            negative, aim, goal, seed, threads.
     """
     lesson = make_lesson(**options)
     inputs, _ = as_inputs(documents, format)
