@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from neardup.errors import ParameterError, UnknownParameter
 from neardup.plan import Plan
+from neardup.plurals import listed_names
 from neardup.text.stopwords import read_words
-from neardup.wording import listed_names
 
 # Names of other tools for our parameters. Accepted everywhere, ours is printed.
 ALIASES = {

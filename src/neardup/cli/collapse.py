@@ -1,4 +1,4 @@
-"""neardup collapse: a result list with near-duplicates folded, for the groups with access of one user."""
+"""neardup collapse: a result list with near-duplicates folded, restricted to what some groups may see."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from neardup.index.documents import MASTERS
 
 @click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("results", metavar="RESULTS")
-@click.option("--user-groups", default="", metavar="A,B", help="The groups of the user who sees the list.")
+@click.option("--access-groups", default="", metavar="A,B", help="The groups that the results are for.")
 @click.option(
     "--order",
     type=click.Choice(["rank", "time", "length"]),
     default="rank",
     show_default=True,
-    help="The order of folded documents.",
+    help="Order of folded documents.",
 )
 @click.option(
     "--master",
     type=click.Choice(MASTERS),
     default="quality",
     show_default=True,
-    help="The document to show for a group; of equals, the one ranked first.",
+    help="The document that is shown; ties by rank.",
 )
 @column_options
 @input_options
 @statistics_options
-def command(results: str, user_groups: str, chosen: Chosen, **values: Any) -> None:
-    """Fold near-duplicates of a ranked list under the best one that a user may see.
+def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> None:
+    """Fold near-duplicates of a ranked list under the best visible document.
 
-    RESULTS are documents, best first. Documents that no group of the user may see are left out before anything is
-    compared: the output is the same as if they did not exist. Simhash weighs by tf here, unless --stats or --weights is
-    given.
+    RESULTS are documents, best first. A document is visible if one of --access-groups has access to it. Hidden
+    documents are removed before anything is compared: the output is the same as if they did not exist. Simhash weighs
+    by tf here, unless --stats or --weights is given.
 
     \b
     Example:
-      neardup collapse results.jsonl --user-groups staff,board --access-column groups
+      neardup collapse results.jsonl --access-groups staff,board --access-column groups
     """
     from neardup.cli.support.pages import fingerprint_plan
     from neardup.cli.support.ranked import ranked_documents
@@ -50,16 +50,16 @@ def command(results: str, user_groups: str, chosen: Chosen, **values: Any) -> No
     from neardup.index.documents import reserved_bits
 
     plan, statistics = fingerprint_plan(chosen, values)
-    member = [name.strip() for name in user_groups.split(",") if name.strip()]
-    documents = ranked_documents(results, plan, member, values, statistics)
+    names = [name.strip() for name in access_groups.split(",") if name.strip()]
+    documents = ranked_documents(results, plan, names, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
-    groups = collapse(
-        documents, member, distance=within, order=values["order"], master=values["master"],
+    collapsed = collapse(
+        documents, names, distance=within, order=values["order"], master=values["master"],
         same=reserved_bits(plan),
     )  # fmt: skip
-    for group in groups:
-        folded = [document.id for document in group.folded]
+    for result in collapsed:
+        folded = [document.id for document in result.folded]
         if values["as_json"]:
-            click.echo(json.dumps({"id": group.shown.id, "folded": folded}, ensure_ascii=False))
+            click.echo(json.dumps({"id": result.shown.id, "folded": folded}, ensure_ascii=False))
         else:
-            click.echo(f"{group.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))
+            click.echo(f"{result.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))

@@ -1,4 +1,4 @@
-"""neardup fingerprints: how the fingerprints of a collection lie, and which distance they suggest."""
+"""neardup fingerprints: cluster sizes by distance, evenness, and a suggested distance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import input_options, statistics_options
-from neardup.wording import counted
+from neardup.plurals import counted
 
 DEFAULT_DISTANCE = 3
 
@@ -19,7 +19,7 @@ DEFAULT_DISTANCE = 3
 @click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--most", type=click.IntRange(0), default=DEFAULT_DISTANCE, show_default=True, metavar="N",
-              help="The largest distance to examine.")  # fmt: skip
+              help="The largest distance, in bits.")  # fmt: skip
 @grouped(
     "Output",
     click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder."),
@@ -39,19 +39,20 @@ def command(
     chosen: Chosen,
     **values: Any,
 ) -> None:
-    """Show the fingerprints of INPUT: cluster sizes by distance, how evenly they spread, a distance to choose.
+    """Summarize the fingerprints of INPUT: cluster sizes by distance, evenness, and a suggested distance.
 
-    Each document leads a cluster of all documents within the distance. The table has the average size of clusters of
-    two or more documents; the suggested distance is the least one from which the average over all documents grows by
-    less than a tenth. Random values have a chi-square of about 255 (± 23). --plots draws clusters by size, values by
-    leading byte, and the weights of a document's features by position after each weight stage.
+    Each document leads a cluster: the documents within the distance of it. For each distance the average size of
+    clusters of two or more documents is reported. The suggested distance is the smallest from which the average over
+    all documents grows by less than a tenth up to the largest. Random values have a chi-square of about 255 (± 23).
+    With --plots: clusters by size, values by leading byte, and the weights of a document's features by position after
+    each weight stage.
 
     \b
     Example:
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
     from neardup.api import with_statistics
-    from neardup.cli.support.pages import open_pages, print_problems
+    from neardup.cli.support.pages import open_pages, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.overview import overview
 
@@ -62,7 +63,7 @@ def command(
             plan, pages.sources, pages.columns, statistics=statistics, most=most, document=document,
             threads=pages.threads, progress=progress, problems=pages.problems, folder=values["work_dir"],
         )  # fmt: skip
-    print_problems(pages.problems)
+    report_problems(pages.problems)
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
             click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
@@ -83,13 +84,14 @@ def _lines(known: dict[str, Any]) -> list[str]:
     low, high = known["least_and_greatest_share_of_a_bit"]
     return [
         f"{counted(known['documents'], 'document')}, {known['without_features']:,} without features, "
-        f"{counted(known['different'], 'different fingerprint')}",
+        f"{counted(known['distinct_fingerprints'], 'distinct fingerprint')}",
         *(
-            f"distance ≤ {distance}: {counted(count, 'document')} with near-duplicates; average cluster {average:.2f}"
+            f"distance ≤ {counted(distance, 'bit')}: {counted(count, 'document')} with near-duplicates, "
+            f"average cluster size {average:.2f}"
             for distance, (average, count) in enumerate(rows)
         ),
-        f"suggested distance: {known['suggested_distance']}",
+        f"suggested distance: {counted(known['suggested_distance'], 'bit')}",
         f"evenness: chi-square {known['chi_square_of_fingerprints']:,} of fingerprints, "
         f"{known['chi_square_of_features']:,} of features (255 ± 23 if random); "
-        f"bits are set in {low:.0%} to {high:.0%}",
+        f"each bit is set in {low:.0%} to {high:.0%} of the fingerprints",
     ]

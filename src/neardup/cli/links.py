@@ -1,4 +1,4 @@
-"""neardup links: the links of crawled pages as columns, to be compared as fields."""
+"""neardup links: links and anchor texts of crawled pages as columns, for use as fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options
-from neardup.wording import counted
+from neardup.plurals import counted
 
 
 @click.command(cls=GroupedCommand)
@@ -19,19 +19,19 @@ from neardup.wording import counted
     click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
     click.option("--force", is_flag=True, help="Overwrite the file."),
 )
+@input_options
 @grouped(
     "Input",
     click.option(
         "--url-column", default="url", show_default=True, metavar="NAME", help="The column of URLs."
     ),
 )
-@input_options
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
-    """Add two columns to the HTML pages of INPUT: links (targets of a page) and anchors (texts of links to it).
+    """Add two columns to the HTML pages of INPUT: links, the URLs a page links to; anchors, the texts of links to it.
 
-    Anchor texts come from the other pages of INPUT and describe a page in other people's words. As fields they become
-    features of the page: --fields links:value,anchors. They carry words from one page to another: leave out of INPUT
-    any page that not everybody may see.
+    Anchor texts come from the other pages of INPUT. As fields, both become features of a page: --fields
+    links:value,anchors. A page thus gets features from other pages: remove pages from INPUT that not everybody may
+    see.
 
     \b
     Example:
@@ -40,14 +40,14 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     """
     import pyarrow as pa
 
-    from neardup.cli.support.pages import open_pages, print_problems
+    from neardup.cli.support.pages import open_pages, report_problems
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
     from neardup.errors import InputError, OutputError
     from neardup.index.links import link_columns
     from neardup.output import OutputFolder
 
     if Path(output).suffix != ".parquet":
-        raise OutputError(f"{output} must end in .parquet: pages with links are written in that format")
+        raise OutputError(f"{output} must end in .parquet, the only format of pages with links")
     pages = open_pages(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
@@ -75,6 +75,6 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
 
         pq.write_table(table, folder.file(Path(output).name))
         folder.commit()
-    print_problems(pages.problems)
+    report_problems(pages.problems)
     linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())
-    click.echo(f"{counted(len(table), 'page')} written to {output}, {linked:,} with links from other pages")
+    click.echo(f"{counted(len(table), 'page')}, {linked:,} with links from other pages, written to {output}")

@@ -11,7 +11,7 @@ import click
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.wording import counted
+from neardup.plurals import counted
 
 
 @click.command(cls=MethodCommand)

@@ -10,7 +10,7 @@ import click
 
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options, reading_options, taken_columns
-from neardup.wording import counted
+from neardup.plurals import counted
 
 
 @click.command(cls=GroupedCommand)

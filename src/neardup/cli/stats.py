@@ -10,7 +10,7 @@ import click
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import input_options, json_option, statistics_options
-from neardup.wording import counted
+from neardup.plurals import counted
 
 
 @click.group()

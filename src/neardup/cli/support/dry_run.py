@@ -16,7 +16,7 @@ from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import Settings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
-from neardup.wording import counted
+from neardup.plurals import counted
 from neardup.workers import checked_threads
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from neardup.evaluate.report import figure, rows
-from neardup.wording import counted
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.evaluate.results import Comparison, Evaluation

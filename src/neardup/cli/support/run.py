@@ -27,7 +27,7 @@ from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
-from neardup.wording import counted
+from neardup.plurals import counted
 from neardup.workers import checked_threads
 
 

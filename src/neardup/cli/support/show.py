@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from neardup.engines.core.progress import Progress
-from neardup.wording import counted
+from neardup.plurals import counted
 
 
 class TerminalProgress(Progress):
@@ -135,8 +135,8 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
     skipped = report["buckets"]["pairs_skipped"]
     if skipped:
         lines.append(
-            f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped, because each "
-            "document was compared with a few representatives only (--pairs all compares all pairs)"
+            f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped, each "
+            "document compared with a few representatives only (--pairs all compares all pairs)"
         )
     lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])

@@ -51,8 +51,8 @@ def build_statistics(
             Job(plan, sources, work, columns, problems, progress, threads)
         )
         counters = count_into(
-            stack, plan.text, plan.counts, work.spool, representatives, groups, memory=memory, folder=values["work_dir"],
-            sketch=most, progress=progress, threads=threads,
+            stack, plan.text, plan.counts, work.spool, representatives, groups, memory=memory,
+            folder=values["work_dir"], sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
         documents = len(representatives) if groups is None else count_distinct(groups)

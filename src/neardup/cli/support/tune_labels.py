@@ -16,7 +16,7 @@ from neardup.cli.support.show import TerminalProgress, size_in_words
 from neardup.cli.tune import duration
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
-from neardup.wording import counted
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.evaluate.specs import Spec

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neardup.cli.support.side_by_side import Show, passage_table, plain
-from neardup.wording import counted
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Words for numbers in messages: plurals that agree, lists with 'and'."""
+"""Counts with their nouns, and lists of names, as every message and summary writes them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 __all__ = ["counted", "listed_names", "plural"]
 
 
-def counted(number: float, noun: str) -> str:
-    """A number with its noun: 1 document, 2 documents, 1,500 copies, 0.5 days."""
-    shown = f"{number:,}" if isinstance(number, int) else f"{number:,.3g}"
-    return f"{shown} {noun if number == 1 else plural(noun)}"
+def counted(number: float, noun: str, several: str = "") -> str:
+    """A number with its noun: 1 document, 2,000 copies, 0.5 days; `several` for an irregular plural."""
+    shown = f"{number:,.3g}" if isinstance(number, float) else f"{number:,}"
+    return f"{shown} {noun if shown == '1' else several or plural(noun)}"
 
 
 def plural(noun: str) -> str:
