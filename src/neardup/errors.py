@@ -47,7 +47,7 @@ class UnknownParameter(ParameterError):
 
     def __init__(self, name: str, owner: str, hint: str) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, hint, None
-        NeardupError.__init__(self, f"{owner} has no parameter '{name}': {hint}.")
+        NeardupError.__init__(self, f"The method {owner} has no parameter '{name}': {hint}.")
 
 
 class PlanError(NeardupError, ValueError):

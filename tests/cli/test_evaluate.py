@@ -230,7 +230,7 @@ def test_tune_finds_the_best_for_a_goal() -> None:
     ).stdout
     lines = printed.splitlines()
     assert lines[0].startswith("Best for recall=0.95: ")
-    assert "5,000,000 such documents: about " in printed and "of memory" in printed
+    assert "5,000,000 documents of this kind: about " in printed and "of memory" in printed
     assert f"neardup dedup {ARTICLES} -o clean --method " in printed
     assert sum(line.startswith("minhash:ngram=") for line in lines) == 4
     assert any(line.startswith("spotsigs ") for line in lines)

@@ -76,7 +76,7 @@ def test_what_is_given_by_hand_wins_and_is_warned_about() -> None:
     printed = run("--bands", "5", "--rows", "10").output
     assert printed.startswith("5 bands × 10 rows = 50 min-hashes\nWhy: from bands 5 and rows 10, as given.\n")
     assert "Found: 13.35% of the pairs at 0.7" in printed
-    assert "Warning: this is less than the recall of 0.99" in printed
+    assert "Warning: this is less than the requested recall of 0.99" in printed
     found = tuned("--bands", "5", "--rows", "10")
     assert found["enough"] is False
     assert found["recall"] == pytest.approx(1 - (1 - 0.7**10) ** 5)
@@ -141,7 +141,7 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
-        (["corpus.jsonl"], "corpus.jsonl has documents: say what people think of them with --labels"),
+        (["corpus.jsonl"], "corpus.jsonl needs labels: name their file with --labels"),
     ],
 )
 def test_bad_options_are_one_line(
