@@ -80,9 +80,7 @@ def shared_options(contexts: Iterable[click.Context]) -> Rows:
     shared: Rows = {}
     for name, found in times.items():
         often = [record for record, count in found.items() if count >= 3]
-        first = {
-            flag: text for flag, text in reversed(often)
-        }  # of one option with several defaults, the first
+        first = dict(reversed(often))  # of one option with several defaults, the first
         shared[name] = [record for record in often if first[record[0]] == record[1]]
     return shared
 
@@ -139,8 +137,8 @@ def methods_page() -> Iterator[str]:
     known = methods()
     yield from table(known.HEADER, [(f"[{row[0]}](#{row[0]})", *row[1:]) for row in known.rows])
     yield "*By chance*: a pair is found with a probability that depends on its similarity; at other seeds, others are"
-    yield "found. *Fast*: 15 MB of text a second on one core or more; *medium*: 5 MB or more, or more than linear in the"
-    yield "number of documents; *slow*: less."
+    yield "found. *Fast*: 15 MB of text a second on one core or more; *medium*: 5 MB or more, or more than linear in"
+    yield "the number of documents; *slow*: less."
     yield ""
     for method in methods().values():
         yield from method_section(method)

@@ -118,7 +118,7 @@ def test_an_estimate_shows_its_interval() -> None:
     printed = run("a.txt", "b.txt", "--verify", "estimate", "--num-perm", "128").stdout
     assert "estimated similarity" in printed
     assert "128 slots: 0." in printed
-    assert "exactly: 0.815" in printed
+    assert "exact similarity: 0.815" in printed
 
 
 def test_json_has_everything() -> None:

@@ -147,7 +147,7 @@ def test_the_probability_of_being_found_is_shown_if_it_is_known(
     assert "requested" not in printed, "nobody requested a recall"
     report = report_of(corpus, "--method", "hybrid", "--force")
     assert report["recall_at_threshold"] is None
-    assert "probability" not in capsys.readouterr().out
+    assert "with probability" not in capsys.readouterr().out
 
 
 # Words from a file
