@@ -71,7 +71,7 @@ def refused(capsys: pytest.CaptureFixture[str], corpus: Path, *arguments: str) -
         ),
         ("imatch --idf-low 0.8", "'idf_low' parameter of imatch must be at most idf_high, 0.75"),
         ("imatch --idf-low -0.1", "'idf_low' parameter of imatch must be a number from 0 up to 1"),
-        ("imatch --drop 0.5", "'drop' parameter of imatch must be left out where there is one lexicon"),
+        ("imatch --drop 0.5", "'drop' parameter of imatch must be left out with a single lexicon"),
         ("imatch --agree 2", "'agree' parameter of imatch must be at most the number of lexicons, 1"),
         ("imatch --lexicons 40 --agree 20", "137,846,528,820 ways"),
         ("super_shingles --agree 7", "'agree' parameter of super_shingles must be at most"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neardup.evaluate.worst import WorstPair
     from neardup.plan import Text
 
-PAGE_ERRORS = 25  # of each kind on a page
+PAGE_ERRORS = 25  # false positives, and as many false negatives, on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
@@ -142,7 +142,7 @@ def _page(name: str | None, force: bool) -> Path | None:
 def read_input(
     inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
 ) -> Documents:
-    """The documents that the options name, with all that these text stages look at."""
+    """The documents of the inputs, with the columns that these text stages read."""
     from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
@@ -240,6 +240,6 @@ def _pages(page: Path | None, count: int) -> list[Path | None]:
 
 
 def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:
-    """So many of each kind."""
+    """The first false positives and false negatives, `count` of each."""
     kinds = ("false positive", "false negative")
     return [pair for kind in kinds for pair in [one for one in pairs if one.kind == kind][:count]]

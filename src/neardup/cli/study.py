@@ -100,7 +100,7 @@ def run_studies(
 
 
 def _draw(tables: list[Table], name: str, folder: Path | None) -> None:
-    """The figures among the tables, where they are asked for."""
+    """Draws the figures among the tables into the folder, if one is given."""
     if folder is None:
         return
     from neardup.evaluate.study_plots import plot_table

@@ -1,4 +1,4 @@
-"""neardup tune: what a threshold and its bands find, and what they cost."""
+"""neardup tune: the recall and the cost of a threshold and its bands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 def command(
     documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
 ) -> None:
-    """Show which bands a threshold and a recall lead to, what they find and what they cost.
+    """Show the bands for a threshold and a recall, the pairs that they find, and their cost.
 
     Takes the options of a method and reads no documents. Bands, rows and num-perm override the choice; the output
     shows the recall that they yield, with a warning if it is less than --recall.
@@ -106,17 +106,17 @@ def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
     """Why these bands."""
     if plan.recall is None:
         return f"the method {plan.method} takes bands and rows as they are"
-    wanted = f"a recall of {plan.recall:g} at {plan.threshold:g}"
+    requested = f"a recall of {plan.recall:g} at {plan.threshold:g}"
     hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
     unused = given.get("num_perm", shape.slots) - shape.slots
     rest = f" ({unused} of {given['num_perm']} unused)" if unused > 0 else ""
     if not given:
-        return f"the least expected work with {wanted}"
+        return f"the least expected work with {requested}"
     if len(given) > 1:
         return f"from {hand}, as given{rest}"
     if shape.probability(plan.threshold) < plan.recall:
-        return f"from {hand}, as given, nothing reaches {wanted}; this finds most{rest}"
-    return f"{hand} as given, cut for {wanted}{rest}"
+        return f"from {hand}, as given, nothing reaches {requested}; this finds most{rest}"
+    return f"{hand} as given, cut for {requested}{rest}"
 
 
 def _similarities(threshold: float) -> list[float]:
@@ -125,7 +125,7 @@ def _similarities(threshold: float) -> list[float]:
 
 
 def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dict[str, Any]:
-    """Everything that is shown, as plain values."""
+    """The output as plain values."""
     found = shape.probability(plan.threshold)
     rows = expected_recall_table(shape, _similarities(plan.threshold))
     low, high = wilson_interval(round(plan.threshold * shape.slots), shape.slots)
@@ -136,7 +136,7 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
         "slots": shape.slots,
         "given": given,
         "reason": _reason(shape, given, plan),
-        "recall_wanted": plan.recall,
+        "requested_recall": plan.recall,
         "recall": found,
         "enough": plan.recall is None or found >= plan.recall,
         "midpoint": shape.midpoint,
@@ -175,7 +175,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
 
 
 def _recall_table(shape: Bands, threshold: float) -> Table:
-    """What is found at several similarities, and how far an estimate would be off there."""
+    """The recall at several similarities, and the standard error of an estimate."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
@@ -196,14 +196,14 @@ def _recall_table(shape: Bands, threshold: float) -> Table:
 
 
 def _missed(found: float) -> str:
-    """The pairs that are lost, as a share or as one in so many."""
+    """The missed pairs, as a share or as 1 in N."""
     if found < 0.99:
         return f"{1 - found:.2%}"
     return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "under 1 in a million"
 
 
 def _cost_table(work: Cost) -> Table:
-    """Memory and time, with what they are spent on."""
+    """Memory and time by step."""
     from rich.filesize import decimal
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""neardup tune with labels: the best method and threshold for a goal, and what they will take."""
+"""neardup tune with labels: the best method and threshold for a goal, with time and memory."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ def _specs(chosen: Chosen, tried: tuple[str, ...]) -> list[Spec]:
     from neardup.evaluate.specs import Spec, make_specs
     from neardup.evaluate.tuning import default_specs
 
-    asked = chosen.named or chosen.options
+    requested = chosen.named or chosen.options
     if tried:
-        if asked:
+        if requested:
             raise ParameterError("try", "neardup tune", "given without --method and its options", tried[0])
         return make_specs(tried)
-    return [Spec(chosen.method.name, dict(chosen.options))] if asked else default_specs()
+    return [Spec(chosen.method.name, dict(chosen.options))] if requested else default_specs()
 
 
 def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
     lines = [*_best(found, goal, reading), "", f"All methods tried, for {goal}:", _tried(found.choices)]
     lines.append(
-        "held out: on clusters that the threshold was not chosen on; ±: standard deviation of the halves."
+        "held out: on clusters apart from those of the threshold; ±: standard deviation of the halves."
     )
     return lines
 
