@@ -130,7 +130,7 @@ def test_joins_in_blocks_find_what_one_join_finds(
 ) -> None:
     table = corpus(families=20)
     whole = neardup.dedup(table, method=name, pairs=pairs)
-    size = whole._run.corpus.contents.bytes
+    size = whole._run.corpus.distinct_features.bytes
     for blocks in (2, 3, 7):
         monkeypatch.setattr(joining, "JOIN_BYTES", size // blocks)
         parts = neardup.dedup(table, method=name, pairs=pairs)

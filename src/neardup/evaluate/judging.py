@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
+from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import distinct_texts, portions
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.representations import spooled_chunks
+from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
@@ -81,7 +83,7 @@ def sample_pairs(
     with Workspace(folder=work_dir) as work:
         job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
         corpus = read_corpus(job)
-        owners, _ = distinct_texts(corpus.digests, corpus.ranks)
+        owners, _ = distinct_texts(corpus.digests, corpus.id_hashes)
         owners = owners[corpus.present[owners]]
         with progress.stage("group by phrase"):
             one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES
@@ -120,7 +122,7 @@ def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: i
         features = make_distinct(plan.view.features(plan.text(spool.read(some), details=False)))
         return keep_only(features, features.hashes % np.uint64(one_in) == 0) if one_in > 1 else features
 
-    return Features.concatenate(list(ordered_map(work, portions(spool, owners), threads)))
+    return Features.concatenate(list(ordered_map(work, spooled_chunks(spool, owners), threads)))
 
 
 def _groups(features: Features, n: int, sampling: Sampling) -> tuple[Numbers, Numbers, Numbers]:

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import DOCUMENT, LEAST, SORTING
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.engines.local.write import Mode, write_run
 from neardup.errors import InputError
@@ -225,7 +225,7 @@ def _most_each(done: LocalRun, tables: int) -> float:
 
 def _features(done: LocalRun, taken: int) -> float:
     """Bytes for each document where candidates come from features, which are held with what indexes them."""
-    held = done.corpus.contents
+    held = done.corpus.distinct_features
     return 0.0 if held is None else 4.0 * held.bytes / max(1, taken)
 
 
