@@ -14,7 +14,7 @@ import pytest
 import neardup
 from corpora import corpus, facts, rows, set_constants
 from neardup.columns import Texts
-from neardup.engines.core import represent as signing
+from neardup.engines.core import represent
 from neardup.registry import methods
 from sentences import story
 
@@ -118,7 +118,7 @@ def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, mon
         "HUB": 1,
     }
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)
-    chunks = [part for _, part in signing.cut(Texts.from_arrow(table["text"].combine_chunks()))]
+    chunks = [part for _, part in represent.chunks(Texts.from_arrow(table["text"].combine_chunks()))]
     assert max(map(len, chunks)) <= size, "the chunks must be as small as this test believes"
     pq.write_table(table, tmp_path / "corpus.parquet")
     for documents in (table, tmp_path / "corpus.parquet"):
