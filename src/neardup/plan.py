@@ -122,7 +122,7 @@ class FeatureJoin(Candidates, Protocol):
     """
 
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
-    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+    def links(  # those that clusters need, linear in a posting list; and how many lists were truncated
         self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
@@ -188,7 +188,7 @@ class Clustering:
     """How verified pairs become clusters."""
 
     kind: Literal["components", "leaders"] = "components"
-    complete: int = 16  # clusters of up to so many contents have all their pairs measured
+    complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
 
 
 @dataclass(frozen=True)
