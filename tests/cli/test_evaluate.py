@@ -80,7 +80,7 @@ def test_json_has_everything() -> None:
     assert method["best"]["precision"] >= 0.9 and 0 < method["best"]["threshold"] < 0.7
     assert method["intervals"]["f1"]["low"] <= method["f1"] <= method["intervals"]["f1"]["high"]
     assert method["splits"]["halves"] == 4
-    assert method["clustering"]["bcubed_f1"] > 0.9 and method["matching"]["recall"] == 1
+    assert method["clustering"]["bcubed_f1"] > 0.9 and method["candidate_recall"]["recall"] == 1
     assert method["cost"]["documents"] == 67 and found["peak_memory"] > 0
     assert method["plan"]["threshold"] == 0.7
     assert evaluated("--bootstrap", "0", "--splits", "0")["methods"][0]["splits"] is None

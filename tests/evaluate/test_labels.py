@@ -83,7 +83,7 @@ def test_undecided_clusters() -> None:
     Path("apart.csv").write_text("cluster_a,cluster_b\ny,x\n")
     truth = read("id,cluster\na,x\nb,x\nc,y\nd,y\ne,z\n", undecided="apart.csv")
     assert truth.total == 10 - 4
-    assert truth.counted(np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [True, False, True]
+    assert truth.labelled(np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [True, False, True]
     for bad, said in (("y,w", "no cluster 'w'"), ("x,x", "with itself")):
         Path("apart.csv").write_text(f"cluster_a,cluster_b\nx,y\n{bad}\n")
         assert said in (message := refused(CLUSTERS, undecided="apart.csv")) and "record 2" in message
@@ -115,7 +115,7 @@ def test_judged_pairs() -> None:
     assert pairs(truth) == {(0, 1): True, (2, 3): False, (0, 4): True}
     assert (truth.positives, truth.total, truth.unclear) == (2, 3, 2)
     assert truth.positive(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, False, False]
-    assert truth.counted(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, True, False]
+    assert truth.labelled(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, True, False]
     half = truth.only(np.array([True, True, True, False, True]))
     assert pairs(half) == {(0, 1): True, (0, 4): True}
 

@@ -1,4 +1,4 @@
-"""neardup evaluate: how good methods are on labelled documents."""
+"""neardup evaluate: scores of methods on labelled documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from neardup.evaluate.corpus import Documents
     from neardup.evaluate.labels import Truth
     from neardup.evaluate.results import Evaluation
-    from neardup.evaluate.worst import WorstPair
+    from neardup.evaluate.worst_errors import WorstPair
     from neardup.plan import Text
 
 PAGE_ERRORS = 25  # of each kind on a page
@@ -26,20 +26,20 @@ FORMATS = ("table", "markdown", "csv", "json")
 
 
 def judgement_options(command: Any) -> Any:
-    """Adds how labels are read, and what a threshold is to be best for."""
+    """Adds the options for labels and for the goal of a threshold."""
     options = [
         click.option(
             "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
-            help="The least grade of a near-duplicate, where judged pairs have grades.",
+            help="The lowest grade that counts as a near-duplicate, for judged pairs with grades.",
         ),
         click.option(
             "--undecided", metavar="FILE",
-            help="A table of cluster_a and cluster_b: pairs of documents of these clusters are left out.",
+            help="A table of cluster_a and cluster_b: pairs of documents from these two clusters are excluded.",
         ),
         click.option(
             "--goal", default="f1", show_default=True, metavar="GOAL",
-            help="What the best threshold is best for: f1, mcc, precision=P (most recall with that precision) "
-            "or recall=R (most precision with that recall).",
+            help="The goal of the best threshold: f1, mcc, precision=P (highest recall with at least that precision) "
+            "or recall=R (highest precision with at least that recall).",
         ),
     ]  # fmt: skip
     for option in reversed(options):
@@ -48,16 +48,16 @@ def judgement_options(command: Any) -> Any:
 
 
 def label_options(bootstrap: int) -> Callable[[Any], Any]:
-    """Adds what every command that judges by labels takes, with so many samples unless others are asked for."""
+    """Adds the options of commands that use labels; `bootstrap` is the default number of samples."""
     options = [
         judgement_options,
         click.option(
             "--splits", type=click.IntRange(0), default=5, show_default=True, metavar="N",
-            help="How often the clusters are halved: the threshold is fixed on one half and applied to the other.",
+            help="Random halvings of the clusters for held-out F1: each half tests the threshold chosen on the other.",
         ),
         click.option(
             "--bootstrap", type=click.IntRange(0), default=bootstrap, show_default=True, metavar="N",
-            help="Samples of clusters that the 95 % intervals come from; 0 leaves them out.",
+            help="Bootstrap samples of clusters for 95 % intervals; 0: no intervals.",
         ),
     ]  # fmt: skip
 
@@ -76,8 +76,8 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
 )
 @click.option(
     "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-    help="A method and its options, as often as there are methods to compare; values with / between them make "
-    f"one each. One of: {', '.join(known_methods())}.  [default: minhash]",
+    help="A method and its options; repeat it to compare methods. Values separated by / give one method "
+    f"each. One of: {', '.join(known_methods())}.  [default: minhash]",
 )  # fmt: skip
 @click.option(
     "--scores", multiple=True, metavar="FILE[:COLUMN]",
@@ -86,37 +86,45 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
 @label_options(bootstrap=200)
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-    help="The seed of splits and samples.",
+    help="The random seed of splits and bootstrap samples.",
 )  # fmt: skip
 @click.option(
     "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="|".join(FORMATS),
-    help="How the result is printed.",
+    help="The format of the result.",
 )  # fmt: skip
 @click.option(
-    "--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves there."
+    "--plots",
+    metavar="DIR",
+    help="Draw precision and recall, F1 and MCC, histograms and S-curves into this folder.",
 )
 @click.option(
-    "--errors", metavar="FILE.html", help="Write the worst errors of each method, side by side, to a page."
+    "--errors",
+    metavar="FILE.html",
+    help="Write the worst errors of each method, side by side, to an HTML page.",
 )
 @click.option(
-    "--worst", type=click.IntRange(0), default=0, metavar="N", help="Show so many of the worst errors."
+    "--worst",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Show the N worst errors of each kind.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the page of errors.")
+@click.option("--force", is_flag=True, help="Overwrite the error page.")
 @input_options
 def command(inputs: tuple[str, ...], **values: Any) -> None:
-    """Score methods on the documents of INPUT, whose near-duplicates people have labelled.
+    """Score methods on the labelled documents of INPUT.
 
     \b
     Labels are
-      a table (csv, tsv, jsonl, parquet) of id and cluster; an empty cluster, or 'irrelevant', leaves
-        the document out;
+      a table (csv, tsv, jsonl, parquet) of id and cluster; an empty cluster, or 'irrelevant',
+        excludes the document;
       a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade); with a column 'rater'
-        the majority counts, and its agreement is reported;
-      a folder whose sub-folders are clusters, where documents have their paths as ids.
+        the majority counts, and rater agreement is reported;
+      a folder whose sub-folders are clusters, with paths as ids.
 
-    Every pair of up to 5,000 labelled documents is compared exactly. Intervals come from samples of clusters,
-    not of pairs; the held-out F1 from thresholds that were fixed on other clusters. Methods are compared with
-    the first one.
+    Every pair of up to 5,000 labelled documents is compared exactly. Intervals come from bootstrap samples of
+    clusters, not of pairs; held-out F1 from thresholds chosen on other clusters. Methods are compared with the
+    first one.
 
     \b
     Examples:
@@ -132,7 +140,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     format = "json" if values["as_json"] else values["output_format"]
     documents, evaluation = _evaluate(inputs, values)
     if values["plots"]:
-        from neardup.evaluate.draw import draw_evaluation
+        from neardup.evaluate.evaluation_plots import draw_evaluation
 
         draw_evaluation(evaluation.results, values["plots"])
     if format == "table":
@@ -143,14 +151,14 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
 
 
 def _page(name: str | None, force: bool) -> Path | None:
-    """Where the page of errors goes."""
+    """The path of the error page."""
     return None if name is None else new_file(name, force, (".html", ".htm"))
 
 
 def read_input(
     inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
 ) -> Documents:
-    """The documents that the options name, with all that these text stages look at."""
+    """The documents of INPUT, with the text and columns that these text stages need."""
     from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
@@ -162,7 +170,7 @@ def read_input(
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
-    """The labels that the options name."""
+    """The labels of --labels."""
     from neardup.evaluate.label_files import read_labels
 
     return read_labels(
@@ -171,7 +179,7 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
-    """How methods are judged, by the options."""
+    """The evaluation protocol of the options."""
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
     from neardup.statistics.file import load_statistics
@@ -191,13 +199,13 @@ def protocol(values: dict[str, Any], seed: int = 1) -> Any:
 
 
 def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Documents, Evaluation]:
-    """The documents, and every method on them."""
+    """The documents, and the evaluation of every method."""
     from neardup.cli.support.show import TerminalProgress
     from neardup.evaluate.label_files import read_scores
     from neardup.evaluate.run import evaluate
     from neardup.evaluate.specs import make_specs
 
-    rules = protocol(values, values["seed"])
+    settings = protocol(values, values["seed"])
     specs = make_specs(values["given"] or (() if values["scores"] else ("minhash",)))
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")
@@ -209,7 +217,7 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
             file, column = (text, None) if Path(text).exists() else _file_and_column(text)
             name = Path(file).name + (f":{column}" if column else "")
             scores[text if name in scores else name] = read_scores(file, documents.ids, column)
-        return documents, evaluate(documents, truth, specs, rules, progress, scores)
+        return documents, evaluate(documents, truth, specs, settings, progress, scores)
 
 
 def _file_and_column(text: str) -> tuple[str, str | None]:
@@ -218,18 +226,18 @@ def _file_and_column(text: str) -> tuple[str, str | None]:
 
 
 def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None, count: int) -> None:
-    """The worst errors of each method, in the terminal and as a page each."""
+    """Show the worst errors of each method in the terminal, and write a page for each."""
     if page is None and not count:
         return
     from rich.console import Console
 
     from neardup.cli.support.worst_errors import print_errors
-    from neardup.evaluate.mistakes import find_mistakes
-    from neardup.evaluate.worst_page import write_errors_page
+    from neardup.evaluate.error_page import write_errors_page
+    from neardup.evaluate.method_errors import find_errors
 
     for result, path in zip(evaluation.results, _pages(page, len(evaluation.results)), strict=True):
         most = max(count, PAGE_ERRORS if path is not None else 0)
-        found = find_mistakes(documents, evaluation.truth, result, most)
+        found = find_errors(documents, evaluation.truth, result, most)
         if count:
             console = Console(highlight=False)
             console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
@@ -237,7 +245,7 @@ def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None
         if path is not None:
             title = f"{found.name}: worst errors"
             write_errors_page(path, found.pairs, found.errors, title=title, threshold=found.threshold)
-            click.echo(f"The errors of {found.name} are in {path}.", err=True)
+            click.echo(f"Errors of {found.name} written to {path}.", err=True)
 
 
 def _pages(page: Path | None, count: int) -> list[Path | None]:
@@ -248,6 +256,6 @@ def _pages(page: Path | None, count: int) -> list[Path | None]:
 
 
 def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:
-    """So many of each kind."""
+    """The first `count` pairs of each kind."""
     kinds = ("false positive", "false negative")
     return [pair for kind in kinds for pair in [one for one in pairs if one.kind == kind][:count]]

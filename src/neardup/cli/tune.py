@@ -1,4 +1,4 @@
-"""neardup tune: what a threshold and its bands find, and what they cost."""
+"""neardup tune: bands for a threshold, their recall and their cost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from neardup.candidates.groups import Groups
 from neardup.cli.evaluate import label_options
 from neardup.cli.support.options import input_options, method_options, take_plan
 from neardup.errors import OutputError, ParameterError
+from neardup.plurals import counted
 from neardup.registry import presets
 from neardup.signatures.estimate import standard_error, wilson_interval
 
@@ -30,29 +31,29 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @click.option(
     "--labels", metavar="FILE",
-    help="What people say about the documents of INPUT (see neardup evaluate): choose method and threshold by it.",
+    help="Labels of the documents of INPUT (see neardup evaluate), to choose method and threshold by.",
 )  # fmt: skip
 @click.option(
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-    help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
+    help="With --labels, a method to try, as in neardup evaluate; repeatable.  [default: all methods]",
 )  # fmt: skip
 @label_options(bootstrap=0)
 @input_options
 @method_options
 @click.option(
     "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
-    help="How many documents to work out memory and time for.",
+    help="The number of documents to estimate memory and time for.",
 )  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file.")
+@click.option("--plot", metavar="FILE", help="Write the S-curve to a .png, .svg or .pdf file.")
 @click.option("--force", is_flag=True, help="Overwrite the plot if it exists.")
 def command(documents: int, plot: str | None, force: bool, as_json: bool, **values: Any) -> None:
-    """Show which bands a threshold and a recall lead to, what they find and what they cost.
+    """Show the bands for a threshold and a recall, the share of pairs they find and their cost.
 
-    Takes the options of `neardup dedup` and reads no documents. Bands, rows and num-perm that are given by
-    hand win; the recall that they yield is shown, with a warning if it is less than --recall.
+    Takes the options of `neardup dedup` and reads no documents. Given --bands, --rows and --num-perm take
+    precedence; a warning is shown if their recall is below --recall.
 
-    With INPUT and --labels, the method and the threshold that serve the --goal best are found by the labels,
-    and what they will take for --documents of the same kind is measured.
+    With INPUT and --labels, finds the best method and threshold for --goal on the labels, measures their cost, and
+    estimates it for --documents of the same kind.
 
     \b
     Examples:
@@ -71,7 +72,7 @@ def command(documents: int, plot: str | None, force: bool, as_json: bool, **valu
     fixed = _fixed(values)
     plan = take_plan(values)
     shape = _shape(plan)
-    given = {name: int(value) for name, value in fixed.items()}  # take_plan has refused what is no number
+    given = {name: int(value) for name, value in fixed.items()}  # take_plan has checked that they are numbers
     work = cost(shape, documents)
     if plot is not None:
         _save(Path(plot), shape, plan.threshold, force)
@@ -80,11 +81,11 @@ def command(documents: int, plot: str | None, force: bool, as_json: bool, **valu
     else:
         _print(plan, shape, given, work)
     if plot is not None:
-        click.echo(f"The curve is in {plot}.", err=as_json)
+        click.echo(f"Curve written to {plot}.", err=as_json)
 
 
 def _fixed(values: dict[str, Any]) -> dict[str, Any]:
-    """What the user or a preset says about bands, rows and num_perm."""
+    """The given bands, rows and num_perm, by option or preset."""
     preset = presets(values["preset"]) if values["preset"] else {}
     both = {name: preset.get(name) if values[name] is None else values[name] for name in BY_HAND}
     return {name: value for name, value in both.items() if value is not None}
@@ -94,7 +95,7 @@ def _shape(plan: Plan) -> Bands:
     """The bands of a plan that has them."""
     found = plan.candidates
     if not isinstance(found, Groups) or found.agree != 1:
-        raise ParameterError("method", "neardup tune", "one that finds candidates by bands", plan.method)
+        raise ParameterError("method", "neardup tune", "a method with bands", plan.method)
     return Bands(found.groups, found.width)
 
 
@@ -102,25 +103,25 @@ def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
     from neardup.cli.support.curve_plot import save_plot
 
     if path.exists() and not force:
-        raise OutputError(f"{path} exists already: --force overwrites it")
+        raise OutputError(f"{path} already exists; use --force to overwrite it")
     save_plot(path, shape, threshold)
 
 
 def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
-    """Why these bands."""
+    """The reason for these bands."""
     if plan.recall is None:
-        return f"the method {plan.method} takes bands and rows as they are"
-    wanted = f"a recall of {plan.recall:g} at {plan.threshold:g}"
-    hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
+        return f"the method {plan.method} does not choose bands by recall"
+    target = f"a recall of {plan.recall:g} at similarity {plan.threshold:g}"
+    fixed = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
     unused = given.get("num_perm", shape.slots) - shape.slots
     rest = f" ({unused} of {given['num_perm']} unused)" if unused > 0 else ""
     if not given:
-        return f"the least expected work with {wanted}"
+        return f"the least expected work for {target}"
     if len(given) > 1:
-        return f"from {hand}, as given{rest}"
+        return f"given {fixed}{rest}"
     if shape.probability(plan.threshold) < plan.recall:
-        return f"from {hand}, as given, nothing reaches {wanted}; this finds most{rest}"
-    return f"{hand} as given, cut for {wanted}{rest}"
+        return f"given {fixed}, no bands reach {target}; these come closest{rest}"
+    return f"given {fixed}, the bands for {target}{rest}"
 
 
 def _similarities(threshold: float) -> list[float]:
@@ -129,7 +130,7 @@ def _similarities(threshold: float) -> list[float]:
 
 
 def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dict[str, Any]:
-    """Everything that is shown, as plain values."""
+    """All results, as plain values."""
     found = shape.probability(plan.threshold)
     rows = expected_recall_table(shape, _similarities(plan.threshold))
     low, high = wilson_interval(round(plan.threshold * shape.slots), shape.slots)
@@ -140,7 +141,7 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
         "slots": shape.slots,
         "given": given,
         "reason": _reason(shape, given, plan),
-        "recall_wanted": plan.recall,
+        "recall_target": plan.recall,
         "recall": found,
         "enough": plan.recall is None or found >= plan.recall,
         "midpoint": shape.midpoint,
@@ -153,25 +154,30 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
 
 
 def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
-    """The choice, the table, the cost and the curve."""
+    """Print the bands, their recall, their cost and the curve."""
     from rich.console import Console
 
     from neardup.cli.support.curve_plot import terminal_plot
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     found = shape.probability(plan.threshold)
-    console.print(f"{shape.bands} bands × {shape.rows} rows = {shape.slots} min-hashes", style="bold")
-    console.print(f"Why: {_reason(shape, given, plan)}.")
     console.print(
-        f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
+        f"{counted(shape.bands, 'band')} × {counted(shape.rows, 'row')} = "
+        f"{counted(shape.slots, 'min-hash', 'min-hashes')}",
+        style="bold",
+    )
+    console.print(f"Reason: {_reason(shape, given, plan)}.")
+    console.print(
+        f"Recall: {found:.2%} of the pairs at similarity {plan.threshold:g}, 50% at {shape.midpoint:.3f}."
     )
     if plan.recall is not None and found < plan.recall:
-        warning = f"Warning: this is less than the recall of {plan.recall:g} that is wanted"
-        console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
+        warning = f"Warning: the recall is below the target of {plan.recall:g}"
+        console.print(f"{warning}; use more bands or fewer rows.", style="bold yellow")
     console.print()
     console.print(_recall_table(shape, plan.threshold))
     console.print(
-        f"Standard error and interval (Wilson's): of an estimate from {shape.slots} slots.", style="dim"
+        f"Standard error and Wilson interval: of estimates from {counted(shape.slots, 'slot')}.",
+        style="dim",
     )
     for part in ("", _cost_table(work), ""):
         console.print(part)
@@ -179,7 +185,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
 
 
 def _recall_table(shape: Bands, threshold: float) -> Table:
-    """What is found at several similarities, and how far an estimate would be off there."""
+    """The recall at several similarities, and the error of an estimate."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
@@ -200,14 +206,14 @@ def _recall_table(shape: Bands, threshold: float) -> Table:
 
 
 def _missed(found: float) -> str:
-    """The pairs that are lost, as a share or as one in so many."""
+    """The share of missed pairs, as a percentage or as 1 in n."""
     if found < 0.99:
         return f"{1 - found:.2%}"
-    return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "under 1 in a million"
+    return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "< 1 in 1,000,000"
 
 
 def _cost_table(work: Cost) -> Table:
-    """Memory and time, with what they are spent on."""
+    """Memory and time by step."""
     from rich.filesize import decimal
     from rich.table import Table
 
@@ -215,14 +221,14 @@ def _cost_table(work: Cost) -> Table:
     table.add_column(justify="left")
     table.add_column(justify="right")
     table.add_column()
-    table.add_row("documents", f"{work.documents:,}", f"of {SHINGLES} n-grams each, on one core")
+    table.add_row("documents", f"{work.documents:,}", f"with {SHINGLES} n-grams each, on one core")
     table.add_row("keys", decimal(work.key_bytes), "for all bands at once")
-    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as estimates need")
-    table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to compare, in an average corpus")
+    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as for estimates")
+    table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to verify, in an average corpus")
     table.add_row("signing", duration(work.signing), "")
     table.add_row("sorting keys", duration(work.sorting), "")
     table.add_row("verifying", duration(work.verifying), "")
-    table.add_row("work in all", duration(work.seconds), "without reading and writing", style="bold")
+    table.add_row("total", duration(work.seconds), "without reading and writing", style="bold")
     return table
 
 

@@ -1,4 +1,4 @@
-"""neardup.evaluation: the evaluation as a function. (neardup.evaluate is the package that it comes from.)"""
+"""The library function `neardup.evaluation` (neardup.evaluate is this package)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from neardup.evaluate.results import Evaluation
 from neardup.evaluate.run import Protocol, evaluate
 from neardup.evaluate.specs import make_specs
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.text.article import HtmlText, check_html_text
 from neardup.workers import checked_threads
 
@@ -43,15 +44,15 @@ def evaluation(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """How good methods are on documents that people have labelled.
+    """Scores of methods on labelled documents.
 
     `documents` as for `dedup`. `labels` is a file or folder (see `neardup evaluate`), a mapping from id to
-    cluster, or one cluster for each document in order; None leaves a document out. `methods` are names with
+    cluster, or one cluster for each document in order; None excludes a document. `methods` are names with
     options ("minhash:ngram=3,threshold=0.6"), or plans.
     """
     check_html_text(html_text, "evaluation")
     inputs, _ = as_inputs(documents, format, html_text=html_text)
-    told = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
+    protocol = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
     several = [methods] if isinstance(methods, (str, Plan)) else list(methods)
     plans = [
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
@@ -63,7 +64,7 @@ def evaluation(
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:
         truth = clusters_in_memory(labels, read.ids).require("the labels")
-    return evaluate(read, truth, plans, told, progress)
+    return evaluate(read, truth, plans, protocol, progress)
 
 
 def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:
@@ -73,13 +74,15 @@ def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:
         unknown = [one for one in labels if one not in set(known)]
         if unknown:
             raise InputError(
-                f"the labels name {unknown[0]!r}, which is no document's id ({len(unknown)} such)"
+                f"no document has the id {unknown[0]!r} of the labels ({counted(len(unknown), 'unknown id')})"
             )
         values = [labels.get(one) for one in known]
     else:
         values = list(labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
     if len(values) != len(known):
-        raise InputError(f"there are {len(values)} labels for {len(known)} documents")
+        raise InputError(
+            f"{counted(len(values), 'label')} for {counted(len(known), 'document')}: give one label for each"
+        )
     names: dict[Any, int] = {}
     numbers = [-1 if value is None else names.setdefault(value, len(names)) for value in values]
     return Truth(np.array(numbers, np.int64), names=tuple(map(str, names)))

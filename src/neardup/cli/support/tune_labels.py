@@ -1,4 +1,4 @@
-"""neardup tune with labels: the best method and threshold for a goal, and what they will take."""
+"""neardup tune with labels: the best method and threshold for a goal, and their estimated cost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from neardup.cli.support.show import TerminalProgress, size_in_words
 from neardup.cli.tune import duration
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.evaluate.specs import Spec
@@ -23,18 +24,20 @@ if TYPE_CHECKING:
 
 
 def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict[str, Any]) -> None:
-    """Find, print and explain the choice."""
+    """Find the best method and threshold, and print them."""
     from neardup.evaluate.run import Bench
     from neardup.evaluate.tuning import tune
 
     inputs, labels = values["inputs"], values["labels"]
     if not inputs:
-        raise InputError(f"{labels} labels documents: name the file or folder that they are in")
+        raise InputError(
+            f"--labels {labels} needs the labelled documents: give their file or folder as INPUT"
+        )
     if labels is None:
-        raise InputError(f"{inputs[0]} has documents: say what people think of them with --labels")
+        raise InputError(f"INPUT {inputs[0]} needs labels: give them with --labels")
     if plot is not None:
         raise ParameterError(
-            "plot", "neardup tune", "left out with --labels (neardup evaluate has --plots)", plot
+            "plot", "neardup tune", "omitted with --labels (use neardup evaluate --plots)", plot
         )
     if not Path(labels).exists():
         raise InputError(f"{labels} does not exist")
@@ -52,16 +55,18 @@ def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict
 
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
-    """The inputs and what was said about them, as they may be typed again."""
+    """The inputs and their reading options, as typed on the command line."""
     shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
     names = ("text_column", "id_column", "format", "html_text")
-    told = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
+    options_given = [
+        word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])
+    ]
     html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]
-    return shlex.join([*inputs, *told, *html])
+    return shlex.join([*inputs, *options_given, *html])
 
 
 def _specs(values: dict[str, Any]) -> list[Spec]:
-    """What is tried: as --try says; or the method of --method with its options; or all methods."""
+    """The methods to try: those of --try, or --method with its options, or all methods."""
     from neardup.evaluate.specs import Spec, make_specs
     from neardup.evaluate.tuning import default_specs
 
@@ -69,7 +74,7 @@ def _specs(values: dict[str, Any]) -> list[Spec]:
     if values["tried"]:
         if method is not None or options:
             raise ParameterError(
-                "try", "neardup tune", "given without --method and its options", values["tried"][0]
+                "try", "neardup tune", "used without --method and its options", values["tried"][0]
             )
         return make_specs(values["tried"])
     if method is None and not options:
@@ -78,9 +83,14 @@ def _specs(values: dict[str, Any]) -> list[Spec]:
 
 
 def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
-    lines = [*_best(found, goal, reading), "", f"All that was tried, for {goal}:", _tried(found.choices)]
+    lines = [
+        *_best(found, goal, reading),
+        "",
+        f"Methods tried, best for {goal} first:",
+        _tried(found.choices),
+    ]
     lines.append(
-        "held out: on clusters that the threshold was not chosen on; ±: standard deviation of the halves."
+        "held-out F1: on clusters that were not used to choose the threshold; ±: standard deviation over halves."
     )
     return lines
 
@@ -95,9 +105,9 @@ def _best(found: Tuning, goal: str, reading: str) -> list[str]:
         f"Best for {goal}: {best.spec.name}",
         f"  on the labels: precision {figure(counts.precision)}, recall {figure(counts.recall)}, "
         f"F1 {figure(counts.f1)}",
-        f"  {found.documents:,} such documents: about {duration(seconds)} with {measured.threads} "
-        f"thread{'s' * (measured.threads > 1)} without writing, and {size_in_words(memory)} of memory",
-        f"  measured on {measured.documents:,} such documents: {size_in_words(measured.text_bytes)} in "
+        f"  estimated cost for {counted(found.documents, 'document')} like these: {duration(seconds)} with "
+        f"{counted(measured.threads, 'thread')} (without writing), {size_in_words(memory)} of memory",
+        f"  measured cost of {counted(measured.documents, 'document')}: {size_in_words(measured.text_bytes)} in "
         f"{measured.seconds:.2f} s",
         f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
     ]
@@ -108,8 +118,8 @@ def _tried(choices: list[Choice]) -> str:
     body = []
     for choice in choices:
         best, splits = choice.result.best, choice.result.splits
-        held = splits.as_dict()["f1"] if splits is not None and best is not None else None
-        shown = f"{figure(held['mean'])} ±{figure(held['standard_deviation'])}" if held else "–"
+        held_out = splits.as_dict()["f1"] if splits is not None and best is not None else None
+        shown = f"{figure(held_out['mean'])} ±{figure(held_out['standard_deviation'])}" if held_out else "–"
         figures = ["–"] * 4
         if best is not None:
             counts = best.counts

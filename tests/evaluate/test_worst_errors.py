@@ -16,8 +16,8 @@ from rich.console import Console
 import neardup
 from neardup.cli.support.worst_errors import print_errors
 from neardup.errors import OutputError, ParameterError
-from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
-from neardup.evaluate.worst_page import errors_page, write_errors_page
+from neardup.evaluate.error_page import errors_page, write_errors_page
+from neardup.evaluate.worst_errors import WorstErrors, WorstPair, compare_worst, worst_errors
 
 STORY = "the council met on monday and voted for the new bridge over the river after a long debate"
 HOSTILE = (
@@ -28,7 +28,7 @@ HEBREW = "מועצת העיר אישרה ביום שני את הגשר החדש 
 
 def pages_of(
     texts: list[str], ids: list[str] | None = None, **options: float
-) -> tuple[list[WorstPair], Errors]:
+) -> tuple[list[WorstPair], WorstErrors]:
     """Every pair of the texts as a false positive with the score 0.9."""
     left, right = np.array(list(combinations(range(len(texts)), 2))).reshape(-1, 2).T
     scores = np.full(len(left), 0.9)
