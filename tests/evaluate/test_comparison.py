@@ -138,7 +138,7 @@ def test_agreement_of_several_people() -> None:
         {"ann": False, "bob": None, "eva": False},
     ]
     found = agree(judged)
-    assert found["people"] == ["ann", "bob", "eva"] and found["judged_by_all"] == 2
-    assert found["by_two"]["ann and bob"]["pairs"] == 3
-    assert found["by_two"]["ann and eva"]["cohen_kappa"] == 1
+    assert found["raters"] == ["ann", "bob", "eva"] and found["judged_by_all"] == 2
+    assert found["by_pair"]["ann and bob"]["pairs"] == 3
+    assert found["by_pair"]["ann and eva"]["cohen_kappa"] == 1
     assert found["fleiss_kappa"] == pytest.approx(naive.fleiss([[3, 0, 0], [0, 2, 1]]))

@@ -127,7 +127,7 @@ def test_the_candidates_of_some_methods_decide_with_the_check(documents: Documen
     assert listed(done.results[0]).keys() <= expected.keys()
     assert connected(listed(done.results[0])) == connected(expected)
     assert done.results[0].candidate_recall is not None and done.results[0].candidate_recall.recall < 1
-    assert any("candidates miss" in note for note in done.notes)
+    assert any("not candidates have the score 0" in note for note in done.notes)
 
 
 def reported(**options: Any) -> dict[tuple[int, int], float]:
@@ -171,7 +171,7 @@ def test_many_documents_are_scored_by_their_candidates(
     monkeypatch.setattr(similarities, "MOST", 3)
     done = evaluate(documents, truth, [Spec("minhash", {"threshold": 0.6})], QUICK)
     result = done.results[0]
-    assert 0 < result.least <= 0.6 and "lower ones count as 0" in done.notes[-1]
+    assert 0 < result.least <= 0.6 and "are unknown and count as 0" in done.notes[-1]
     assert (result.pairs.total, result.pairs.positives) == (truth.total, truth.positives)
     data = every()
     expected = {p: s for p, s in zip(data.pairs, data.scores, strict=True) if s >= result.least}
@@ -258,7 +258,7 @@ def test_the_worst_errors(documents: Documents, truth: Truth) -> None:
     missed = [s for s, label in zip(data.scores, data.labels, strict=True) if label and s < 0.9]
     assert found.errors.total_negatives == len(missed)
     assert found.pairs[0].score == pytest.approx(min(missed))
-    assert set(found.pairs[0].groups) <= {*NAMES}
+    assert set(found.pairs[0].clusters) <= {*NAMES}
 
 
 def test_a_pair_that_shares_nothing_is_the_worst_of_all() -> None:

@@ -103,7 +103,7 @@ def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
     from neardup.cli.support.curve_plot import save_plot
 
     if path.exists() and not force:
-        raise OutputError(f"{path} already exists; use --force to overwrite it")
+        raise OutputError(f"{path} exists already: --force overwrites it")
     save_plot(path, shape, threshold)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neardup.candidates.allpairs import Kind
+from neardup.evaluate.labels import pack_pairs
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder, found
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
@@ -213,7 +214,7 @@ def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
     for name, bench in texts(data):
         window: dict[str, Any] = {"idf_low": 0.4, "idf_high": 0.75}
         base = found(bench, "imatch_spots", **window)
-        reference_pairs = _codes(base.pairs.left, base.pairs.right)
+        reference_pairs = pack_pairs(base.pairs.left, base.pairs.right)
         rows: list[list[Cell]] = []
         for threshold in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
             row: list[Cell] = [threshold]
@@ -221,7 +222,7 @@ def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
                 pairs = found(bench, method, threshold=threshold, **window).pairs
                 reach = pairs.score >= threshold - 1e-9
                 share = (
-                    np.isin(reference_pairs, _codes(pairs.left, pairs.right)[reach]).mean()
+                    np.isin(reference_pairs, pack_pairs(pairs.left, pairs.right)[reach]).mean()
                     if len(reference_pairs)
                     else None
                 )
@@ -233,7 +234,3 @@ def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
         ]
         tables.append(StudyTable(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes))
     return tables
-
-
-def _codes(left: Any, right: Any) -> Any:
-    return np.minimum(left, right) << 32 | np.maximum(left, right)
