@@ -64,6 +64,28 @@ class Weight(Protocol):
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features: ...
 
 
+class CorpusAware:
+    """Hooks of a weight that depends on what is rare in the corpus; such a weight derives from this class."""
+
+    @property
+    def first_pass(self) -> Any:
+        """The weight of a first pass, which finds near-duplicate groups before rarity is counted."""
+        raise NotImplementedError
+
+    @property
+    def tells_boilerplate(self) -> bool:
+        """Whether it weighs running text more than boilerplate."""
+        raise NotImplementedError
+
+    def unique_shares(self, features: Features, statistics: Statistics) -> NDArray[np.float64]:
+        """The share of each document's weight that is in features of no other text."""
+        raise NotImplementedError
+
+    def common_above_limit(self, statistics: Statistics) -> tuple[Any, int]:
+        """The feature stage whose frequent features are left out, and the most documents that a kept one is in."""
+        raise NotImplementedError
+
+
 class Signature(Protocol):
     """Features to a fixed number of slots."""
 
@@ -100,7 +122,7 @@ class FeatureJoin(Candidates, Protocol):
     """
 
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
-    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+    def links(  # those that clusters need, linear in a posting list; and how many lists were truncated
         self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
@@ -148,6 +170,11 @@ class View:
         """The features whose document frequencies must be known before it can look."""
         return tuple(dict.fromkeys(feature for weight in self.weights for feature in weight.counts))
 
+    @property
+    def corpus_aware(self) -> CorpusAware | None:
+        """The weight that knows what is rare in the corpus, if one does."""
+        return next((weight for weight in self.weights if isinstance(weight, CorpusAware)), None)
+
     def represent(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
         """The features of a batch, weighted."""
         features = self.features(tokens)
@@ -161,7 +188,7 @@ class Clustering:
     """How verified pairs become clusters."""
 
     kind: Literal["components", "leaders"] = "components"
-    complete: int = 16  # clusters of up to so many contents have all their pairs measured
+    complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
 
 
 @dataclass(frozen=True)
@@ -207,8 +234,13 @@ class Plan:
         return hasattr(self.candidates, "pairs")
 
     @property
+    def join_decides(self) -> bool:
+        """Whether the similarity that a join of signatures finds pairs by is the one that the check measures."""
+        return self.check.measures == self.candidates.decides and self.check_view is None
+
+    @property
     def counts(self) -> tuple[Feature, ...]:
-        """The features whose document frequencies must be known before documents can be signed."""
+        """The features whose document frequencies must be known before documents can be represented."""
         return tuple(dict.fromkeys(feature for view in self.views for feature in view.counts))
 
     @property

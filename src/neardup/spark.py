@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from neardup.api import make_plan, with_statistics
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.spark.io.frames import Result, run
 from neardup.engines.spark.session.session import make_session
 from neardup.engines.spark.session.start import SparkError

@@ -135,22 +135,23 @@ module.{name} = slow
 """ + MAIN  # fmt: skip
 
 IN_THREADS = """
-import neardup.engines.local.read as reading
-reading.CHUNK, usual = 1, reading.sign
+import neardup.engines.core.represent as core
+import neardup.engines.local.read as read
+core.CHUNK, usual = 1, read.represent
 def slow(*arguments):
     print("here", flush=True)
     time.sleep(0.3)
     return usual(*arguments)
-reading.sign = slow
+read.represent = slow
 """
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(SLOW.format(module="local", name="find_matches"), id="while candidates are sought"),
-        pytest.param(SLOW.format(module="writing", name="cluster_table"), id="while results are written"),
-        pytest.param(SLOW.format(module="writing", name="_divide"), id="while documents are written"),
+        pytest.param(SLOW.format(module="local.run", name="find_matches"), id="while candidates are sought"),
+        pytest.param(SLOW.format(module="local.write", name="cluster_table"), id="while results are written"),
+        pytest.param(SLOW.format(module="local.write", name="_divide"), id="while documents are written"),
         pytest.param(f"import time\n{IN_THREADS}\n{MAIN}", id="while threads work"),
     ],
 )

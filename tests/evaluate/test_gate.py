@@ -117,7 +117,9 @@ def test_absent_data_is_skipped_and_keeps_its_floors(
     before = floors.read_bytes()
     assert set_floors() == 0
     assert floors.read_bytes() == before
-    assert "x: skipped, /nowhere/x/documents.jsonl does not exist; set NEARDUP_DATA" in capsys.readouterr().out
+    assert (
+        "x: skipped, /nowhere/x/documents.jsonl does not exist; set NEARDUP_DATA" in capsys.readouterr().out
+    )
 
 
 def test_data_of_the_project_must_be_there(floors: Path) -> None:

@@ -361,8 +361,8 @@ def test_documents_as_dedup_reads_them(tmp_path: Path) -> None:
     page = {"id": "p", "html": "<p>One <b>two</b></p>"}
     path.write_text(json.dumps(page) + "\n" + json.dumps({**page, "id": "q"}) + "\n")
     from neardup.documents import open_inputs
+    from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import InputColumns
 
     found = read_documents(open_inputs([path]), InputColumns(), Progress())
     assert found.ids.to_pylist() == ["p", "q"] and "<" not in found.texts[0].as_py()

@@ -69,12 +69,16 @@ def test_a_figure_is_drawn_from_its_table(tmp_path: Path) -> None:
     assert "<svg" in text and text.count("<path") > 10
     assert (
         text
-        == plot_table(tmp_path / "again.svg", StudyTable("Figure 1", ["bits", "ours", "theirs"], rows)).read_text()
+        == plot_table(
+            tmp_path / "again.svg", StudyTable("Figure 1", ["bits", "ours", "theirs"], rows)
+        ).read_text()
     )
 
 
 def test_a_table_in_markdown() -> None:
-    table = StudyTable("A title", ["a|b", "n", "x"], [["p", 12345, 0.25], ["q", None, float("nan")]], ["a note"])
+    table = StudyTable(
+        "A title", ["a|b", "n", "x"], [["p", 12345, 0.25], ["q", None, float("nan")]], ["a note"]
+    )
     lines = as_markdown(table).splitlines()
     assert lines[0] == "### A title" and lines[2] == "| a\\|b | n | x |"
     assert lines[4:6] == ["| p | 12,345 | 0.250 |", "| q | – | – |"]

@@ -11,7 +11,7 @@ from neardup.errors import InputError, NeardupError, OutputError, ParameterError
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 
 from neardup import spark as engine
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.spark.io.frames import run
 from neardup.engines.spark.session.session import RUNTIME
 from neardup.plan import Plan

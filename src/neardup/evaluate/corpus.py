@@ -21,15 +21,14 @@ from neardup.documents import (
     open_inputs,
     plain_column,
 )
+from neardup.engines.core.documents import InputColumns, with_fields
 from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.candidates import find_matches
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns, with_fields
-from neardup.engines.local.matches import Matches
-from neardup.engines.local.read import Corpus, Job, read_corpus
-from neardup.engines.local.run import LocalRun, Settings
+from neardup.engines.local.read import Corpus, Job
+from neardup.engines.local.run import LocalRun, Settings, read_corpus
 from neardup.engines.local.run import run as run_local
+from neardup.engines.local.verify import Matches, find_matches
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan, Text
 from neardup.statistics import Statistics
@@ -178,11 +177,18 @@ def run_plan(
 
 def corpus_bytes(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
-    arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
+    arrays = (
+        corpus.id_hashes,
+        corpus.present,
+        corpus.digests,
+        corpus.lengths,
+        corpus.tokens,
+        corpus.features,
+    )
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
-    held = corpus.contents.bytes if corpus.contents is not None else 0
+    features = corpus.distinct_features.bytes if corpus.distinct_features is not None else 0
     fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
-    return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
+    return float(sum(a.nbytes for a in arrays) + fixed + slots + features)
 
 
 def find_candidates(

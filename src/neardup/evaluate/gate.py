@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.label_files import read_labels

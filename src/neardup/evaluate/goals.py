@@ -26,7 +26,7 @@ class Goal:
 def parse_goal(text: str) -> Goal:
     """The goal of a text: f1, mcc, precision=0.95 or recall=0.9."""
     kind, equals, number = text.strip().partition("=")
-    wanted = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
+    expected = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
     if kind in ("f1", "mcc") and not equals:
         return Goal("f1" if kind == "f1" else "mcc")
     try:
@@ -34,7 +34,7 @@ def parse_goal(text: str) -> Goal:
     except ValueError:
         least = math.nan
     if kind not in ("precision", "recall") or not 0 < least <= 1:
-        raise ParameterError("goal", "neardup", wanted, text)
+        raise ParameterError("goal", "neardup", expected, text)
     return Goal("precision" if kind == "precision" else "recall", least)
 
 

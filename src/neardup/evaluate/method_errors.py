@@ -36,13 +36,13 @@ class MethodErrors:
 def find_errors(documents: Documents, truth: Truth, result: MethodResult, most: int = 10) -> MethodErrors:
     """The `most` worst false positives and false negatives at the method's threshold."""
     left, right = unscored_positives(truth, result.pairs)
-    seen = result.pairs
+    scored = result.pairs
     columns = (
-        np.concatenate([seen.left, left]),
-        np.concatenate([seen.right, right]),
+        np.concatenate([scored.left, left]),
+        np.concatenate([scored.right, right]),
         np.concatenate([_effective_scores(result), np.zeros(len(left))]),
     )
-    positive = np.concatenate([seen.positive, np.ones(len(left), np.bool_)])
+    positive = np.concatenate([scored.positive, np.ones(len(left), np.bool_)])
     errors = worst_errors(*columns, positive, result.threshold, clusters=truth.clusters, most=most)
     pairs = compare_worst(
         errors,
@@ -58,8 +58,8 @@ def find_errors(documents: Documents, truth: Truth, result: MethodResult, most: 
 def _effective_scores(result: MethodResult) -> Floats:
     """The score of each pair; 0 if the candidates missed a pair that reaches the threshold."""
     pairs, found = result.pairs, result.found
-    seen = np.isin(pack_pairs(pairs.left, pairs.right), pack_pairs(found.left, found.right))
-    return np.where((pairs.score >= result.threshold) & ~seen, 0.0, pairs.score)
+    candidates = np.isin(pack_pairs(pairs.left, pairs.right), pack_pairs(found.left, found.right))
+    return np.where((pairs.score >= result.threshold) & ~candidates, 0.0, pairs.score)
 
 
 def _comparison_plan(plan: Plan | None) -> Plan:

@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
+from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import distinct_texts, portions
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.representations import spooled_chunks
+from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
@@ -79,12 +81,12 @@ def sample_pairs(
     with Workspace(folder=work_dir) as work:
         job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
         corpus = read_corpus(job)
-        owners, _ = distinct_texts(corpus.digests, corpus.ranks)
-        owners = owners[corpus.present[owners]]
+        representatives, _ = distinct_texts(corpus.digests, corpus.id_hashes)
+        representatives = representatives[corpus.present[representatives]]
         with progress.stage("group by phrase"):
-            one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES
-            features = _features(plan, work.spool, owners, one_in, threads)
-            documents, starts, sizes = _groups(features, len(owners), sampling)
+            one_in = 1 + int(corpus.features[representatives].sum()) // MOST_PHRASES
+            features = _features(plan, work.spool, representatives, one_in, threads)
+            documents, starts, sizes = _groups(features, len(representatives), sampling)
         if len(sizes) == 0:
             raise InputError(
                 f"No two documents share a phrase of {sampling.ngram} words with an idf in "
@@ -92,11 +94,11 @@ def sample_pairs(
             )
         left, right = _draw(documents, starts, sizes, sampling.drawn, random)
         with progress.stage("measure", len(left)):
-            whole = features if one_in == 1 else _features(plan, work.spool, owners, 1, threads)
+            whole = features if one_in == 1 else _features(plan, work.spool, representatives, 1, threads)
             measured = Jaccard().measure(whole, left, right)
     similarity = measured.similarity
     chosen = even(similarity, sampling.pairs, random)
-    ids = corpus.ids.take(pa.array(owners))
+    ids = corpus.ids.take(pa.array(representatives))
     table = pa.table(
         {
             "id_a": ids.take(pa.array(left[chosen])),
@@ -109,7 +111,7 @@ def sample_pairs(
     return PairSample(table, len(sizes), len(left), unevenness(similarity[chosen]), unevenness(similarity))
 
 
-def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: int) -> Features:
+def _features(plan: Plan, spool: Spool, representatives: Numbers, one_in: int, threads: int) -> Features:
     """The distinct phrases of some documents, or one phrase in `one_in` of them."""
     from neardup.columns import make_distinct
     from neardup.weights.checks import keep_only
@@ -118,7 +120,7 @@ def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: i
         features = make_distinct(plan.view.features(plan.text(spool.read(some), details=False)))
         return keep_only(features, features.hashes % np.uint64(one_in) == 0) if one_in > 1 else features
 
-    return Features.concatenate(list(ordered_map(work, portions(spool, owners), threads)))
+    return Features.concatenate(list(ordered_map(work, spooled_chunks(spool, representatives), threads)))
 
 
 def _groups(features: Features, n: int, sampling: PairSampling) -> tuple[Numbers, Numbers, Numbers]:
@@ -129,8 +131,8 @@ def _groups(features: Features, n: int, sampling: PairSampling) -> tuple[Numbers
     sizes = np.diff(np.append(starts, len(ordered)))
     idf = np.log(n / sizes) / np.log(max(n, 2))
     inside = (sizes >= 2) & (idf >= sampling.idf_low) & (idf <= sampling.idf_high)
-    owners = np.repeat(np.arange(len(features)), features.sizes)
-    return owners[order], starts[inside], sizes[inside]
+    numbers = np.repeat(np.arange(len(features)), features.sizes)
+    return numbers[order], starts[inside], sizes[inside]
 
 
 def _draw(

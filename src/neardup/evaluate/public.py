@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.api import as_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal

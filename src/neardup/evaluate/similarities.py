@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.compare import Measurer, features_of
 from neardup.engines.core.tables import expanded_pairs
-from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus
+from neardup.engines.local.verify import Matches, Measurer, features_of
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import USUAL_RECALL, Plan
@@ -104,10 +103,10 @@ def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
     """The scores of candidates down to the plan's reach, expanded from representatives to all their copies."""
     verified = plan.check.level != "none"
     least = plan.reach if verified else 0.0
-    kept = matches.found
+    kept = matches.pairs
     if verified:
         kept = kept.take(plan.check.passes(kept, least))
-    blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
+    blocks = list(expanded_pairs(matches.representative, kept.left, kept.right))
     if not blocks:
         return Similarities(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), least)
     left, right, edge = (np.concatenate(column) for column in zip(*blocks, strict=True))
@@ -117,11 +116,11 @@ def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
 
 def _featureless_copies(corpus: Corpus, matches: Matches, labelled: Numbers) -> tuple[Numbers, Numbers]:
     """Pairs of copies without features, which share no feature but are found by the engine."""
-    content = matches.content
+    representative = matches.representative
     some = labelled[~corpus.present[labelled]]
-    groups, sizes = np.unique(content[some], return_counts=True)
-    some = some[np.isin(content[some], groups[sizes > 1])]
-    order = some[np.argsort(content[some], kind="stable")]
+    groups, sizes = np.unique(representative[some], return_counts=True)
+    some = some[np.isin(representative[some], groups[sizes > 1])]
+    order = some[np.argsort(representative[some], kind="stable")]
     sizes = sizes[sizes > 1]
     starts = np.cumsum(sizes) - sizes
     left: list[Numbers] = [np.zeros(0, np.int64)]
@@ -137,7 +136,7 @@ def _with_copies(
     corpus: Corpus, matches: Matches, left: Numbers, right: Numbers, scored: Similarities
 ) -> Similarities:
     """The scores, with 1 for pairs that are copies without features."""
-    copies = (matches.content[left] == matches.content[right]) & ~corpus.present[left]
+    copies = (matches.representative[left] == matches.representative[right]) & ~corpus.present[left]
     if not copies.any():
         return scored
     a, b = left[copies], right[copies]
@@ -172,8 +171,8 @@ class CandidateRecall:
 
 def is_candidate(matches: Matches, packed: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
     """Which pairs are candidates (packed pairs of `find_candidates`) or copies."""
-    n, content = len(matches.content), matches.content
-    a, b = content[left], content[right]
+    n, representative = len(matches.representative), matches.representative
+    a, b = representative[left], representative[right]
     found: NDArray[np.bool_] = a == b
     requested = np.minimum(a, b) * n + np.maximum(a, b)
     if len(packed):

@@ -16,7 +16,7 @@ from neardup.registry import presets as known_presets
 from neardup.text.article import HtmlText
 
 if TYPE_CHECKING:
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
 
 Command = Callable[..., Any]
 
@@ -117,7 +117,7 @@ def html_text_option(command: Command) -> Command:
 
 def taken_columns(values: dict[str, Any]) -> InputColumns:
     """Which columns of the input mean what."""
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
 
     names = ("text_column", "id_column", "html", "duplicate_ids", "html_text")
     return InputColumns(*(values[name] for name in names))

@@ -9,7 +9,7 @@ import click
 
 from neardup.cli.support.options import reading_options, take_plan, taken_columns
 from neardup.documents import Inputs, Problems, open_inputs
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.index.document_rows import AttributeColumns
 from neardup.plan import Plan
 from neardup.statistics import Statistics

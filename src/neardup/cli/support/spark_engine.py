@@ -16,8 +16,8 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from neardup.cli.support.spark_folder import Target
     from neardup.documents import Source
+    from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import InputColumns
     from neardup.engines.local.write import Mode
     from neardup.engines.spark.io.files import Loaded
     from neardup.engines.spark.io.frames import Result

@@ -11,8 +11,8 @@ from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.frequencies import count_into
-from neardup.engines.local.read import Job, read_distinct_texts
+from neardup.engines.local.frequencies import count_into, units
+from neardup.engines.local.read import Job, read
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
 from neardup.sorted_sets import count_distinct
@@ -45,13 +45,14 @@ def build_statistics(
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Workspace(folder=values["work_dir"]))
-        owners, groups = read_distinct_texts(Job(plan, sources, work, columns, problems, progress, threads))
+        job = Job(plan, sources, work, columns, problems, progress, threads)
+        distinct, groups = units(job, read(job, represent_now=False))
         counters = count_into(
-            stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
+            stack, plan.text, plan.counts, work.spool, distinct, groups, memory=memory, folder=values["work_dir"],
             sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
-        documents = len(owners) if groups is None else count_distinct(groups)
+        documents = len(distinct) if groups is None else count_distinct(groups)
         tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
         return _write(output, documents, plan, tables, least, force, progress)
 

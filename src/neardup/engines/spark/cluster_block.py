@@ -11,12 +11,12 @@ import pyarrow as pa
 from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import decide
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import cluster_table, pair_tables
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus
 from neardup.engines.local.run import LocalRun, Settings
+from neardup.engines.local.verify import Matches
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column

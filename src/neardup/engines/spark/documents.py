@@ -19,8 +19,8 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
+from neardup.engines.core.documents import with_fields
 from neardup.engines.core.represent import cut, describe, needs_distinct_texts_first, sign
-from neardup.engines.local.documents import with_fields
 from neardup.engines.spark.io.columns import KEY, DocumentColumns
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack

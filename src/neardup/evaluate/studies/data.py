@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal

@@ -15,8 +15,8 @@ import numpy as np
 from neardup.candidates.allpairs import all_pairs
 from neardup.clusters.graph import components
 from neardup.columns import Features
-from neardup.engines.core.populations import FIRST_THRESHOLD
-from neardup.engines.core.template_groups import own_shares, sample_groups, split_template_groups
+from neardup.engines.core.first_pass import FIRST_THRESHOLD
+from neardup.engines.core.template_groups import sample_groups, split_template_groups, unique_shares
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder
@@ -71,7 +71,7 @@ class Scorer:
 
     def score(self, weight: PhraseWeight) -> MethodResult:
         """The scores of all pairs by the weighted Jaccard similarity of their phrases."""
-        first = weight.before_rarity
+        first = weight.first_pass
         if first not in self._known:
             self._known[first] = self._statistics(first)
         found = View(weight.phrases, (weight,)).represent(self.view_scorer.tokens, self._known[first])
@@ -86,7 +86,7 @@ class Scorer:
         if weight.around:
             sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
             labels = split_template_groups(
-                labels, sampled, own_shares(view, self.view_scorer.tokens, plain)[sampled]
+                labels, sampled, unique_shares(view, self.view_scorer.tokens, plain)[sampled]
             )
         order = np.argsort(labels, kind="stable")
         phrases = weight.phrases(self.view_scorer.tokens).take(order)

