@@ -43,7 +43,9 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The page with links that lead to pages of the site."""
     here = place(page.file.src_uri)
-    return outside_fences(markdown, lambda text: LINK.sub(lambda link: rewrite(link, here, page.file.src_uri), text))
+    return outside_fences(
+        markdown, lambda text: LINK.sub(lambda link: rewrite(link, here, page.file.src_uri), text)
+    )
 
 
 def outside_fences(markdown: str, change: Any) -> str:

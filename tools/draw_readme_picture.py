@@ -73,14 +73,19 @@ def draw(tools: list[Tool], path: Path = PICTURE) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "neardup", "font.family": "sans-serif", "font.size": 11}
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "neardup",
+        "font.family": "sans-serif",
+        "font.size": 11,
+    }
     with plt.rc_context(settings):
         figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), sharey=True, width_ratios=[1, 1])
         draw_speed(left, tools)
         draw_quality(right, tools)
         figure.text(
             0.02, 0.03, "20,000 documents, 55 MB; Jaccard of word 5-grams ≥ 0.7; one core.   "
-            "* writes kept documents, reports no pairs.", color=TEXT, fontsize=9.5,
+            "* writes kept documents, reports no pairs.", color=TEXT, fontsize=10.5,
         )  # fmt: skip
         figure.subplots_adjust(left=0.285, right=0.975, top=0.88, bottom=0.19, wspace=0.1)
         figure.savefig(path, transparent=True, metadata={"Date": None})
