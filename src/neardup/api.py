@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, make_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
+from neardup.plurals import counted
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics
@@ -54,7 +56,19 @@ def make_plan(
     decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
-    """The plan for a method and its options (see `neardup methods`)."""
+    """The plan for a method and its options.
+
+    Args:
+        method: The name of a method (`neardup.list_methods()`); None is that of the preset, or minhash.
+        preset: The name of a preset, such as "fineweb"; it sets the method and its options.
+        keep: The document of a cluster to keep: longest, shortest, first, last or none; longest:, shortest:, newest:,
+            oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
+        keep_count: How many documents of a cluster to keep.
+        pairs: "clusters" compares the pairs that clusters need; "all" finds every pair, which can be quadratic.
+        clusters: "components" connects all documents linked by pairs; "leaders" needs a pair with the leader itself.
+        decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
+        options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
+    """
     known = dict(presets(preset)) if preset is not None else {}
     name = method or known.pop("method", "minhash")
     known.pop("method", None)
@@ -69,7 +83,7 @@ def make_plan(
 def complete_plan(
     plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str, decide: str = "similarity"
 ) -> Plan:
-    """The plan with what every method has: which pairs, how they cluster, what stays."""
+    """The plan with the choices of every method: pairs, clusters, documents to keep."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
     if clusters not in ("components", "leaders"):
@@ -83,7 +97,7 @@ def complete_plan(
 
 
 def by_containment(plan: Plan) -> Plan:
-    """The plan that asks how much of the smaller document the larger one holds, of the same features."""
+    """The plan that compares by containment of the smaller document, with the same features."""
     if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
         raise ParameterError(
             "decide", plan.method, "'similarity': it does not compare sets of features", "containment"
@@ -95,12 +109,17 @@ def by_containment(plan: Plan) -> Plan:
 def with_statistics(
     plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, df_unit: str | None = None
 ) -> tuple[Plan, Statistics | None]:
-    """The plan with the digest of given statistics, or with what is to count once; and the statistics, read."""
+    """The plan with the digest of the statistics, or with the unit of document frequency; and the statistics, read."""
     if statistics is not None and df_unit is not None:
-        raise ParameterError("df_unit", "neardup", "left out where statistics are given", df_unit)
+        raise ParameterError("df_unit", "neardup", "left out if statistics are given", df_unit)
     if (statistics is not None or df_unit is not None) and not plan.counts:
         name = "statistics" if statistics is not None else "df_unit"
-        raise ParameterError(name, plan.method, "left out: it asks for no frequencies", "one")
+        raise ParameterError(
+            name,
+            plan.method,
+            "left out, because its weights use no document frequencies",
+            statistics or df_unit,
+        )
     if df_unit is not None:
         plan = plan.with_(df_unit=parse_df_unit(df_unit))
     if statistics is None:
@@ -110,7 +129,7 @@ def with_statistics(
 
 
 class Result:
-    """What a run found and decided. Documents are read again when they are asked for."""
+    """Pairs, clusters and decisions of a run. `kept` and `removed` read the documents again."""
 
     def __init__(self, run: LocalRun, given: Any = None) -> None:
         self._run, self._given = run, given
@@ -118,9 +137,19 @@ class Result:
     def __repr__(self) -> str:
         report = self.report
         return (
-            f"<neardup result: {report['documents']:,} documents, {report['kept']:,} kept, "
-            f"{report['clusters']:,} clusters, {report['pairs']['verified']:,} verified pairs>"
+            f"<neardup result: {counted(report['documents'], 'document')}, {report['kept']:,} kept, "
+            f"{counted(report['clusters'], 'cluster')}, {counted(report['pairs']['verified'], 'verified pair')}>"
         )
+
+    def _repr_html_(self) -> str:
+        """The counts and the largest clusters as a table for notebooks."""
+        report = self.report
+        rows = [(name, f"{report[name]:,}") for name in ("documents", "kept", "removed", "clusters")]
+        rows.append(("verified pairs", f"{report['pairs']['verified']:,}"))
+        for cluster in report["largest_clusters"][:5]:
+            rows.append((f"similar to {cluster['leader']}", counted(cluster["size"], "document")))
+        cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+        return f"<table><caption>neardup {escape(self.plan.method)}</caption>{''.join(cells)}</table>"
 
     @property
     def plan(self) -> Plan:
@@ -144,12 +173,12 @@ class Result:
 
     @property
     def kept(self) -> Any:
-        """The documents that stay, in input order and in the kind that was given."""
+        """The kept documents, in input order and in the type that was given."""
         return self._documents(self._run.decisions.kept)
 
     @property
     def removed(self) -> Any:
-        """The documents that go."""
+        """The removed documents."""
         return self._documents(~self._run.decisions.kept)
 
     @property
@@ -165,7 +194,8 @@ class Result:
     def rethreshold(self, threshold: float) -> Result:
         """The result for another threshold, without running again.
 
-        Upwards always; downwards as far as the stored evidence reaches, and an EvidenceError beyond.
+        Args:
+            threshold: Any higher one, or a lower one down to `report["lowest_rethreshold"]`; an EvidenceError below.
         """
         number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not number or not 0 < threshold <= 1:
@@ -181,7 +211,16 @@ class Result:
         force: bool = False,
         escape_formulas: bool = True,
     ) -> dict[str, Any]:
-        """The report, after the result folder has been written (see `neardup dedup`)."""
+        """The report, after the result folder has been written (see `neardup dedup`).
+
+        Args:
+            folder: The folder to write to.
+            mode: "remove" writes kept and removed documents apart, "annotate" all of them with columns of the
+                decision, "none" pairs, clusters and the report only.
+            format: parquet, jsonl, jsonl.gz, jsonl.zst, csv or tsv; None is that of the input.
+            force: Overwrite results in the folder.
+            escape_formulas: Put an apostrophe before csv cells that a spreadsheet would run.
+        """
         if mode not in ("remove", "annotate", "none"):
             raise ParameterError("mode", "write", "'remove', 'annotate' or 'none'", mode)
         return write_run(
@@ -191,7 +230,7 @@ class Result:
     def _documents(self, mask: Any) -> Any:
         given = self._given
         if isinstance(given, list):
-            return [document for document, wanted in zip(given, mask.tolist(), strict=True) if wanted]
+            return [document for document, chosen in zip(given, mask.tolist(), strict=True) if chosen]
         if _is_frame(given, "pandas"):
             return given[mask]
         if _is_frame(given, "polars"):
@@ -227,11 +266,39 @@ def dedup(
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Near-duplicates of a corpus: what is kept, what goes, and why.
+    """Near-duplicates of a corpus: kept and removed documents, pairs and clusters.
 
-    `documents` is a path (file, folder, glob), several of them, an Arrow table, a pandas or Polars frame, or an
-    iterable of strings. `html_text` is what is compared of HTML: all that is visible, or its "article".
-    `options` are those of the method: threshold, ngram, tokens, …
+    Args:
+        documents: A path (file, folder, glob) or several, an Arrow table, a pandas or Polars frame, or an iterable
+            of strings.
+        method: The name of a method (`neardup.list_methods()`); None is that of the preset, or minhash.
+        preset: The name of a preset, such as "fineweb"; it sets the method and its options.
+        plan: A plan of `make_plan`, instead of method, preset and options.
+        text_column: The column to compare; None takes text, content, contents, body or html.
+        id_column: The column of ids; None takes id, doc_id, url or path, else file and number.
+        html: Whether the text column is HTML; None: if it is called html.
+        html_text: The part of HTML to compare: "visible", "article", "segments", "resiliparse" or "trafilatura".
+        format: The format of the files; None detects it from their names.
+        duplicate_ids: "error" stops at a repeated id, "rename" renames it and reports it.
+        keep: The document of a cluster to keep: longest (the default), shortest, first, last or none; longest:,
+            shortest:, newest:, oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
+        keep_count: How many documents of a cluster to keep; 1 by default.
+        pairs: "clusters" (the default) compares the pairs that clusters need; "all" finds every pair.
+        clusters: "components" (the default) connects all documents linked by pairs; "leaders" needs a pair with the
+            leader itself.
+        decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
+            smaller document.
+        threads: Threads to use; None uses all processors.
+        strict: Stop at the first bad record instead of counting it.
+        work_dir: The folder for texts during the run; None is the temporary folder.
+        memory: Memory to use, such as "4G" or a number of bytes; None is half of what is available.
+        statistics: Document frequencies of a background collection, or their file (`neardup stats build`); None
+            counts over the documents.
+        df_unit: The unit of document frequency: texts, clusters, COLUMN or host:COLUMN; None is the method's own.
+        limits: Limits on the size of records and of unpacked files.
+        unescape_formulas: Remove the apostrophes that neardup put before csv formulas.
+        progress: An object that is notified of stages and progress.
+        options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     options |= {name: value for name, value in common.items() if value is not None}
@@ -252,14 +319,25 @@ def dedup(
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:
-    """All near-duplicate pairs of a corpus; the options are those of `dedup`, with pairs="all" as default."""
+    """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, reason, bridge.
+
+    Args:
+        documents: As for `dedup`.
+        options: All other parameters of `dedup`, with pairs="all" as default.
+    """
     if options.get("plan") is not None:
         return dedup(documents, **{**options, "plan": options["plan"].with_(pairs="all")}).pairs
     return dedup(documents, **{"pairs": "all", **options}).pairs
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:
-    """How similar two texts are, and which passages they share."""
+    """The similarity of two texts, and the passages that they share.
+
+    Args:
+        left: A text.
+        right: Another text.
+        options: The parameters of `make_plan`: method, preset, threshold, ngram, …
+    """
     from neardup.explain.passages import shared_passages
 
     return shared_passages(make_plan(**options), left, right)
@@ -272,7 +350,7 @@ def as_inputs(
     unescape: bool = False,
     html_text: HtmlText = "visible",
 ) -> tuple[Inputs, Any]:
-    """The sources, and the documents themselves if they are to be given back in kind."""
+    """The sources, and the documents themselves if results are returned in their type."""
     how: dict[str, Any] = {"limits": limits, "unescape_formulas": unescape, "html_text": html_text}
     if isinstance(documents, (str, os.PathLike)):
         return open_inputs([documents], format=format, **how), None

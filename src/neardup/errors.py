@@ -2,6 +2,7 @@
 
 NeardupError
 ├── ParameterError    an option has a value that its method cannot take
+│   └── UnknownParameter   a method does not have the option
 ├── PlanError         a plan that cannot be read, or that belongs to other data
 ├── InputError        a file, column or record that cannot be used
 │   └── RecordError   one bad record, met with `strict`
@@ -25,11 +26,12 @@ __all__ = [
     "PlanError",
     "RecordError",
     "StatisticsError",
+    "UnknownParameter",
 ]
 
 
 class NeardupError(Exception):
-    """Whatever a user can mend: the message says how."""
+    """An error that a user can correct: the message says how."""
 
 
 class ParameterError(NeardupError, ValueError):
@@ -38,6 +40,14 @@ class ParameterError(NeardupError, ValueError):
     def __init__(self, name: str, owner: str, constraint: str, value: object) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, constraint, value
         super().__init__(f"The '{name}' parameter of {owner} must be {constraint}. Got {value!r} instead.")
+
+
+class UnknownParameter(ParameterError):
+    """One sentence for every parameter that a method does not have; the hint names those that have it."""
+
+    def __init__(self, name: str, owner: str, hint: str) -> None:
+        self.name, self.owner, self.constraint, self.value = name, owner, hint, None
+        NeardupError.__init__(self, f"{owner} has no parameter '{name}': {hint}.")
 
 
 class PlanError(NeardupError, ValueError):

@@ -1,4 +1,4 @@
-"""The methods that there are, and what each can be told: names, defaults, constraints and help.
+"""All methods with their options: names, defaults, constraints and help.
 
 A method is a function with annotated keyword parameters that returns a Plan; `@method` reads its options from
 the signature and their help from the docstring. The command line and the reference pages are made from this.
@@ -16,11 +16,12 @@ from pkgutil import iter_modules
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from neardup.errors import ParameterError
+from neardup.errors import ParameterError, UnknownParameter
 from neardup.plan import Plan
+from neardup.plurals import listed_names
 from neardup.text.stopwords import read_words
 
-# What other tools call our parameters. Accepted everywhere, ours is printed.
+# Names of other tools for our parameters. Accepted everywhere, ours is printed.
 ALIASES = {
     "num_permutations": "num_perm",
     "permutations": "num_perm",
@@ -39,8 +40,7 @@ ALIASES = {
     "similarity_threshold": "threshold",
 }
 
-
-# Settings that people know from published corpora and other tools; verification stays exact.
+# Options of published corpora and other tools; verification stays exact.
 PRESETS: dict[str, dict[str, Any]] = {
     "fineweb": {"method": "minhash", "bands": 14, "rows": 8, "ngram": 5, "threshold": 0.75},
     "refinedweb": {"method": "minhash", "bands": 20, "rows": 450, "ngram": 5, "threshold": 0.99},
@@ -51,7 +51,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "method": "rare_phrases", "ngram": 7, "function": "df2", "around": 0, "passage": 0, "rare": 0.5,
         "threshold": 0.25,
     },
-    "news-pages": {  # whole pages with their furniture: what docs/methods/rare_phrases.md found best for them
+    "news-pages": {  # whole pages with their boilerplate: the best options of docs/methods/rare_phrases.md
         "method": "rare_phrases", "ngram": 2, "function": "df4", "around": 30, "passage": 20, "rare": 0.9,
         "threshold": 0.04,
     },
@@ -95,10 +95,10 @@ class Between:
 
 @dataclass(frozen=True)
 class Listed:
-    """A text that a method reads itself, words, or '@' and the name of a file that has them."""
+    """A text that the method parses, a list of words, or '@' and the name of a file of words."""
 
     def take(self, value: Any) -> Any:
-        """A text as it is, otherwise the words themselves: a plan must not depend on a file that may change."""
+        """The text, or the words of a list or file: a plan must not depend on a file that may change."""
         if isinstance(value, str):
             return read_words(value[1:]) if value.startswith("@") else value
         if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
@@ -129,7 +129,7 @@ class Parameter:
 
     @property
     def constraint(self) -> str:
-        """What a value must be, in words."""
+        """The condition that a value must meet, in words."""
         if self.choices:
             text = "one of " + ", ".join(map(repr, self.choices))
         elif self.range:
@@ -140,8 +140,26 @@ class Parameter:
             text = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
         return text + (" or None" if self.optional else "")
 
+    @property
+    def flags(self) -> list[str]:
+        """The option on the command line: our name first, then the names of other tools."""
+        others = [other for other, ours in ALIASES.items() if ours == self.name and len(other) > 1]
+        return [f"--{name.replace('_', '-')}" for name in (self.name, *others)]
+
+    @property
+    def metavar(self) -> str:
+        """The value in a help text: its choices, or its type."""
+        return (
+            "|".join(self.choices) or {float: "NUMBER", int: "N", str: "TEXT", bool: "true|false"}[self.kind]
+        )
+
+    @property
+    def full_help(self) -> str:
+        """The help and the default; where the default is None, the help says what happens."""
+        return self.help if self.default is None else f"{self.help}  [default: {self.default}]"
+
     def read(self, text: str, owner: str) -> Any:
-        """The value that a word stands for, or a ParameterError."""
+        """The value of a word on the command line, or a ParameterError."""
         try:
             words: Any = {"true": True, "yes": True, "false": False, "no": False}
             value = words[text.lower()] if self.kind is bool else self.kind(text)
@@ -170,15 +188,30 @@ class Parameter:
         return value
 
 
+Build = Callable[..., Plan]
+Speed = Literal["fast", "medium", "slow"]
+
+
 @dataclass(frozen=True)
 class Method:
     """A registered method."""
 
     name: str
-    build: Callable[..., Plan]
+    build: Build
     summary: str
     description: str
     parameters: Mapping[str, Parameter]
+    use: str
+    speed: Speed
+    exact: bool
+
+    @property
+    def threshold(self) -> float | None:
+        """The default threshold; None for a method without one."""
+        if "threshold" not in self.parameters:
+            return None
+        declared: float | None = self.parameters["threshold"].default
+        return self.plan().threshold if declared is None else declared
 
     def plan(self, **options: Any) -> Plan:
         """The plan for these options; aliases are understood, anything unknown or unfit is an error."""
@@ -186,16 +219,15 @@ class Method:
         for given, value in options.items():
             name = ALIASES.get(given, given)
             if name not in self.parameters:
-                known = ", ".join(sorted(self.parameters))
-                raise ParameterError(given, self.name, f"one of its options ({known})", value)
+                raise unknown_parameter(given, self)
             if name in values:
                 raise ParameterError(
-                    given, self.name, f"left out where '{name}' is given by another name too", value
+                    given, self.name, f"left out if '{name}' is given by another name", value
                 )
             values[name] = self.parameters[name].check(value, self.name)
         try:
             return self.build(**values)
-        except ParameterError as error:  # of a stage, which does not know whose option it has
+        except ParameterError as error:  # of a stage, which does not know the method of its option
             if error.name in self.parameters and error.owner != self.name:
                 raise ParameterError(error.name, self.name, error.constraint, error.value) from None
             raise
@@ -204,16 +236,67 @@ class Method:
 _METHODS: dict[str, Method] = {}
 
 
-def method(function: Callable[..., Plan]) -> Callable[..., Plan]:
-    """Register a method under its function's name."""
-    summary, description, helps = _read_docstring(inspect.getdoc(function) or "")
-    hints = get_type_hints(function, include_extras=True)
-    parameters = {
-        name: _read_parameter(name, hints[name], parameter.default, helps.get(name, ""))
-        for name, parameter in inspect.signature(function).parameters.items()
-    }
-    _METHODS[function.__name__] = Method(function.__name__, function, summary, description, parameters)
-    return function
+def method(*, use: str, speed: Speed, exact: bool = False) -> Callable[[Build], Build]:
+    """The decorator that registers a method under its function's name.
+
+    Args:
+        use: What the method is for, in a few words.
+        speed: fast (15 MB of text a second on one core, or more), medium (5 MB or more, or more than linear in
+            the number of documents) or slow.
+        exact: Whether the method finds every pair; otherwise it depends on a random seed.
+    """
+
+    def register(function: Build) -> Build:
+        summary, description, helps = _read_docstring(inspect.getdoc(function) or "")
+        hints = get_type_hints(function, include_extras=True)
+        parameters = {
+            name: _read_parameter(name, hints[name], parameter.default, helps.get(name, ""))
+            for name, parameter in inspect.signature(function).parameters.items()
+        }
+        name = function.__name__
+        _METHODS[name] = Method(name, function, summary, description, parameters, use, speed, exact)
+        return function
+
+    return register
+
+
+def unknown_parameter(given: str, chosen: Method) -> UnknownParameter:
+    """The error for a parameter that the chosen method does not have; it names the methods that have it."""
+    name = ALIASES.get(given, given)
+    others = [other.name for other in methods().values() if name in other.parameters]
+    if others:
+        return UnknownParameter(
+            given, chosen.name, f"{listed_names(others)} {'has' if len(others) == 1 else 'have'} it"
+        )
+    return UnknownParameter(
+        given, chosen.name, f"its parameters are {listed_names(sorted(chosen.parameters))}"
+    )
+
+
+class Methods(dict[str, Method]):
+    """Methods by name, which print as a table to choose from."""
+
+    HEADER = ("method", "for", "threshold", "finds pairs", "speed")
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Name, use, default threshold, exact or by chance, and speed of each method."""
+        return [
+            (
+                one.name,
+                one.use,
+                "–" if one.threshold is None else f"{one.threshold:.3g}",
+                "exactly" if one.exact else "by chance",
+                one.speed,
+            )
+            for one in self.values()
+        ]
+
+    def __repr__(self) -> str:
+        lines = [self.HEADER, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = (zip(line, widths, strict=True) for line in lines)
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in line).rstrip() for line in shown)
 
 
 @cache
@@ -223,10 +306,10 @@ def _load() -> None:
         import_module(f"neardup.methods.{module.name}")
 
 
-def methods() -> Mapping[str, Method]:
-    """All methods by name, the default first."""
+def methods() -> Methods:
+    """All methods by name, the default first; they print as a table to choose from."""
     _load()
-    return dict(sorted(_METHODS.items(), key=lambda item: (item[0] != "minhash", item[0])))
+    return Methods(sorted(_METHODS.items(), key=lambda item: (item[0] != "minhash", item[0])))
 
 
 def get_method(name: str) -> Method:

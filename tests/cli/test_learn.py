@@ -56,9 +56,9 @@ def test_a_comparison_shows_what_made_the_score() -> None:
 
 def test_fields_and_queries_go_into_the_model() -> None:
     Path("queries.csv").write_text("query,count\nharbour,40\nmayor,7\n")
-    learn("--fields", "title", "--queries", "queries.csv", "--start", "even", "--aim", "signatures")
+    learn("--fields", "title", "--queries", "queries.csv", "--initial-weights", "even", "--aim", "signatures")
     model = json.loads(Path("model.json").read_text())
-    assert model["fields"] == ["title"] and model["training"]["start"] == "even"
+    assert model["fields"] == ["title"] and model["training"]["initial_weights"] == "even"
     assert {"in_title", "query_frequency"} <= set(model["features"])
     run("dedup", ARTICLES, "--method", "andd", "--model", "model.json", "-o", "clean")
     scores = run("evaluate", ARTICLES, "--labels", STORIES, "--method", "andd:model=model.json", "--method", "minhash",
@@ -78,7 +78,7 @@ def test_the_summary_can_be_read_by_machines() -> None:
     ("arguments", "problem"),
     [
         (("--features", "beauty"), "beauty"),
-        (("--features", " , "), "one name at least"),
+        (("--features", " , "), "at least one name"),
         (("--goal", "fame"), "goal"),
         (("--labels", "absent.csv"), "absent.csv does not exist"),
         (("-o", "no/such/model.json"), "does not exist"),

@@ -68,7 +68,7 @@ def test_the_command_adds_columns_that_serve_as_fields(
     pages = [("http://a/", "<a href=b>the b</a> text"), ("http://a/b", "<a href=/>home</a> text")]
     crawl.write_text("".join(json.dumps({"url": u, "html": h}) + "\n" for u, h in pages))
     assert run("links", str(crawl), "-o", str(linked)) == 0
-    assert "2 pages, 2 of them linked to" in capsys.readouterr().out
+    assert "2 pages, 2 with links from other pages" in capsys.readouterr().out
     rows = pq.read_table(linked).to_pylist()
     assert [(row["links"], row["anchors"]) for row in rows] == [
         (["http://a/b"], ["home"]),

@@ -79,9 +79,9 @@ def test_each_weight_has_its_plot(corpus: str, tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--document", "nope"], "There is no document 'nope'"),
+        (["--document", "nope"], "No document has the id 'nope'"),
         (["--document", "d3"], "has no features"),
-        (["--method", "minhash"], "makes no fingerprints"),
+        (["--method", "minhash"], "has no fingerprints"),
         (["--weights", "tfidf, position(1/(x-1))"], "weights must be finite"),
         (["--weights", "tfidf, nonsense"], "made of tf"),
         (["--stats", "absent.parquet"], "There is no file"),

@@ -1,4 +1,4 @@
-"""Result lists: folded under the best visible document, and as if what is hidden did not exist."""
+"""Result lists: folded under the best visible document, as if hidden documents did not exist."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from neardup.cli import group
 from neardup.errors import ParameterError
 from neardup.index.collapse import clusters_by_master, collapse
-from neardup.index.decisions import IndexDecision, crawl_order, decide_at_index_time
+from neardup.index.decisions import IndexDecision, check_documents, crawl_order
+from neardup.index.document_rows import read_access
 from neardup.index.documents import MASTERS, Document, best_first, covers, may_see, reserved_bits
-from neardup.index.rows import read_readers
 from neardup.registry import get_method
 
-readers = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))
+access = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))
 documents = st.lists(
     st.builds(
         Document,
         id=st.integers(),
         fingerprint=st.one_of(st.none(), st.sampled_from([0, 1, 3, 7, 15, 31, 63, 2**64 - 1, 2**63])),
-        readers=readers,
+        access=access,
         time=st.floats(0, 9),
         length=st.integers(0, 9),
         quality=st.one_of(st.none(), st.floats(0, 1)),
@@ -37,10 +37,10 @@ groups = st.frozensets(st.sampled_from("abc"))
 
 
 @given(documents, groups, st.sampled_from(["rank", "time", "length"]))
-def test_what_a_reader_sees_does_not_depend_on_what_is_hidden(
+def test_results_do_not_depend_on_hidden_documents(
     results: list[Document], mine: frozenset[str], order: str
 ) -> None:
-    visible = [document for document in results if may_see(mine, document.readers)]
+    visible = [document for document in results if may_see(mine, document.access)]
     shown = collapse(results, mine, order=order)  # type: ignore[arg-type]
     assert shown == collapse(visible, mine, order=order)  # type: ignore[arg-type]
     everything = [document for one in shown for document in (one.shown, *one.folded)]
@@ -78,28 +78,28 @@ def test_two_that_resemble_a_hidden_one_are_not_folded() -> None:
 
 
 @given(documents, documents)
-def test_nothing_is_discarded_for_a_copy_that_some_readers_cannot_see(
-    held: list[Document], new: list[Document]
+def test_nothing_is_dropped_for_a_copy_that_some_groups_cannot_see(
+    indexed: list[Document], new: list[Document]
 ) -> None:
     new = [replace(document, id=("new", document.id)) for document in new]
-    known = {document.id: document for document in [*held, *new]}
-    decisions = decide_at_index_time(new, held)
+    known = {document.id: document for document in [*indexed, *new]}
+    decisions = check_documents(new, indexed)
     for document, decision in zip(new, decisions, strict=True):
         if decision.action == "keep":
             assert decision == IndexDecision("keep")
             continue
         other = known[decision.because_of]
-        assert covers(other.readers, document.readers)
+        assert covers(other.access, document.access)
         assert document.fingerprint is not None and other.fingerprint is not None
         assert (document.fingerprint ^ other.fingerprint).bit_count() == decision.distance <= 3
-        assert (decision.action == "discard") == (decision.distance == 0)
-        if isinstance(other.id, tuple):  # what was discarded itself is no reason
-            assert decisions[new.index(other)].action != "discard"
+        assert (decision.action == "drop") == (decision.distance == 0)
+        if isinstance(other.id, tuple):  # a dropped document covers nothing
+            assert decisions[new.index(other)].action != "drop"
 
 
 @given(documents, st.sampled_from(MASTERS), st.integers(0, 4))
 def test_clusters_are_those_of_a_plain_search(results: list[Document], master: str, distance: int) -> None:
-    """Best first, a free document takes all that are free and near: said in the plainest way."""
+    """Best first, a free document takes all that are free and near: printed in the plainest way."""
     free, expected = best_first(results, master), []  # type: ignore[arg-type]
     while free:
         lead = results[free[0]].fingerprint
@@ -138,7 +138,7 @@ def test_reserved_bits_must_be_equal() -> None:
     pages = [Document("a", 0), Document("b", 1), Document("c", 1 << 60)]
     assert clusters_by_master(pages) == [[0, 1, 2]] and clusters_by_master(pages, same=same) == [[0, 1], [2]]
     assert crawl_order(pages, same=same) == ["a", "c", "b"]
-    assert [d.action for d in decide_at_index_time(pages[1:], pages[:1], same=same)] == ["lower", "keep"]
+    assert [d.action for d in check_documents(pages[1:], pages[:1], same=same)] == ["demote", "keep"]
 
 
 def test_a_name_is_no_list_of_groups() -> None:
@@ -153,18 +153,18 @@ def test_fingerprints_of_many_bits_and_thousands_of_copies() -> None:
     copies = [Document(n, 7) for n in range(30_000)]
     assert len(collapse(copies)[0].folded) == 29_999  # no pair of each
     assert crawl_order(copies) == list(range(30_000))
-    actions = {decision.action for decision in decide_at_index_time(copies[1:], copies[:1])}
-    assert actions == {"discard"}
+    actions = {decision.action for decision in check_documents(copies[1:], copies[:1])}
+    assert actions == {"drop"}
 
 
 @given(documents)
-def test_the_order_to_crawl_is_by_copies_that_readers_may_see(pages: list[Document]) -> None:
+def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[Document]) -> None:
     order = best_first(pages, "quality")
 
     def copies(rank: int) -> int:
         page = pages[order[rank]]
         return sum(
-            covers(other.readers, page.readers) and other.fingerprint is not None and page.fingerprint is not None
+            covers(other.access, page.access) and other.fingerprint is not None and page.fingerprint is not None
             and (other.fingerprint ^ page.fingerprint).bit_count() <= 3
             for other in (pages[n] for n in order[:rank])
         )  # fmt: skip
@@ -174,15 +174,15 @@ def test_the_order_to_crawl_is_by_copies_that_readers_may_see(pages: list[Docume
 
 
 def test_a_new_version_is_no_copy_of_the_old_one() -> None:
-    held = [Document("a", 0)]
-    assert decide_at_index_time([Document("a", 0)], held)[0].action == "keep"
-    assert decide_at_index_time([Document("b", 0)], held)[0] == IndexDecision("discard", "a", 0)
-    with pytest.raises(ParameterError, match="'discard'"):
-        decide_at_index_time([], held, distance=1, discard=2)
+    indexed = [Document("a", 0)]
+    assert check_documents([Document("a", 0)], indexed)[0].action == "keep"
+    assert check_documents([Document("b", 0)], indexed)[0] == IndexDecision("drop", "a", 0)
+    with pytest.raises(ParameterError, match="'drop'"):
+        check_documents([], indexed, distance=1, drop=2)
 
 
 def test_decisions_for_an_index() -> None:
-    held = [Document("h", 0), Document("secret", 0xF0F0, frozenset({"x"}))]
+    indexed = [Document("h", 0), Document("secret", 0xF0F0, frozenset({"x"}))]
     new = [
         Document(1, 0),
         Document(2, 3),
@@ -191,12 +191,12 @@ def test_decisions_for_an_index() -> None:
         Document(5, None),
         Document(6, 0xFF),
     ]
-    found = decide_at_index_time(new, held)
-    assert [decision.action for decision in found] == ["discard", "lower", "keep", "discard", "keep", "keep"]
-    assert [d.action for d in decide_at_index_time(new[:1], held, discard=None)] == ["lower"]
+    found = check_documents(new, indexed)
+    assert [decision.action for decision in found] == ["drop", "demote", "keep", "drop", "keep", "keep"]
+    assert [d.action for d in check_documents(new[:1], indexed, drop=None)] == ["demote"]
 
 
-def test_unique_content_is_downloaded_first() -> None:
+def test_unique_pages_are_downloaded_first() -> None:
     pages = [
         Document("a", 0, quality=1),
         Document("a2", 1, quality=2),
@@ -207,7 +207,7 @@ def test_unique_content_is_downloaded_first() -> None:
     assert crawl_order(pages) == ["a2", "b", "e", "a", "a3"]
 
 
-def test_the_command_hides_what_a_reader_may_not_see(tmp_path: Path) -> None:
+def test_the_command_hides_documents_from_other_groups(tmp_path: Path) -> None:
     words = " ".join(f"w{i}" for i in range(80))
     rows = [
         {"id": "secret", "text": words, "who": ["board"], "rank": 3},
@@ -226,7 +226,7 @@ def test_the_command_hides_what_a_reader_may_not_see(tmp_path: Path) -> None:
     options = [
         "collapse",
         str(path),
-        "--readers-column",
+        "--access-column",
         "who",
         "--quality-column",
         "rank",
@@ -234,29 +234,29 @@ def test_the_command_hides_what_a_reader_may_not_see(tmp_path: Path) -> None:
         "6",
         "--json",
     ]
-    said = {
+    printed = {
         who: [
             json.loads(line)
-            for line in CliRunner().invoke(group, [*options, "--reader-groups", who]).output.splitlines()
+            for line in CliRunner().invoke(group, [*options, "--access-groups", who]).output.splitlines()
         ]
         for who in ("", "staff", "board")
     }
-    assert said[""] == [{"id": "one", "folded": []}, {"id": "far", "folded": []}]
-    assert said["staff"] == [{"id": "two", "folded": ["one"]}, {"id": "far", "folded": []}]
-    assert said["board"] == [{"id": "secret", "folded": ["one", "two"]}, {"id": "far", "folded": []}]
+    assert printed[""] == [{"id": "one", "folded": []}, {"id": "far", "folded": []}]
+    assert printed["staff"] == [{"id": "two", "folded": ["one"]}, {"id": "far", "folded": []}]
+    assert printed["board"] == [{"id": "secret", "folded": ["one", "two"]}, {"id": "far", "folded": []}]
 
 
-def _said(path: Path, *options: str) -> tuple[int, str, str]:
+def _collapse(path: Path, *options: str) -> tuple[int, str, str]:
     done = CliRunner().invoke(group, ["collapse", str(path), "--distance", "6", *options])
     return done.exit_code, done.stdout, done.stderr + (str(done.exception) if done.exception else "")
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize("json_", [True, False])
-def test_the_answer_is_that_of_a_list_without_the_hidden_ones(
+def test_the_output_is_that_of_a_list_without_the_hidden_documents(
     tmp_path: Path, suffix: str, json_: bool
 ) -> None:
-    """Word for word, on standard error too, for every reader, order and master."""
+    """Word for word, on standard error too, for all groups, orders and masters."""
     import itertools
     import random
 
@@ -287,7 +287,7 @@ def test_the_answer_is_that_of_a_list_without_the_hidden_ones(
 
     whole = write("whole", rows)
     columns = [
-        "--readers-column",
+        "--access-column",
         "who",
         "--quality-column",
         "q",
@@ -300,10 +300,10 @@ def test_the_answer_is_that_of_a_list_without_the_hidden_ones(
         (set(), {"a"}, {"b", "board"}), [("rank", "quality"), ("time", "newest"), ("length", "shortest_url")]
     ):
         visible = [row for row in rows if row["who"] is None or set(row["who"]) & mine]  # type: ignore[call-overload]
-        options = [*columns, "--order", order, "--master", master, "--reader-groups", ",".join(mine)]
+        options = [*columns, "--order", order, "--master", master, "--access-groups", ",".join(mine)]
         options += ["--json"] * json_
-        code, out, err = _said(whole, *options)
-        alone = _said(write("visible", visible), *options)
+        code, out, err = _collapse(whole, *options)
+        alone = _collapse(write("visible", visible), *options)
         assert (code, out, err.replace("whole", "visible")) == alone and code == 0
         hidden = {str(row["id"]) for row in rows} - {str(row["id"]) for row in visible}
         assert not hidden & set(out.replace('"', " ").replace(",", " ").replace("]", " ").split())
@@ -317,22 +317,22 @@ def test_what_hidden_rows_hold_is_never_complained_about(tmp_path: Path) -> None
     ]
     path = tmp_path / "results.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
-    options = ["--readers-column", "who", "--quality-column", "q"]
-    code, out, err = _said(path, *options)
+    options = ["--access-column", "who", "--quality-column", "q"]
+    code, out, err = _collapse(path, *options)
     assert (code, out) == (0, "a\n")
     assert (
-        err == f"{path} has records that cannot be read; --strict stops at the first.\n"
+        err == f"{path} has records that cannot be read; use --strict to stop at the first.\n"
     )  # no number, no place
-    code, _, err = _said(path, *options, "--reader-groups", "board")
+    code, _, err = _collapse(path, *options, "--access-groups", "board")
     assert code != 0 and ("no number" in err or "more than one document" in err)
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--readers-column", "nope"], "has no column 'nope'"),
-        (["--method", "minhash"], "makes no fingerprints"),
-        (["--weights", "tfidf"], "give frozen statistics"),
+        (["--access-column", "nope"], "has no column 'nope'"),
+        (["--method", "minhash"], "has no fingerprints"),
+        (["--weights", "tfidf"], "Give frozen statistics"),
         (["--weights", "tf, position(log(x)"], "as many '(' as ')'"),
         (["--weights", "tf, position(import os)"], "expression"),
         (["--fields", "author"], "no column 'author'"),
@@ -373,5 +373,5 @@ def test_results_without_ids_are_refused(tmp_path: Path, capsys: pytest.CaptureF
         (7, frozenset({"7"})), ("[a", frozenset({"[a"})),
     ],
 )  # fmt: skip
-def test_who_may_read(value: object, expected: frozenset[str] | None) -> None:
-    assert read_readers(value) == expected
+def test_groups_with_access(value: object, expected: frozenset[str] | None) -> None:
+    assert read_access(value) == expected

@@ -15,7 +15,7 @@ import pytest
 from neardup.documents import open_inputs
 from neardup.errors import InputError, PlanError
 from neardup.index.fingerprints import fingerprint
-from neardup.index.track import DAY, Rhythm, Tracker, Visit
+from neardup.index.track import DAY, Tracker, Visit, VisitSchedule
 from neardup.plan import Plan
 from neardup.registry import get_method
 
@@ -52,14 +52,14 @@ def test_a_page_without_words_is_empty_and_comes_back(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_the_rhythm_backs_off_and_speeds_up() -> None:
-    rhythm = Rhythm()
-    assert rhythm.next(DAY, 2, False) == DAY
-    assert rhythm.next(DAY, 3, False) == 2 * DAY
-    assert rhythm.next(DAY, -1, True) == DAY / 2
-    assert rhythm.next(DAY, -3, False) == DAY / 2
-    assert rhythm.next(80 * DAY, 3, False) == 90 * DAY
-    assert rhythm.next(DAY / 24, -3, True) == DAY / 24
+def test_the_schedule_backs_off_and_speeds_up() -> None:
+    schedule = VisitSchedule()
+    assert schedule.next(DAY, 2, False) == DAY
+    assert schedule.next(DAY, 3, False) == 2 * DAY
+    assert schedule.next(DAY, -1, True) == DAY / 2
+    assert schedule.next(DAY, -3, False) == DAY / 2
+    assert schedule.next(80 * DAY, 3, False) == 90 * DAY
+    assert schedule.next(DAY / 24, -3, True) == DAY / 24
 
 
 def test_versions_cost_eight_bytes(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_versions_cost_eight_bytes(tmp_path: Path) -> None:
 
 def test_another_plan_or_another_file_is_refused(tmp_path: Path) -> None:
     Tracker(tmp_path / "pages.db", PLAN).__exit__(None, None, None)
-    with pytest.raises(PlanError, match="made with another view"):
+    with pytest.raises(PlanError, match="have another view"):
         Tracker(tmp_path / "pages.db", get_method("simhash").plan(weights="tf", bits=128))
     with pytest.raises(PlanError, match="another statistics"):
         Tracker(tmp_path / "pages.db", PLAN, statistics="0123")
@@ -117,7 +117,7 @@ def test_other_options_are_taken_by_rebasing(tmp_path: Path) -> None:
 
     visits(PLAN, "one two three", "four five six")
     visits(PLAN, "one two three four", "four five six")
-    with pytest.raises(PlanError, match="take the new ones with --rebase"):
+    with pytest.raises(PlanError, match="switch to the new ones with --rebase"):
         visits(wide, "one", "two")
     same, other = visits(wide, "one two three four", "seven", rebase=True)
     assert (same.status, same.distance, same.text_changed, same.versions) == ("unchanged", None, False, 1)
@@ -133,7 +133,7 @@ def test_other_options_are_taken_by_rebasing(tmp_path: Path) -> None:
 def test_fingerprints_of_a_plan_that_verifies_by_cosine(tmp_path: Path) -> None:
     plan = get_method("simhash").plan(weights="tf", verify="cosine", distance=5)
     with Tracker(tmp_path / "pages.db", plan) as tracker:
-        assert (tracker.bits, tracker.slightly) == (64, 5)
+        assert (tracker.bits, tracker.slight_change) == (64, 5)
         list(tracker.visit(fingerprint(plan, open_inputs([["a b c"]])), now=0.0))
         assert len(tracker.history("0")) == 1
 
@@ -149,8 +149,8 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--weights", "tfidf"], "give frozen statistics"),
-        (["--method", "cosine"], "makes no fingerprints"),
+        (["--weights", "tfidf"], "Give frozen statistics"),
+        (["--method", "cosine"], "has no fingerprints"),
         (["--fields", "author"], "no column 'author'"),
         (["--stats", "absent.parquet"], "There is no file"),
         (["--strict"], "without --strict"),

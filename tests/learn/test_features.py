@@ -14,29 +14,29 @@ from neardup.errors import InputError, ParameterError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.file import Model, read_model
 from neardup.learn.model.gram_features import compute_features, get_features, gram_features
-from neardup.learn.model.grams import Grams
+from neardup.learn.model.grams import GramTable
 from neardup.learn.model.queries import pack_queries, unpack_queries
 from neardup.learn.model.weight import Learned, default_features
 from neardup.learn.training.data import count_statistics
-from neardup.learn.training.queries import read_queries
+from neardup.learn.training.query_files import read_queries
 from neardup.text.fields import FieldedWords, join_fields
 from neardup.text.tagged import TaggedWords
 from neardup.text.words import Words
 
 
-def grams(text: object, *texts: str, **told: object) -> Grams:
+def grams(text: object, *texts: str, **told: object) -> GramTable:
     weight = Learned(Shingles(1), **told)  # type: ignore[arg-type]
     batch = Texts.from_strings(list(texts))
     tokens = text(batch)  # type: ignore[operator]
     return weight.grams(weight.of(tokens), tokens, count_statistics(batch, weight.counts, text, 1))  # type: ignore[arg-type]
 
 
-def value(found: Grams, feature: str, word: str) -> float | None:
+def value(found: GramTable, feature: str, word: str) -> float | None:
     place = np.flatnonzero(found.hashes == Shingles(1)(Words()(Texts.from_strings([word]))).hashes[0])
     return float(compute_features(found, [feature])[place[0], 0]) if len(place) else None
 
 
-def fielded() -> Grams:
+def fielded() -> GramTable:
     columns = ("Subject", "url")
     page = join_fields(
         "many words of a text about prices", ["Prices fall", "http://example.com/prices/today"]
@@ -125,14 +125,14 @@ def test_the_most_frequent_k_grams_are_packed_in_order() -> None:
 
 def test_a_domain_adds_a_feature_of_its_own() -> None:
     @neardup.gram_feature
-    def is_invoice(grams: Grams) -> np.ndarray:
+    def is_invoice(grams: GramTable) -> np.ndarray:
         """1 for the word 'invoice'."""
         return np.isin(grams.hashes, Shingles(1)(Words()(Texts.from_strings(["invoice"]))).hashes).astype(
             float
         )
 
     try:
-        assert gram_features()["is_invoice"].meaning == "1 for the word 'invoice'."
+        assert gram_features()["is_invoice"].description == "1 for the word 'invoice'."
         found = grams(Words(), "the invoice")
         assert value(found, "is_invoice", "invoice") == 1.0 and value(found, "is_invoice", "the") == 0.0
     finally:

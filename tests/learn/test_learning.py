@@ -1,4 +1,4 @@
-"""Learning from labels: what it finds, what it refuses, and what it says."""
+"""Learning from labels: models, refusals, warnings."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import make_curve, score_pairs
 from neardup.learn.model.file import Model
-from neardup.learn.training.calibrate import fit_probability
-from neardup.learn.training.held_out import choose_pull, clearly_best, judge
+from neardup.learn.training.calibration import fit_probability
+from neardup.learn.training.held_out import choose_regularization, clearly_best, validation_f1
+from neardup.learn.training.learner import NO_TRAINING, TrainingSetup, learn
 from neardup.learn.training.sample import folds
-from neardup.learn.training.setup import usual_pull
-from neardup.learn.training.train import STAY, TrainingSetup, learn
+from neardup.learn.training.setup import default_regularization
 
 WORDS = [f"w{number}" for number in range(600)]
 SITES = [[f"Menu{site}x{number}" for number in range(30)] for site in range(4)]
 
 
 def collection(clusters: int, each: int, seed: int = 1) -> tuple[list[str], list[int]]:
-    """Stories in a few versions each, on pages with the capitalised furniture of one of four sites."""
+    """Stories in a few versions each, on pages with the capitalised boilerplate of one of four sites."""
     rng = random.Random(seed)
     texts, labels = [], []
     for cluster in range(clusters):
@@ -79,7 +79,7 @@ def test_the_same_labels_teach_the_same_model_with_any_number_of_threads() -> No
 def test_ten_documents_are_enough_and_are_called_few() -> None:
     texts, labels = collection(5, 2)
     model = learn(documents(texts), truth(labels))
-    assert any("10 labelled documents are few" in note for note in model.training["notes"])
+    assert any("only 10 labelled documents" in warning for warning in model.training["warnings"])
     assert 0 < model.threshold <= 1
 
 
@@ -88,14 +88,16 @@ def test_nothing_can_be_held_out_of_one_group() -> None:
     labels = [0] * 6 + list(range(1, 7))
     model = learn(documents(texts), truth(labels))
     assert not model.training["held_out"]
-    assert any("nothing could be held out" in note for note in model.training["notes"])
+    assert any("no labels held out" in warning for warning in model.training["warnings"])
 
 
 def test_contradictions_are_reported() -> None:
     texts, labels = collection(6, 3)
     texts[0] = texts[4]
-    notes = learn(documents(texts), truth(labels)).training["notes"]
-    assert any("2 documents have the same k-grams as one of another cluster" in note for note in notes)
+    warnings = learn(documents(texts), truth(labels)).training["warnings"]
+    assert any(
+        "2 documents with the k-grams of a document in another cluster" in warning for warning in warnings
+    )
 
 
 def test_judged_pairs_teach_too() -> None:
@@ -112,8 +114,8 @@ def test_broken_chains_of_judgements_are_reported() -> None:
     left, right = np.arange(0, 15), np.arange(1, 16)
     judged = left % 2 == 0
     pairs = np.append(left, [0, 0]), np.append(right, [2, 3]), np.append(judged, [True, False])
-    notes = learn(documents(texts), Truth.of_pairs(*pairs)).training["notes"]
-    assert any("judged different, though others connect them" in note for note in notes)
+    warnings = learn(documents(texts), Truth.of_pairs(*pairs)).training["warnings"]
+    assert any("judged different but connected by near-duplicates" in warning for warning in warnings)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_broken_chains_of_judgements_are_reported() -> None:
     [
         ([0] * 12, "all labelled documents into one cluster"),
         (list(range(12)), "no cluster of two documents"),
-        ([0, 0, 1, 1, 2] + [-1] * 7, "cover 5 documents; learning needs 10"),
+        ([0, 0, 1, 1, 2] + [-1] * 7, "cover 5 documents; learning needs at least 10"),
     ],
 )
 def test_labels_that_teach_nothing_are_refused(labels: list[int], problem: str) -> None:
@@ -130,7 +132,10 @@ def test_labels_that_teach_nothing_are_refused(labels: list[int], problem: str) 
         learn(documents(texts), truth(labels))
 
 
-@pytest.mark.parametrize(("answer", "problem"), [(True, "is different"), (False, "is a near-duplicate")])
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [(True, "pair is different"), (False, "pair is a near-duplicate")],
+)
 def test_judgements_of_one_kind_are_refused(answer: bool, problem: str) -> None:
     texts, _ = collection(4, 3)
     pairs = Truth.of_pairs(np.arange(11), np.arange(1, 12), np.full(11, answer))
@@ -144,10 +149,10 @@ def test_documents_without_words_do_no_harm() -> None:
     assert np.isfinite(list(model.weights.values())).all()
 
 
-def test_learning_may_stay_where_it_starts() -> None:
-    model = taught(pulls=(STAY,), begin="front")
+def test_initial_weights_may_be_kept() -> None:
+    model = taught(regularizations=(NO_TRAINING,), initial="front")
     assert model.weights == dict(Model().weights)
-    assert any("nothing was changed" in note for note in model.training["notes"])
+    assert any("they were kept" in warning for warning in model.training["warnings"])
 
 
 def buried(clusters: int, each: int, seed: int = 1) -> tuple[list[str], list[int]]:
@@ -157,16 +162,21 @@ def buried(clusters: int, each: int, seed: int = 1) -> tuple[list[str], list[int
     return [" ".join([*rng.choices(WORDS, k=300), *text.split()[30:]]) for text in texts], labels
 
 
-def test_the_start_that_fits_the_labels_clearly_better_is_taken() -> None:
+def test_initial_weights_that_are_clearly_better_are_chosen() -> None:
     texts, labels = buried(16, 4)
     model = learn(documents(texts), truth(labels))
-    figures = model.training["f1_by_start"]
+    figures = model.training["f1_by_initial_weights"]
     assert set(figures) == {"front", "even", "rare", "binary"}
-    assert model.training["start"] != "front" and figures[model.training["start"]] > figures["front"]
-    assert learn(documents(texts), truth(labels), TrainingSetup(begin="front")).training["start"] == "front"
+    chosen = model.training["initial_weights"]
+    assert chosen != "front" and figures[chosen] > figures["front"]
+
+    assert (
+        learn(documents(texts), truth(labels), TrainingSetup(initial="front")).training["initial_weights"]
+        == "front"
+    )
 
 
-def test_the_usual_start_is_kept_unless_another_is_clearly_better() -> None:
+def test_the_default_is_kept_unless_another_is_clearly_better() -> None:
     scores = np.array([[0.9, 0.91, 0.95], [0.9, 0.89, 0.94], [0.8, 0.83, 0.86], [0.9, 0.88, 0.95]])
     assert clearly_best(scores[:, :2], 0) == 0
     assert clearly_best(scores, 0) == 2
@@ -178,31 +188,32 @@ def test_signatures_see_less_than_vectors() -> None:
     positive = np.arange(4000) < 1000
     value = np.clip(np.where(positive, 0.5, 0.2) + 0.05 * rng.standard_normal(4000), 0, 1)
     ones = np.ones(4000)
-    exact = judge(TrainingSetup(), value, positive, ones)
+    exact = validation_f1(TrainingSetup(), value, positive, ones)
     seen = [
-        judge(TrainingSetup(aim="signatures", bits=bits), value, positive, ones) for bits in (64, 384, 4096)
+        validation_f1(TrainingSetup(aim="signatures", bits=bits), value, positive, ones)
+        for bits in (64, 384, 4096)
     ]
     assert seen[0] < seen[1] < seen[2] < exact + 1e-9
-    assert seen[1] == judge(TrainingSetup(aim="signatures"), value, positive, ones)
+    assert seen[1] == validation_f1(TrainingSetup(aim="signatures"), value, positive, ones)
 
 
-def test_the_best_pull_for_signatures_needs_no_clear_lead() -> None:
+def test_the_best_regularization_for_signatures_needs_no_clear_lead() -> None:
     scores = np.array([[0.8, 0.81, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], [0.8, 0.8, 0.8]])
-    assert choose_pull(TrainingSetup(aim="signatures"), scores, 0) == 1
-    assert choose_pull(TrainingSetup(), scores, 0) == 0
+    assert choose_regularization(TrainingSetup(aim="signatures"), scores, 0) == 1
+    assert choose_regularization(TrainingSetup(), scores, 0) == 0
 
 
-def test_few_documents_are_held_more_strongly() -> None:
-    assert [usual_pull(n) for n in (10, 60, 120, 200, 5000)] == [6.0, 1.0, 0.5, 0.3, 0.3]
-    assert TrainingSetup(pulls=(0.1, 0.2)).usual(10) == 0.2
+def test_few_documents_are_regularized_more_strongly() -> None:
+    assert [default_regularization(n) for n in (10, 60, 120, 200, 5000)] == [6.0, 1.0, 0.5, 0.3, 0.3]
+    assert TrainingSetup(regularizations=(0.1, 0.2)).default_regularization(10) == 0.2
 
 
-def test_a_decided_start_changes_no_order_of_features() -> None:
-    lesson = TrainingSetup()
-    for name in lesson.starts:
-        decided = lesson.beginning(name)
-        assert decided.names == lesson.names
-        assert np.array_equal(decided.start, lesson.starts[name])
+def test_chosen_initial_weights_keep_the_order_of_features() -> None:
+    setup = TrainingSetup()
+    for name in setup.initial_choices:
+        chosen = setup.with_initial(name)
+        assert chosen.names == setup.names
+        assert np.array_equal(chosen.initial_weights, setup.initial_choices[name])
 
 
 def test_no_cluster_is_cut_by_a_fold() -> None:

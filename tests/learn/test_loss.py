@@ -81,8 +81,8 @@ def test_gradients_are_those_of_an_independent_tool(kind: Similarity) -> None:
     left, right = np.triu_indices(8, 1)
 
     def value(weights: np.ndarray) -> float:
-        start = loss.start
-        weights = weights - (anp.dot(weights, start) / anp.dot(start, start) - 1) * start
+        initial = loss.initial
+        weights = weights - (anp.dot(weights, initial) / anp.dot(initial, initial) - 1) * initial
         vectors = anp.dot(spread, anp.dot(data.values, weights))
         dots, norms = anp.sum(vectors[left] * vectors[right], axis=1), anp.sum(vectors**2, axis=1)
         whole = (
@@ -90,7 +90,9 @@ def test_gradients_are_those_of_an_independent_tool(kind: Similarity) -> None:
         )
         scores = dots / whole
         margin = loss.scale * (scores[loss.preferences.better] - scores[loss.preferences.worse])
-        return anp.mean(anp.log1p(anp.exp(-margin))) + loss.pull / 2 * anp.sum((weights - start) ** 2)
+        return anp.mean(anp.log1p(anp.exp(-margin))) + loss.regularization / 2 * anp.sum(
+            (weights - initial) ** 2
+        )
 
     weights = np.array([0.7, 0.2, -0.3, 0.4])
     assert loss(weights)[0] == pytest.approx(value(weights), rel=1e-12)
@@ -103,7 +105,7 @@ def test_all_weights_larger_changes_no_score_and_no_loss(kind: Similarity) -> No
     assert np.allclose(
         score(loss.products, 7 * weights, kind).value, score(loss.products, weights, kind).value
     )
-    along = weights + 3 * loss.start  # the part along the start is held
+    along = weights + 3 * loss.initial  # the component along the initial weights is fixed
     assert loss(along)[0] == pytest.approx(loss(weights)[0], rel=1e-12)
 
 

@@ -50,7 +50,7 @@ def test_a_model_survives_its_file(path: Path) -> None:
     assert again.to_json() == model().to_json()
     assert read_model(f"@{path}").to_json() == again.to_json()
     assert again.statistics is not None and again.statistics.digest == statistics().digest
-    assert "How far" not in path.read_text() and '"meaning": "Rarity' in path.read_text()
+    assert "How far" not in path.read_text() and '"description": "Rarity' in path.read_text()
 
 
 def test_the_most_frequent_features_stay() -> None:
@@ -88,7 +88,7 @@ def test_statistics_of_another_model_are_refused(path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '"text"'])
 def test_what_is_no_model_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "m.json").write_text(content)
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         read_model(tmp_path / "m.json")
 
 

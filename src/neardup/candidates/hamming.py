@@ -290,8 +290,8 @@ def _stacked(parts: list[Found]) -> Found:
 
 
 @dataclass(frozen=True)
-class Held:
-    """Fingerprints that new ones are compared with: tables that are sorted once."""
+class HammingIndex:
+    """Fingerprints in sorted tables that new fingerprints are looked up in."""
 
     columns: Hashes
     distance: int
@@ -299,7 +299,7 @@ class Held:
     tables: tuple[tuple[Numbers, Order], ...]  # where each key begins, and the documents by key
 
     @staticmethod
-    def of(columns: Hashes, distance: int, most: int = 22) -> Held:
+    def of(columns: Hashes, distance: int, most: int = 22) -> HammingIndex:
         """Tables for searches within a distance; their keys have at most so many bits."""
         layout = choose_layout(columns, distance, "auto", most, single=True)
         layout = layout or Layout([np.zeros(0, np.int64)], np.zeros((1, len(columns)), np.uint64))
@@ -308,7 +308,7 @@ class Held:
             keys, order = sort_by_bits(columns, bits)
             counts = np.bincount(keys, minlength=1 << len(bits))
             tables.append((np.append(0, np.cumsum(counts)), order))
-        return Held(columns, distance, layout, tuple(tables))
+        return HammingIndex(columns, distance, layout, tuple(tables))
 
     def search(self, wanted: Hashes) -> Found:
         """Each wanted fingerprint (words × queries) with the documents near it: query, document, distance."""

@@ -20,19 +20,19 @@ from neardup.errors import NeardupError
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
-    "compare": "Show how similar two documents are, and where.",
-    "learn": "Learn from labelled documents what makes near-duplicates.",
+    "compare": "Show how similar two documents are, and their shared passages.",
+    "learn": "Learn a similarity from labelled documents.",
     "evaluate": "Score methods on labelled documents.",
-    "sample": "Draw pairs of documents that are worth judging.",
-    "tune": "Show what a threshold and its bands find, and what they cost.",
-    "fingerprints": "Look at the fingerprints of a corpus, and which distance they suggest.",
-    "track": "Tell what changed on pages since the last visit.",
-    "held": "Hold documents, and decide about new ones by what is held.",
-    "links": "Add the links of crawled pages as columns, to be compared as fields.",
-    "collapse": "Fold the near-duplicates of a result list, as one reader may see it.",
-    "stats": "Count document frequencies that methods weigh by.",
-    "study": "Make the papers' tables again, ours beside theirs.",
-    "methods": "List the methods and their options.",
+    "sample": "Draw pairs of documents to judge.",
+    "tune": "Show the recall and the cost of a threshold and its bands.",
+    "fingerprints": "Summarize the fingerprints of a corpus, and suggest a distance.",
+    "track": "Report which pages changed since the last visit.",
+    "index": "Keep an index of documents, and check new documents against it.",
+    "links": "Add the links of crawled pages as columns, to compare as fields.",
+    "collapse": "Fold the near-duplicates of a result list.",
+    "stats": "Count document frequencies for the weights of methods.",
+    "study": "Reproduce the papers' tables, ours beside theirs.",
+    "methods": "List the methods, or the options of one.",
 }
 
 
@@ -71,9 +71,9 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; what a user can mend is one line on standard error and exit code 2."""
+    """Runs the command line; an error that a user can correct is one line on standard error and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # where a terminal cannot show a character, it shows a ?
+        if isinstance(stream, TextIOWrapper):  # a terminal shows ? for a character that it does not have
             stream.reconfigure(errors="replace")
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     except NeardupError as error:
         _fail(str(error), 2)
     except SystemExit as stop:
-        # Click leaves with 1 when the reader of our output has gone (`neardup … | head`): that is no failure.
+        # Click exits with 1 when our output is not read to its end (`neardup … | head`): no failure.
         sys.exit(0 if stop.code == 1 else stop.code)
     except OSError as error:
         if error.errno == errno.EPIPE:

@@ -1,4 +1,4 @@
-"""neardup collapse: a result list with near-duplicates folded, as one reader may see it."""
+"""neardup collapse: a result list with near-duplicates folded, restricted to what some groups may see."""
 
 from __future__ import annotations
 
@@ -7,57 +7,59 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
 from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
 
 
-@click.command()
+@click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("results", metavar="RESULTS")
-@click.option("--reader-groups", default="", metavar="A,B", help="The groups that the reader belongs to.")
+@click.option("--access-groups", default="", metavar="A,B", help="The groups that the results are for.")
 @click.option(
     "--order",
     type=click.Choice(["rank", "time", "length"]),
     default="rank",
     show_default=True,
-    help="How folded documents are listed.",
+    help="Order of folded documents.",
 )
 @click.option(
     "--master",
     type=click.Choice(MASTERS),
     default="quality",
     show_default=True,
-    help="Which document stands for the others; of equals the one ranked first.",
+    help="The document that is shown; ties by rank.",
 )
 @column_options
 @input_options
-@method_options
-def command(results: str, reader_groups: str, **values: Any) -> None:
-    """Fold near-duplicates of a ranked list under the best one that the reader may see.
+@statistics_options
+def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> None:
+    """Fold near-duplicates of a ranked list under the best visible document.
 
-    RESULTS are documents, best first. What the reader may not see is left out before anything is compared: the
-    output is what it would be if those documents did not exist.
+    RESULTS are documents, best first. A document is visible if one of --access-groups has access to it. Hidden
+    documents are removed before anything is compared: the output is the same as if they did not exist. Simhash weighs
+    by tf here, unless --stats or --weights is given.
 
     \b
     Example:
-      neardup collapse results.jsonl --reader-groups staff,board --readers-column readers
+      neardup collapse results.jsonl --access-groups staff,board --access-column groups
     """
     from neardup.cli.support.pages import fingerprint_plan
     from neardup.cli.support.ranked import ranked_documents
     from neardup.index.collapse import collapse
     from neardup.index.documents import reserved_bits
 
-    plan, statistics = fingerprint_plan(values)
-    member = [name.strip() for name in reader_groups.split(",") if name.strip()]
-    documents = ranked_documents(results, plan, member, values, statistics)
+    plan, statistics = fingerprint_plan(chosen, values)
+    names = [name.strip() for name in access_groups.split(",") if name.strip()]
+    documents = ranked_documents(results, plan, names, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
-    groups = collapse(
-        documents, member, distance=within, order=values["order"], master=values["master"],
+    collapsed = collapse(
+        documents, names, distance=within, order=values["order"], master=values["master"],
         same=reserved_bits(plan),
     )  # fmt: skip
-    for group in groups:
-        folded = [document.id for document in group.folded]
+    for result in collapsed:
+        folded = [document.id for document in result.folded]
         if values["as_json"]:
-            click.echo(json.dumps({"id": group.shown.id, "folded": folded}, ensure_ascii=False))
+            click.echo(json.dumps({"id": result.shown.id, "folded": folded}, ensure_ascii=False))
         else:
-            click.echo(f"{group.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))
+            click.echo(f"{result.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.support.groups import grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
-from neardup.cli.support.options import html_text_option, method_options, take_plan
+from neardup.cli.support.options import text_options
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,40 +26,28 @@ Names = tuple[str, str]
 SLOTS = "equal groups of 1"  # each slot is an estimate of its own
 
 
-@click.command()
+@click.command(cls=MethodCommand)
 @click.argument("left", metavar="A")
 @click.argument("right", metavar="B")
-@click.option(
-    "--in", "corpus", multiple=True, metavar="INPUT",
-    help="A and B are ids of documents in this file or folder.",
+@grouped(
+    "Input",
+    click.option(
+        "--in", "corpus", multiple=True, metavar="INPUT",
+        help="A and B are ids of documents in this file or folder.",
+    ),
+    text_options,
 )  # fmt: skip
-@click.option(
-    "--text-column",
-    metavar="NAME",
-    help="The column to compare.  [default: text, content, contents, body or html]",
-)
-@click.option(
-    "--id-column",
-    metavar="NAME",
-    help="The column of ids.  [default: id, doc_id, url or path; else file and number]",
-)
-@click.option("--format", metavar="FORMAT", help="The format of the input, where its name does not tell.")
-@click.option(
-    "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
-)
-@html_text_option
-@method_options
-@click.option("--full", is_flag=True, help="Show every passage, and all of it.")
-@click.option(
-    "--context", type=click.IntRange(0), default=8, metavar="N", show_default=True,
-    help="How many words to show at each end of a long shared passage.",
+@grouped(
+    "Output",
+    click.option("--full", is_flag=True, help="Show all passages at full length."),
+    click.option(
+        "--context", type=click.IntRange(0), default=8, metavar="N", show_default=True,
+        help="Words to show at each end of a long shared passage.",
+    ),
+    click.option("--width", type=click.IntRange(40), metavar="N", help="Columns to print.  [default: the terminal's]"),
+    click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON."),
 )  # fmt: skip
-@click.option(
-    "--width", type=click.IntRange(40), metavar="N",
-    help="How many columns to print; as wide as the terminal unless given.",
-)  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
-def command(left: str, right: str, as_json: bool, **values: Any) -> None:
+def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any) -> None:
     """Show how similar documents A and B are, and the passages that they share.
 
     A and B are files (text, Markdown, HTML, a mail), or - for standard input; with --in they are ids of
@@ -70,10 +60,8 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
       neardup compare 1042 2311 --in news.jsonl
       neardup compare a.txt b.txt --model model.json
     """
-    model = _model(values["model"])
-    if model is not None and values["method"] is None and values["preset"] is None:
-        values["method"] = "andd"  # the method that has models
-    plan = take_plan(values)
+    model = _model(chosen.options.get("model"))
+    plan = chosen.plan()
     given = (field.name for field in fields(Where) if field.name in values)
     looks: dict[str, Any] = {
         "fields": getattr(plan.text, "fields", ()),
@@ -83,7 +71,7 @@ def command(left: str, right: str, as_json: bool, **values: Any) -> None:
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"
-        click.echo(f"{left} and {right} are the same {what}: there is nothing to compare.")
+        click.echo(f"{left} and {right} are the same {what}: nothing to compare.")
         return
     texts = read_texts(names, where)
     comparison = _compare(plan, names, texts, None if model is None else model.statistics)
@@ -103,13 +91,13 @@ def _model(path: str | None) -> Model | None:
     model = read_model(path)
     if model.statistics is None:
         raise InputError(
-            f"The model {path} has no statistics, and two texts alone do not tell which words are rare"
+            f"The model {path} has no document frequencies, and two texts do not show which words are rare"
         )
     return model
 
 
 def _reasons(plan: Plan, model: Model, comparison: Comparison, texts: tuple[str, str]) -> dict[str, Any]:
-    """How likely near-duplicates have such a score, and the k-grams that made it."""
+    """The probability of near-duplicates at this score, and the k-grams that contribute most."""
     from neardup.explain.contributions import contributions
 
     assert model.statistics is not None
@@ -130,7 +118,7 @@ def _compare(
         if not side.features:
             empty = not any(passage.tokens for passage in side.passages)
             lacks = "has no words" if empty else f"has no features of the method {plan.method}"
-            raise InputError(f"{spoken(name)} {lacks}: there is nothing to compare")
+            raise InputError(f"{spoken(name)} {lacks}: nothing to compare")
     return comparison
 
 
@@ -216,7 +204,7 @@ def _digits(value: float, threshold: float) -> str:
 
 
 def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
-    """What else is worth a line."""
+    """Lines below the verdict: the estimate's interval, shared features, containment."""
     from neardup.signatures.estimate import wilson_interval
 
     left, right = comparison.left, comparison.right
@@ -225,13 +213,13 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
         slots = plan.view.signature.slots
         low, high = wilson_interval(round(comparison.estimate * slots), slots)
         lines.append(
-            f"{slots} slots say {low:.3f} to {high:.3f} (95 %); exactly: {comparison.similarity:.3f}."
+            f"{slots} slots: {low:.3f} to {high:.3f} (95 % interval); exact similarity: {comparison.similarity:.3f}."
         )
     union = left.features + right.features - comparison.shared
     both = f"{comparison.shared:,} of {union:,} {_feature_name(plan)} are in both"
     lines.append(f"{both}; containment {comparison.containment:.3f}.")
     if left.text != right.text and comparison.similarity == 1:
-        lines.append("They differ in nothing that is compared: only in case, punctuation, space or repeats.")
+        lines.append("They differ in case, punctuation, space or repeats only, which are not compared.")
     if not comparison.near_duplicates and comparison.containment >= plan.threshold:
         part, whole = "AB" if left.features <= right.features else "BA"
         lines.append(f"But {comparison.containment:.1%} of {part} is in {whole}.")
@@ -271,7 +259,7 @@ def _feature_name(plan: Plan) -> str:
     width = getattr(plan.view.features, "width", None)
     if width == 1:
         return f"distinct {_token_name(plan)}s"
-    return f"distinct runs of {width} {_token_name(plan)}s" if width else "distinct features"
+    return f"distinct {_token_name(plan)} {width}-grams" if width else "distinct features"
 
 
 def _token_name(plan: Plan) -> str:

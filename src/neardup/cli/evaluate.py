@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.support.options import input_options, new_file, reading_options, taken_columns
+from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.cli.support.options import (
+    input_options,
+    new_file,
+    reading_options,
+    statistics_options,
+    taken_columns,
+)
 from neardup.errors import InputError
-from neardup.registry import methods as known_methods
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,98 +31,84 @@ PAGE_ERRORS = 25  # of each kind on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-def judgement_options(command: Any) -> Any:
-    """Adds how labels are read, and what a threshold is to be best for."""
-    options = [
-        click.option(
-            "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
-            help="The least grade of a near-duplicate, where judged pairs have grades.",
-        ),
-        click.option(
-            "--undecided", metavar="FILE",
-            help="A table of cluster_a and cluster_b: pairs of documents of these clusters are left out.",
-        ),
-        click.option(
-            "--goal", default="f1", show_default=True, metavar="GOAL",
-            help="What the best threshold is best for: f1, mcc, precision=P (most recall with that precision) "
-            "or recall=R (most precision with that recall).",
-        ),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+judgement_options = grouped(
+    "Labels",
+    click.option(
+        "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
+        help="The least grade of a near-duplicate, if judged pairs have grades.",
+    ),
+    click.option(
+        "--undecided", metavar="FILE",
+        help="A table of cluster_a and cluster_b whose pairs of documents are left out.",
+    ),
+    click.option(
+        "--goal", default="f1", show_default=True, metavar="GOAL",
+        help="The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
+    ),
+)  # fmt: skip
 
 
 def label_options(bootstrap: int) -> Callable[[Any], Any]:
-    """Adds what every command that judges by labels takes, with so many samples unless others are asked for."""
-    options = [
+    """Adds the options of a command that judges by labels, with this number of bootstrap samples by default."""
+    return grouped(
+        "Labels",
         judgement_options,
         click.option(
             "--splits", type=click.IntRange(0), default=5, show_default=True, metavar="N",
-            help="How often the clusters are halved: the threshold is fixed on one half and applied to the other.",
+            help="Halvings of the clusters: the threshold of one half is applied to the other.",
         ),
         click.option(
             "--bootstrap", type=click.IntRange(0), default=bootstrap, show_default=True, metavar="N",
-            help="Samples of clusters that the 95 % intervals come from; 0 leaves them out.",
+            help="Samples of clusters for the 95 % intervals; 0 leaves them out.",
         ),
-    ]  # fmt: skip
-
-    def add(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
-)
-@click.option(
-    "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-    help="A method and its options, as often as there are methods to compare; values with / between them make "
-    f"one each. One of: {', '.join(known_methods())}.  [default: minhash]",
+@grouped(
+    "Labels",
+    click.option(
+        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+    ),
+    label_options(bootstrap=200),
+    click.option(
+        "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
+        help="The seed of splits and samples.",
+    ),
 )  # fmt: skip
-@click.option(
-    "--scores", multiple=True, metavar="FILE[:COLUMN]",
-    help="Scores of another tool: a table of two ids and a score or similarity.",
+@grouped(
+    "Method",
+    click.option(
+        "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
+        help="A method with options; may be given again. Values joined by / make one method each.  [default: minhash]",
+    ),
+    click.option(
+        "--scores", multiple=True, metavar="FILE[:COLUMN]",
+        help="Scores of another tool: a table of two ids and a score.",
+    ),
 )  # fmt: skip
-@label_options(bootstrap=200)
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-    help="The seed of splits and samples.",
+@grouped(
+    "Output",
+    click.option(
+        "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="FORMAT",
+        help=f"The format of the printed result: {', '.join(FORMATS)}.",
+    ),
+    click.option("--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves."),
+    click.option("--errors", metavar="FILE.html", help="Write the worst errors of each method to a page."),
+    click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Print the N worst errors."),
+    click.option("--force", is_flag=True, help="Overwrite the page of errors."),
 )  # fmt: skip
-@click.option(
-    "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="|".join(FORMATS),
-    help="How the result is printed.",
-)  # fmt: skip
-@click.option(
-    "--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves there."
-)
-@click.option(
-    "--errors", metavar="FILE.html", help="Write the worst errors of each method, side by side, to a page."
-)
-@click.option(
-    "--worst", type=click.IntRange(0), default=0, metavar="N", help="Show so many of the worst errors."
-)
-@click.option("--force", is_flag=True, help="Overwrite the page of errors.")
 @input_options
+@statistics_options
 def command(inputs: tuple[str, ...], **values: Any) -> None:
     """Score methods on the documents of INPUT, whose near-duplicates people have labelled.
 
-    \b
-    Labels are
-      a table (csv, tsv, jsonl, parquet) of id and cluster; an empty cluster, or 'irrelevant', leaves
-        the document out;
-      a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade); with a column 'rater'
-        the majority counts, and its agreement is reported;
-      a folder whose sub-folders are clusters, where documents have their paths as ids.
+    Labels are a table (csv, tsv, jsonl, parquet) of id and cluster, where an empty cluster or 'irrelevant' leaves the
+    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), where a column 'rater' makes
+    the majority count; or a folder whose sub-folders are clusters, where documents have their paths as ids.
 
-    Every pair of up to 5,000 labelled documents is compared exactly. Intervals come from samples of clusters,
-    not of pairs; the held-out F1 from thresholds that were fixed on other clusters. Methods are compared with
-    the first one.
+    Every pair of up to 5,000 labelled documents is compared exactly. Methods are compared with the first one.
 
     \b
     Examples:

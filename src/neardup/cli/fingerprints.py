@@ -1,4 +1,4 @@
-"""neardup fingerprints: how the fingerprints of a collection lie, and which distance they suggest."""
+"""neardup fingerprints: cluster sizes by distance, evenness, and a suggested distance."""
 
 from __future__ import annotations
 
@@ -8,49 +8,62 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options, take_plan
+from neardup.cli.support.groups import grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
+from neardup.plurals import counted
 
 DEFAULT_DISTANCE = 3
 
 
-@click.command()
+@click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--most", type=click.IntRange(0), default=DEFAULT_DISTANCE, show_default=True, metavar="N",
-              help="The largest distance to look at.")  # fmt: skip
-@click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder.")
-@click.option("--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]")
-@click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead.")
+              help="The largest distance, in bits.")  # fmt: skip
+@grouped(
+    "Output",
+    click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder."),
+    click.option(
+        "--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]"
+    ),
+    click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead."),
+)
 @input_options
-@method_options
+@statistics_options
 def command(
-    inputs: tuple[str, ...], most: int, plots: str | None, document: str | None, listed: bool, **values: Any
+    inputs: tuple[str, ...],
+    most: int,
+    plots: str | None,
+    document: str | None,
+    listed: bool,
+    chosen: Chosen,
+    **values: Any,
 ) -> None:
-    """Look at the fingerprints of INPUT: sizes of clusters by distance, how even they are, a distance to take.
+    """Summarize the fingerprints of INPUT: cluster sizes by distance, evenness, and a suggested distance.
 
-    Here each document is the leader of a cluster of its own: all documents as near as that. For each distance the
-    average size of the clusters of two or more; the suggested distance is the least one from which the average over
-    all documents grows by less than a tenth up to the largest. A chi-square of about 255 (± 23) is that of random
-    values. With --plots: clusters by size, values by leading byte, and the weights of a document's features against
-    their position after each weight stage.
+    Each document leads a cluster: the documents within the distance of it. For each distance the average size of
+    clusters of two or more documents is reported. The suggested distance is the smallest from which the average over
+    all documents grows by less than a tenth up to the largest. Random values have a chi-square of about 255 (± 23).
+    With --plots: clusters by size, values by leading byte, and the weights of a document's features by position after
+    each weight stage.
 
     \b
     Example:
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
     from neardup.api import with_statistics
-    from neardup.cli.support.pages import open_pages, tell_problems
+    from neardup.cli.support.pages import open_pages, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.overview import overview
 
-    values["method"] = values["method"] or "simhash"
-    plan, statistics = with_statistics(take_plan(values), values["stats"], values["df_unit"])
+    plan, statistics = with_statistics(chosen.plan(), values["stats"], values["df_unit"])
     pages = open_pages(inputs, values)
     with TerminalProgress() as progress:
         found = overview(
             plan, pages.sources, pages.columns, statistics=statistics, most=most, document=document,
             threads=pages.threads, progress=progress, problems=pages.problems, folder=values["work_dir"],
         )  # fmt: skip
-    tell_problems(pages.problems)
+    report_problems(pages.problems)
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
             click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
@@ -70,14 +83,15 @@ def _lines(known: dict[str, Any]) -> list[str]:
     rows = zip(known["average_cluster_size"], known["documents_with_near_duplicates"], strict=True)
     low, high = known["least_and_greatest_share_of_a_bit"]
     return [
-        f"{known['documents']:,} documents, {known['without_features']:,} without features, "
-        f"{known['different']:,} different fingerprints",
+        f"{counted(known['documents'], 'document')}, {known['without_features']:,} without features, "
+        f"{counted(known['distinct_fingerprints'], 'distinct fingerprint')}",
         *(
-            f"distance ≤ {distance}: {count:,} documents have near-duplicates; average cluster {average:.2f}"
+            f"distance ≤ {counted(distance, 'bit')}: {counted(count, 'document')} with near-duplicates, "
+            f"average cluster size {average:.2f}"
             for distance, (average, count) in enumerate(rows)
         ),
-        f"suggested distance: {known['suggested_distance']}",
+        f"suggested distance: {counted(known['suggested_distance'], 'bit')}",
         f"evenness: chi-square {known['chi_square_of_fingerprints']:,} of fingerprints, "
         f"{known['chi_square_of_features']:,} of features (255 ± 23 if random); "
-        f"bits are set in {low:.0%} to {high:.0%}",
+        f"each bit is set in {low:.0%} to {high:.0%} of the fingerprints",
     ]

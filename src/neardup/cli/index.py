@@ -1,108 +1,120 @@
-"""neardup held: documents that an index holds, and what to do with new ones."""
+"""neardup index: fingerprints of documents on disk, and decisions about new documents."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options
+from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, json_option, statistics_options
 from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
+from neardup.plurals import counted
 
 
 @click.group()
 def command() -> None:
-    """Hold the fingerprints of documents, and decide about new ones by what is held.
+    """Keep an index of documents, and check new documents against it.
 
-    A STORE is a folder that `held add` makes. It remembers the method's options, the frozen document frequencies and
-    a fingerprint of each document.
+    INDEX is a folder that `neardup index add` creates. It contains the method's options, the frozen document
+    frequencies and a fingerprint of each document.
 
     \b
     Examples:
-      neardup held add store crawl-0301.jsonl --quality-column rank
-      neardup held decide store crawl-0302.jsonl
-      neardup held order store
-      neardup held clusters store --master newest
+      neardup index add pages.index crawl-0301.jsonl --quality-column rank
+      neardup index check pages.index crawl-0302.jsonl
+      neardup index order pages.index
+      neardup index clusters pages.index --master newest
     """
 
 
-def _store(folder: str, **options: Any) -> Any:
-    from neardup.index.collection import IndexedDocuments
+def _open_index(folder: str, **options: Any) -> Any:
+    from neardup.index.store import IndexedDocuments
 
     return IndexedDocuments(folder, **options)
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
+@command.command(cls=MethodCommand, default_method="simhash")
+@click.argument("folder", metavar="INDEX")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--refresh-after", type=click.IntRange(1), metavar="N",
-    help="Refresh the document frequencies after so many new documents, and make stale fingerprints again.  "
+    help="Refresh the document frequencies after N new documents, and recompute stale fingerprints.  "
     "[default: 1000000, or as before]",
 )  # fmt: skip
 @column_options
 @input_options
-@method_options
-def add(store: str, inputs: tuple[str, ...], refresh_after: int | None, **values: Any) -> None:
-    """Hold the documents of INPUT; what has the id of a held document replaces it.
+@statistics_options
+def add(
+    folder: str, inputs: tuple[str, ...], refresh_after: int | None, chosen: Chosen, **values: Any
+) -> None:
+    """Add the documents of INPUT to INDEX; a document with an indexed id replaces the indexed one.
 
-    The first call decides about the method (simhash with tf-idf) and freezes document frequencies: those of --stats,
-    or those of its own documents. Later ones need no options. New documents are counted aside; after --refresh-after
-    of them the frequencies are frozen anew and all fingerprints are made again from the files they came from.
+    The first call fixes the method (default: simhash with tf-idf) and freezes document frequencies: those of --stats,
+    or of its own documents. Later calls need no options. New documents are counted separately; after --refresh-after
+    new documents the counts are merged, and all fingerprints are recomputed from the source files.
+
+    \b
+    Example:
+      neardup index add pages.index crawl-0301.jsonl --quality-column rank
     """
-    from neardup.cli.support.options import given_options
-    from neardup.cli.support.pages import open_pages, taken_extra, tell_problems
+    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
     from neardup.cli.support.show import TerminalProgress
 
-    extra = taken_extra(values)
-    plan, statistics = _asked_plan(store, values, given_options)
+    attributes = attribute_columns(values)
+    plan, statistics = _requested_plan(folder, chosen, values)
     pages = open_pages(inputs, values)
-    held = _store(store, plan=plan, statistics=statistics, refresh_after=refresh_after)
-    with held, TerminalProgress() as progress:
-        done = held.add(pages.sources, pages.columns, extra, threads=pages.threads, progress=progress,
+    index = _open_index(folder, plan=plan, statistics=statistics, refresh_after=refresh_after)
+    with index, TerminalProgress() as progress:
+        done = index.add(pages.sources, pages.columns, attributes, threads=pages.threads, progress=progress,
                         problems=pages.problems)  # fmt: skip
-        total = len(held)
-    tell_problems(pages.problems)
+        total = len(index)
+    report_problems(pages.problems)
     if values["as_json"]:
-        click.echo(json.dumps({**done.to_dict(), "held": total}))
+        click.echo(json.dumps({**done.to_dict(), "indexed": total}))
         return
     click.echo(
-        f"{done.documents:,} documents: {done.new:,} new, {done.changed:,} changed; {total:,} are held"
+        f"{counted(done.documents, 'document')}: {done.new:,} new, {done.changed:,} changed; "
+        f"the index has {counted(total, 'document')}"
     )
     if done.refreshed:
-        click.echo(f"document frequencies were refreshed, {done.recomputed:,} fingerprints made again")
+        click.echo(f"document frequencies refreshed; {counted(done.recomputed, 'fingerprint')} recomputed")
     if done.stale:
-        click.echo(f"{done.stale:,} fingerprints are stale: their files are gone or have changed")
+        click.echo(
+            f"{counted(done.stale, 'stale fingerprint')}: the source files are missing or have changed"
+        )
 
 
-def _asked_plan(store: str, values: dict[str, Any], given: Any) -> tuple[Any, Any]:
-    """The plan that the options ask for; none where they say nothing and a store knows its own."""
+def _requested_plan(folder: str, chosen: Chosen, values: dict[str, Any]) -> tuple[Any, Any]:
+    """The plan of the options; None if no option is given and the index has a plan."""
     from pathlib import Path
 
     from neardup.api import with_statistics
-    from neardup.registry import get_method
+    from neardup.index.fingerprints import check_fingerprints
 
-    name, options = given({**values, "method": values["method"] or "simhash"})
-    known = (Path(store) / "documents.db").exists()
-    plan = get_method(name or "simhash").plan(**options)
-    asked = bool(options) or not known or values["method"] is not None
+    plan = chosen.plan()
+    requested = chosen.named or chosen.options or not (Path(folder) / "documents.db").exists()
     _, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    if not plan.joins or plan.candidates.level != "signatures":
-        from neardup.errors import PlanError
-
-        raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
-    return plan if asked else None, statistics
+    check_fingerprints(plan)
+    return plan if requested else None, statistics
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
-@click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
-def info(store: str, as_json: bool) -> None:
-    """Say what a STORE holds."""
-    with _store(store) as held:
-        known = held.info()
+@command.command(cls=GroupedCommand)
+@click.argument("folder", metavar="INDEX")
+@json_option
+def info(folder: str, as_json: bool) -> None:
+    """Summarize INDEX: documents, stale fingerprints, statistics, plan.
+
+    \b
+    Example:
+      neardup index info pages.index
+    """
+    with _open_index(folder) as index:
+        known = index.info()
     if as_json:
         click.echo(json.dumps(known))
         return
@@ -110,114 +122,128 @@ def info(store: str, as_json: bool) -> None:
         click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
-@click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
-def refresh(store: str, as_json: bool) -> None:
-    """Refresh the document frequencies now, and make stale fingerprints again from the files they came from."""
+@command.command(cls=GroupedCommand)
+@click.argument("folder", metavar="INDEX")
+@json_option
+def refresh(folder: str, as_json: bool) -> None:
+    """Refresh the document frequencies now, and recompute stale fingerprints from the source files.
+
+    \b
+    Example:
+      neardup index refresh pages.index
+    """
     from neardup.cli.support.show import TerminalProgress
 
-    with _store(store) as held, TerminalProgress() as progress:
-        made, stale = held.refresh(progress=progress), held.count_stale()
-    said = {"recomputed": made, "stale": stale}
-    click.echo(json.dumps(said) if as_json else f"{made:,} fingerprints made again, {stale:,} are stale")
+    with _open_index(folder) as index, TerminalProgress() as progress:
+        done = {"recomputed": index.refresh(progress=progress), "stale": index.count_stale()}
+    summary = f"{counted(done['recomputed'], 'fingerprint')} recomputed, {done['stale']:,} stale"
+    click.echo(json.dumps(done) if as_json else summary)
 
 
-def _searching(function: Any) -> Any:
-    """Adds what commands that search a store take."""
-    options = [
-        click.option("--distance", type=click.IntRange(0), metavar="N",
-                     help="Bits that near-duplicates may differ in.  [default: as the store was made]"),
-        click.option("--skip-stale", is_flag=True, help="Leave out documents whose fingerprint is stale."),
-        click.option("--json", "as_json", is_flag=True, help="Print lines of JSON."),
-    ]  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+_search_options = grouped(
+    "Decision",
+    click.option("--distance", type=click.IntRange(0), metavar="N",
+                 help="Bits that near-duplicates may differ in.  [default: that of the index]"),
+    click.option("--skip-stale", is_flag=True, help="Skip documents whose fingerprint is stale."),
+)  # fmt: skip
+_lines_option = grouped(
+    "Output", click.option("--json", "as_json", is_flag=True, help="Print lines of JSON.")
+)
 
 
-def _near(held: Any, asked: int | None) -> dict[str, int]:
-    """What is near: the distance that is asked for, or that of the store; and the bits that must be equal."""
+def _distance(index: Any, requested: int | None) -> dict[str, int]:
+    """The requested distance or that of the index, and the bits that must be equal."""
     from neardup.index.documents import reserved_bits
 
-    usual = int(held.plan.candidates.distance(held.plan.threshold))
-    return {"distance": usual if asked is None else asked, "same": reserved_bits(held.plan)}
+    usual = int(index.plan.candidates.distance(index.plan.threshold))
+    return {"distance": usual if requested is None else requested, "same": reserved_bits(index.plan)}
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
+@command.command(cls=GroupedCommand)
+@click.argument("folder", metavar="INDEX")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--discard", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-              help="Discard what differs from a held document in at most so many bits.")  # fmt: skip
-@click.option(
-    "--never-discard", is_flag=True, help="Lower the priority of copies instead of discarding them."
-)
-@click.option("--distance", type=click.IntRange(0), metavar="N", help="Bits that near-duplicates may differ in.  "
-              "[default: as the store was made]")  # fmt: skip
-@click.option("--skip-stale", is_flag=True, help="Leave out documents whose fingerprint is stale.")
+@grouped(
+    "Decision",
+    click.option("--drop", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+                 help="Drop documents within N bits of an indexed document."),
+    click.option("--never-drop", is_flag=True, help="Demote copies instead of dropping them."),
+    _search_options,
+)  # fmt: skip
 @column_options
 @input_options
-def decide(store: str, inputs: tuple[str, ...], discard: int, never_discard: bool, **values: Any) -> None:
-    """Say of each document of INPUT whether to keep, lower or discard it, given what STORE holds.
+def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **values: Any) -> None:
+    """Decide about each document of INPUT: keep it, demote it or drop it.
 
-    A document is discarded or lowered only for the sake of one that everybody may see who may see it. Nothing is
-    added to STORE.
+    A document is dropped if it is a copy of an indexed document, and demoted (a lower crawl or index priority) if it
+    is a near-duplicate of one. The indexed document must be visible to every group with access to the new one. INDEX
+    does not change.
+
+    \b
+    Example:
+      neardup index check pages.index crawl-0302.jsonl
     """
-    from neardup.cli.support.pages import open_pages, taken_extra, tell_problems
+    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
     from neardup.cli.support.show import TerminalProgress
-    from neardup.index.decisions import decide_at_index_time
+    from neardup.index.decisions import check_documents
 
     pages = open_pages(inputs, values)
-    with _store(store) as held, TerminalProgress() as progress:
-        new = held.looked_at(pages.sources, pages.columns, taken_extra(values), threads=pages.threads,
-                             progress=progress, problems=pages.problems)  # fmt: skip
-        near = _near(held, values["distance"])
-        limit = None if never_discard else min(discard, near["distance"])
-        decisions = decide_at_index_time(
-            new, held.documents(stale=values["skip_stale"]), discard=limit, **near
-        )
-    tell_problems(pages.problems)
+    with _open_index(folder) as index, TerminalProgress() as progress:
+        new = index.fingerprint(pages.sources, pages.columns, attribute_columns(values), threads=pages.threads,
+                                progress=progress, problems=pages.problems)  # fmt: skip
+        near = _distance(index, values["distance"])
+        limit = None if never_drop else min(drop, near["distance"])
+        decisions = check_documents(new, index.documents(stale=values["skip_stale"]), drop=limit, **near)
+    report_problems(pages.problems)
     for document, decision in zip(new, decisions, strict=True):
         if values["as_json"]:
-            said = {"id": document.id, "action": decision.action, "because_of": decision.because_of}
-            click.echo(json.dumps({**said, "distance": decision.distance}, ensure_ascii=False))
+            click.echo(json.dumps({"id": document.id, **asdict(decision)}, ensure_ascii=False))
+        elif decision.distance is None:
+            click.echo(f"{decision.action:8}{document.id}")
         else:
-            why = (
-                ""
-                if decision.because_of is None
-                else f"  ({decision.distance} bits from {decision.because_of})"
-            )
-            click.echo(f"{decision.action:8}{document.id}{why}")
+            reason = f"{counted(decision.distance, 'bit')} from {decision.because_of}"
+            click.echo(f"{decision.action:8}{document.id}  ({reason})")
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
-@_searching
-def order(store: str, distance: int | None, skip_stale: bool, as_json: bool) -> None:
-    """List ids in the order to fetch them: unique content first, then second copies, then third ones, …"""
+@command.command(cls=GroupedCommand)
+@click.argument("folder", metavar="INDEX")
+@_search_options
+@_lines_option
+def order(folder: str, distance: int | None, skip_stale: bool, as_json: bool) -> None:
+    """List ids in the order to crawl them: unique pages first, then second copies, then third ones, …
+
+    \b
+    Example:
+      neardup index order pages.index
+    """
     from neardup.index.decisions import crawl_order
 
-    with _store(store) as held:
-        for name in crawl_order(held.documents(stale=skip_stale), **_near(held, distance)):
+    with _open_index(folder) as index:
+        for name in crawl_order(index.documents(stale=skip_stale), **_distance(index, distance)):
             click.echo(json.dumps(name, ensure_ascii=False) if as_json else name)
 
 
-@command.command()
-@click.argument("store", metavar="STORE")
+@command.command(cls=GroupedCommand)
+@click.argument("folder", metavar="INDEX")
 @click.option("--master", type=click.Choice(MASTERS), default="longest", show_default=True,
-              help="Which document a cluster is keyed by.")  # fmt: skip
+              help="The document that represents its cluster.")  # fmt: skip
 @click.option("--order", type=click.Choice(["rank", "time", "length"]), default="rank", show_default=True,
-              help="How members are listed: as they came, newest first, or longest first.")  # fmt: skip
-@_searching
+              help="Order of members: as added, newest first, or longest first.")  # fmt: skip
+@_search_options
+@_lines_option
 def clusters(
-    store: str, master: Any, order: Any, distance: int | None, skip_stale: bool, as_json: bool
+    folder: str, master: Any, order: Any, distance: int | None, skip_stale: bool, as_json: bool
 ) -> None:
-    """List clusters of two or more, each keyed by a master that all members are near."""
+    """List clusters of two or more documents: a master, and the members within the distance of it.
+
+    \b
+    Example:
+      neardup index clusters pages.index --master newest
+    """
     from neardup.index.collapse import clusters_by_master, listed
 
-    with _store(store) as held:
-        documents = held.documents(stale=skip_stale)
-        found = clusters_by_master(documents, **_near(held, distance), master=master)
+    with _open_index(folder) as index:
+        documents = index.documents(stale=skip_stale)
+        found = clusters_by_master(documents, **_distance(index, distance), master=master)
     for place, *others in (cluster for cluster in found if len(cluster) > 1):
         name = documents[place].id
         members = [one.id for one in listed([documents[other] for other in others], order)]

@@ -1,4 +1,4 @@
-"""neardup learn: a model of what makes near-duplicates, from labelled documents."""
+"""neardup learn: a similarity model learned from labelled documents."""
 
 from __future__ import annotations
 
@@ -9,27 +9,37 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from neardup.cli.evaluate import judgement_options, read_input, read_truth
+from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options, new_file
 from neardup.errors import InputError
-from neardup.learn.model.weight import STARTS
+from neardup.learn.model.weight import INITIAL_CHOICES
+from neardup.plurals import counted
 from neardup.text.words import TokenKind
 
 if TYPE_CHECKING:
     from neardup.learn.model.file import Model
 
-TOLD = (
-    "ngram", "tokens", "similarity", "fields", "tags", "queries", "features", "start", "negative", "aim", "goal",
-    "seed", "threads",
+TRAINING_OPTIONS = (
+    "ngram", "tokens", "similarity", "fields", "tags", "queries", "features", "initial_weights", "negative", "aim",
+    "goal", "seed", "threads",
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+@grouped(
+    "Labels",
+    click.option(
+        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
+    ),
 )
-@click.option("-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to.")
-@click.option("--force", is_flag=True, help="Overwrite a model that is there.")
+@grouped(
+    "Output",
+    click.option(
+        "-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to."
+    ),
+    click.option("--force", is_flag=True, help="Overwrite an existing model."),
+)
 @click.option(
     "--ngram",
     type=click.IntRange(1, 65536),
@@ -43,51 +53,51 @@ TOLD = (
     type=click.Choice(get_args(TokenKind)),
     default="words",
     show_default=True,
-    help="What a token is.",
+    help="The unit of text.",
 )
 @click.option(
     "--similarity",
     type=click.Choice(["cosine", "jaccard"]),
     default="cosine",
     show_default=True,
-    help="What weights are learned for: the cosine, or the extended Jaccard coefficient.",
+    help="The similarity that weights are learned for: cosine or extended Jaccard.",
 )
 @click.option(
-    "--features", metavar="NAME,...", help="The features to learn weights of.  [default: all that fit]"
+    "--features", metavar="NAME,...", help="The features to learn weights for.  [default: all available]"
 )
 @click.option(
     "--negative",
     type=click.Choice(["auto", "clip", "keep"]),
     default="auto",
     show_default=True,
-    help="What becomes of weights below zero; auto: what is better on held-out labels.",
+    help="Drop (clip) or keep k-grams with weights below zero; auto: the better on held-out labels.",
 )
 @click.option(
     "--fields",
     metavar="COLUMN,...",
-    help="Columns whose words count, too: title or subject, url, any. What stands in a title or url is known by it.",
+    help="Columns whose words count too, for example title, subject or url.",
 )
 @click.option(
-    "--tags", is_flag=True, help="The texts are HTML: learn what links, headings and emphasis are worth."
+    "--tags", is_flag=True, help="The texts are HTML: learn weights for links, headings and emphasis."
 )
 @click.option(
     "--queries",
     metavar="FILE",
-    help="A table of query and count: how often people search for words is a feature then.",
+    help="A table of queries and counts, for the feature query_frequency.",
 )
 @click.option(
-    "--start",
-    type=click.Choice(["auto", *STARTS]),
+    "--initial-weights",
+    type=click.Choice(["auto", *INITIAL_CHOICES]),
     default="auto",
     show_default=True,
-    help="The weights to begin with; auto: front, unless another one serves the labels clearly better.",
+    help="The initial weights; auto: front, unless others are clearly better on the labels.",
 )
 @click.option(
     "--aim",
     type=click.Choice(["vectors", "signatures"]),
     default="vectors",
     show_default=True,
-    help="What weights should be good for: exact scores, or what 384 sign bits leave of them.",
+    help="Optimize exact scores, or their estimates by 384 sign bits.",
 )
 @judgement_options
 @click.option(
@@ -96,18 +106,18 @@ TOLD = (
     default=1,
     show_default=True,
     metavar="N",
-    help="The seed of what is drawn.",
+    help="The random seed.",
 )
 @input_options
 def command(inputs: tuple[str, ...], **values: Any) -> None:
-    """Learn from labelled documents of INPUT how much each of their words counts, and write a model.
+    """Learn a similarity from labelled documents of INPUT: how much each word counts; write it as a model.
 
-    Ten labelled documents are the least, sixty do nearly as well as any number. Documents without a label take part
-    in counting which words are rare. How strongly to learn, the threshold and the probability of a score are
-    decided on labels that were held out.
+    Learning needs at least 10 labelled documents; more than 60 add little. Documents without a label count towards
+    document frequencies. The regularization strength, the threshold and the probability of a score are chosen on
+    held-out labels.
 
     \b
-    Labels are those of `neardup evaluate`: a table of id and cluster, a table of judged pairs, or a folder.
+    Labels are as for `neardup evaluate`: a table of id and cluster, a table of judged pairs, or a folder.
 
     \b
     Examples:
@@ -116,17 +126,17 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
       neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
     """
     from neardup.cli.support.show import TerminalProgress
-    from neardup.learn.training.public import make_lesson
-    from neardup.learn.training.train import learn
+    from neardup.learn.training.learner import learn
+    from neardup.learn.training.public import training_setup
 
     target = new_file(values["output"], values["force"])
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")
-    lesson = make_lesson(**{name: values[name] for name in TOLD})
+    setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
-        documents = read_input(inputs, values, progress, [lesson.text])
+        documents = read_input(inputs, values, progress, [setup.text])
         truth = read_truth(values, documents.ids)
-        model = learn(documents, truth, lesson, progress)
+        model = learn(documents, truth, setup, progress)
     model.write(target)
     if values["as_json"]:
         summary = {
@@ -141,24 +151,25 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
 
 
 def _show(model: Model, target: Path) -> None:
-    """What was learned, in a few lines."""
+    """Print a summary of the model."""
     figures = model.training
-    held = "on held-out labels" if figures["held_out"] else "on the labels that were learned from"
+    labels = "on held-out labels" if figures["held_out"] else "on the training labels"
     click.echo(
-        f"{figures['documents']:,} labelled documents, {figures['positive_pairs']:,} pairs of near-duplicates."
+        f"{counted(figures['documents'], 'labelled document')}, "
+        f"{counted(figures['positive_pairs'], 'pair')} of near-duplicates."
     )
     if "f1" in figures:
         scores = (
             f"F1 {figures['f1']:.3f}, precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"
         )
-        click.echo(f"{model.similarity.capitalize()} from {model.threshold:g} upwards: {scores} {held}.")
-    click.echo(
-        f"Learned from the start {figures['start']!r}, with the pull {figures['pull'] or 'of staying there'}."
-    )
+        click.echo(f"{model.similarity.capitalize()} ≥ {model.threshold:g}: {scores} {labels}.")
+    strength = figures["regularization"]
+    trained = "kept unchanged" if strength is None else f"trained with regularization {strength:g}"
+    click.echo(f"Initial weights {figures['initial_weights']!r}, {trained}.")
     click.echo("Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items()))
     if figures["negative_weights"]:
-        fate = "dropped" if model.negative == "clip" else "kept"
-        click.echo(f"{figures['negative_weights']:.1%} of all k-grams have a weight below zero: {fate}.")
-    for note in figures["notes"]:
-        click.echo(f"note: {note}")
-    click.echo(f"The model is in {target}: use it with  --method andd --model {target}")
+        treatment = "dropped" if model.negative == "clip" else "kept"
+        click.echo(f"{figures['negative_weights']:.1%} of all k-grams have a weight below zero: {treatment}.")
+    for warning in figures["warnings"]:
+        click.echo(f"warning: {warning}")
+    click.echo(f"Model written to {target}. Use it with: --method andd --model {target}")

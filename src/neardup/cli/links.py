@@ -1,4 +1,4 @@
-"""neardup links: the links of crawled pages as columns, to be compared as fields."""
+"""neardup links: links and anchor texts of crawled pages as columns, for use as fields."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from typing import Any
 
 import click
 
+from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options
+from neardup.plurals import counted
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
-@click.option(
-    "--url-column", default="url", show_default=True, metavar="NAME", help="The column of addresses."
+@grouped(
+    "Output",
+    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
 )
-@click.option("--force", is_flag=True, help="Overwrite the file.")
 @input_options
+@grouped(
+    "Input",
+    click.option(
+        "--url-column", default="url", show_default=True, metavar="NAME", help="The column of URLs."
+    ),
+)
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
-    """Add two columns to the HTML pages of INPUT: links, where each page links to; anchors, what links to it say.
+    """Add two columns to the HTML pages of INPUT: links, the URLs a page links to; anchors, the texts of links to it.
 
-    Anchor texts come from the other pages of INPUT. They describe a page in other people's words; as a field they
-    become features of the page: --fields links:value,anchors. Who may read a page so gets features from pages that
-    others wrote: leave pages out of INPUT that not everybody may see.
+    Anchor texts come from the other pages of INPUT. As fields, both become features of a page: --fields
+    links:value,anchors. A page thus gets features from other pages: remove pages from INPUT that not everybody may
+    see.
 
     \b
     Example:
@@ -32,14 +40,14 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     """
     import pyarrow as pa
 
-    from neardup.cli.support.pages import open_pages, tell_problems
+    from neardup.cli.support.pages import open_pages, report_problems
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
     from neardup.errors import InputError, OutputError
     from neardup.index.links import link_columns
     from neardup.output import OutputFolder
 
     if Path(output).suffix != ".parquet":
-        raise OutputError(f"{output} must end in .parquet: pages with links are written in that format")
+        raise OutputError(f"{output} must end in .parquet, the only format of pages with links")
     pages = open_pages(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
@@ -67,6 +75,6 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
 
         pq.write_table(table, folder.file(Path(output).name))
         folder.commit()
-    tell_problems(pages.problems)
+    report_problems(pages.problems)
     linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())
-    click.echo(f"{len(table):,} pages, {linked:,} of them linked to by others, written to {output}")
+    click.echo(f"{counted(len(table), 'page')}, {linked:,} with links from other pages, written to {output}")

@@ -1,47 +1,56 @@
-"""neardup methods: the methods and their options."""
+"""neardup methods: a table of the methods, or the options of one."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from neardup.registry import get_method, methods, presets
+if TYPE_CHECKING:
+    from neardup.registry import Method
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 def command(name: str | None, as_json: bool) -> None:
-    """List the methods, or describe the one NAMEd with its options.
+    """List the methods, or describe the method NAME with its own options and defaults.
 
     \b
-    Example:
+    Examples:
+      neardup methods
       neardup methods minhash
     """
-    chosen = [get_method(name)] if name else list(methods().values())
+    from neardup.registry import Methods, get_method, methods, presets
+
+    chosen = Methods({name: get_method(name)}) if name else methods()
     if as_json:
-        click.echo(json.dumps([_describe(method.name) for method in chosen], indent=2))
-        return
-    for method in chosen:
-        click.secho(method.name, bold=True, nl=False)
-        click.echo(f"  {method.summary}")
-        if name:
-            click.echo(f"\n{method.description}\n")
-            for parameter in method.parameters.values():
-                default = "chosen" if parameter.default is None else parameter.default
-                click.echo(
-                    f"  --{parameter.name.replace('_', '-')}  {parameter.constraint} (default: {default})"
-                )
-                click.echo(click.wrap_text(parameter.help, 96, "      ", "      "))
-    if not name:
-        click.echo("\nPresets: " + ", ".join(presets()) + ".  Options: neardup methods NAME")
+        click.echo(json.dumps([_describe(method) for method in chosen.values()], indent=2))
+    elif name:
+        _show(chosen[name])
+    else:
+        click.echo(repr(chosen))
+        click.echo("\nOptions of a method: neardup methods NAME.  Presets: " + ", ".join(presets()) + ".")
 
 
-def _describe(name: str) -> dict[str, object]:
-    method = get_method(name)
+def _show(method: Method) -> None:
+    """The description, and each option with its constraint and default."""
+    click.secho(method.name, bold=True, nl=False)
+    click.echo(f"  {method.summary}\n\n{method.description}\n")
+    for parameter in method.parameters.values():
+        default = "" if parameter.default is None else f" (default: {parameter.default})"
+        click.echo(f"  {parameter.flags[0]}  {parameter.constraint}{default}")
+        click.echo(click.wrap_text(parameter.help, 96, "      ", "      "))
+
+
+def _describe(method: Method) -> dict[str, object]:
     return {
         "name": method.name,
+        "use": method.use,
+        "threshold": method.threshold,
+        "exact": method.exact,
+        "speed": method.speed,
         "summary": method.summary,
         "description": method.description,
         "parameters": [

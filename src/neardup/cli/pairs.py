@@ -8,35 +8,38 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import (
-    decide_option,
-    input_options,
-    method_options,
-    resume_options,
-    take_plan,
-)
+from neardup.cli.support.groups import grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
+from neardup.plurals import counted
 
 
-@click.command()
+@click.command(cls=MethodCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
-@click.option(
-    "--pairs",
-    type=click.Choice(["clusters", "all"]),
-    default="all",
-    show_default=True,
-    help="Every pair that the method finds (quadratic in the size of a cluster), or what clusters need.",
+@grouped(
+    "Output",
+    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
 )
-@click.option("--force", is_flag=True, help="Overwrite the file.")
 @decide_option
+@grouped(
+    "Decision",
+    click.option(
+        "--pairs",
+        type=click.Choice(["clusters", "all"]),
+        default="all",
+        show_default=True,
+        help="Compare the pairs that clusters need, or all (quadratic in the size of a cluster).",
+    ),
+)
 @resume_options
 @input_options
-@method_options
-def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
+@statistics_options
+def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
     Writes a parquet file with the columns left, right (ids), similarity, containment, reason (similar or copy)
-    and bridge; and, with a model, the probability that a pair of this similarity is one of near-duplicates.
+    and bridge; with a model also the probability that a pair of this similarity is one of near-duplicates.
 
     \b
     Example:
@@ -51,7 +54,7 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
     plan = complete_plan(
-        take_plan(values), keep="longest", keep_count=1, pairs=pairs, clusters="components",
+        chosen.plan(), keep="longest", keep_count=1, pairs=pairs, clusters="components",
         decide=values.pop("decide"),
     )  # fmt: skip
     target = Path(output)
@@ -67,6 +70,8 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
-        click.echo(f"{rows:,} pairs among {report['documents']:,} documents, written to {output}")
+        click.echo(
+            f"{counted(rows, 'pair')} among {counted(report['documents'], 'document')}, written to {output}"
+        )
         for line in problem_lines(report["problems"]):
             click.echo(line)

@@ -8,26 +8,31 @@ from typing import Any
 
 import click
 
+from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.options import input_options, reading_options, taken_columns
+from neardup.plurals import counted
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="FILE.csv", help="The table of pairs to write.")
+@grouped(
+    "Output",
+    click.option("-o", "--output", required=True, metavar="FILE.csv", help="The table of pairs to write."),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+)
 @click.option(
     "--pairs", type=int, default=456, show_default=True, metavar="N", help="How many pairs to write."
 )
 @click.option(
     "--draw", type=int, default=100_000, show_default=True, metavar="N",
-    help="How many pairs are drawn and measured, of which the even ones are taken.",
+    help="How many pairs to draw and measure; an even spread of them is written.",
 )  # fmt: skip
-@click.option("--ngram", type=int, default=7, show_default=True, metavar="N", help="The words of a phrase.")
+@click.option("--ngram", type=int, default=7, show_default=True, metavar="N", help="Words in a phrase.")
 @click.option(
     "--idf", nargs=2, type=float, default=(0.2, 0.85), show_default=True, metavar="LOW HIGH",
-    help="The interval of normalised idf of a phrase that pairs are drawn by: 0 is in every document, 1 in one.",
+    help="Normalised idf of the phrases that pairs share: 0 is in every document, 1 in one.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the draw.")
-@click.option("--force", is_flag=True, help="Overwrite the file.")
 @input_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """Draw pairs of documents of INPUT that are worth judging: evenly spread over the range of similarity.
@@ -74,10 +79,10 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         click.echo(json.dumps(about))
         return
     click.echo(
-        f"{about['pairs']:,} pairs of {about['drawn']:,} that were drawn among documents sharing one of "
-        f"{about['phrases']:,} phrases, written to {output}"
+        f"{counted(about['pairs'], 'pair')} written to {output}; {about['drawn']:,} drawn from documents "
+        f"that share one of {counted(about['phrases'], 'phrase')}"
     )
     click.echo(
         f"earth mover's distance from an even spread of similarities: {found.distance:.3f} "
-        f"(all that were drawn: {found.distance_before:.3f}; all alike would be 0.5)"
+        f"(all drawn pairs: {found.distance_before:.3f}; 0.5 if all are equally similar)"
     )

@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options, take_plan
+from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, json_option, statistics_options
+from neardup.plurals import counted
 
 
 @click.group()
@@ -22,27 +25,29 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(cls=MethodCommand, default_method="rare_phrases")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
+@grouped(
+    "Output",
+    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+)
 @click.option(
     "--memory", type=click.IntRange(1), default=256, show_default=True, metavar="MB",
-    help="Memory for the tables; what exceeds it waits in the work folder.",
+    help="Memory for the tables; the rest waits in the work folder.",
 )  # fmt: skip
 @click.option(
     "--at-least", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-    help="Leave out what occurs in fewer documents: 2 makes a much smaller file, which still merges with an error "
-    "that it states.",
+    help="Leave out features of fewer documents: 2 makes a much smaller file; it states its error.",
 )  # fmt: skip
 @click.option(
     "--sketch", type=click.IntRange(1), metavar="N",
-    help="Keep a sketch of the N most frequent features of each kind instead of all; it states its error.",
+    help="Keep the N most frequent features of each type; the file states its error.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the file.")
 @input_options
-@method_options
-def build(inputs: tuple[str, ...], output: str, **values: Any) -> None:
-    """Count the features of INPUT that a method asks for (rare_phrases unless --method says otherwise).
+@statistics_options
+def build(inputs: tuple[str, ...], output: str, force: bool, chosen: Chosen, **values: Any) -> None:
+    """Count the document frequencies of INPUT that a method needs.
 
     \b
     Examples:
@@ -52,20 +57,26 @@ def build(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """
     from neardup.cli.support.statistics import build_statistics
 
-    values["method"] = values["method"] or "rare_phrases"
-    memory, least, most, force = (values.pop(name) for name in ("memory", "at_least", "sketch", "force"))
-    plan = take_plan(values)
-    header = build_statistics(plan, inputs, output, values, memory << 20, least, most, force)
+    memory, least, most = (values.pop(name) for name in ("memory", "at_least", "sketch"))
+    header = build_statistics(chosen.plan(), inputs, output, values, memory << 20, least, most, force)
     _show(header, output, values["as_json"])
 
 
-@command.command()
+@command.command(cls=GroupedCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write.")
-@click.option("--force", is_flag=True, help="Overwrite the file.")
-@click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
+@grouped(
+    "Output",
+    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+    json_option,
+)
 def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> None:
-    """Add up the statistics of collections that have no document in common."""
+    """Add up the statistics of collections that have no document in common.
+
+    \b
+    Example:
+      neardup stats merge january.parquet february.parquet -o both.parquet
+    """
     from neardup.statistics import merge as merge_statistics
     from neardup.statistics.file import check_target, load_statistics, save_statistics
 
@@ -74,11 +85,16 @@ def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> No
     _show(save_statistics(merged, output, force=force), output, as_json)
 
 
-@command.command()
+@command.command(cls=GroupedCommand)
 @click.argument("file", metavar="FILE")
-@click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
+@json_option
 def info(file: str, as_json: bool) -> None:
-    """Say what a file of statistics holds, after reading all of it."""
+    """Check a file of statistics, and print its documents and tables.
+
+    \b
+    Example:
+      neardup stats info both.parquet
+    """
     from neardup.statistics.file import load_statistics, read_header
 
     load_statistics(file)
@@ -90,9 +106,11 @@ def _show(header: dict[str, Any], file: str, as_json: bool) -> None:
         click.echo(json.dumps(header, ensure_ascii=False))
         return
     click.echo(f"{file}: statistics {header['digest']} of neardup {header['neardup']}")
-    click.echo(f"  {header['documents']:,} documents, unit of document frequency: {header['df_unit']}")
+    click.echo(
+        f"  {counted(header['documents'], 'document')}, unit of document frequency: {header['df_unit']}"
+    )
     click.echo(f"  tokens: {header['text']}")
     for table in header["tables"]:
         exact = "exact" if not table["slack"] else f"at most {table['slack']:,} too low"
-        rest = "" if table["least"] == 1 else f", of at least {table['least']:,} documents"
-        click.echo(f"  {table['features']:,} features{rest}, {exact}: {table['counted']}")
+        rest = "" if table["least"] == 1 else f", in at least {counted(table['least'], 'document')}"
+        click.echo(f"  {counted(table['features'], 'feature')}{rest}, {exact}: {table['counted']}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """The papers' tables and figures, ours beside theirs.
+    """Reproduce the papers' tables and figures, ours beside theirs.
 
     \b
     Example:
@@ -27,7 +27,12 @@ def command() -> None:
 
 @command.command("list")
 def list_studies() -> None:
-    """The studies that there are, and the data that each needs."""
+    """List the studies, and the data that each needs.
+
+    \b
+    Example:
+      neardup study list
+    """
     from neardup.evaluate.studies.data import DataFolder
     from neardup.evaluate.studies.registry import studies
 
@@ -48,7 +53,10 @@ def list_studies() -> None:
 @click.option("--threads", type=click.IntRange(1), help="Threads.  [default: one for each processor]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 @click.option(
-    "--plots", type=click.Path(path_type=Path), metavar="DIR", help="Draw figures there, as .png files."
+    "--plots",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Draw figures into this folder, as .png files.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead of the terminal."
@@ -57,7 +65,12 @@ def run_studies(
     names: tuple[str, ...], data: Path | None, threads: int | None, as_json: bool, plots: Path | None,
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Run studies by name or pattern ('andd_*'), or all of them with 'all'."""
+    """Run studies by name or pattern ('andd_*'), or all of them with 'all'.
+
+    \b
+    Example:
+      neardup study run 'andd_*' -o andd.md --plots figures
+    """
     from neardup.evaluate.studies.data import DataFolder, default_folder
     from neardup.evaluate.studies.registry import find_studies
 

@@ -1,4 +1,4 @@
-"""neardup track: what changed on pages since the last visit."""
+"""neardup track: pages compared with their last visit."""
 
 from __future__ import annotations
 
@@ -9,51 +9,62 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.options import input_options, method_options
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
+from neardup.plurals import counted
 
 
-@click.command()
+@click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("store", metavar="STORE")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "--now", type=float, metavar="SECONDS", help="The time of the visit, since 1970.  [default: now]"
+    "--now",
+    type=float,
+    metavar="SECONDS",
+    help="The time of the visit, in seconds since 1970.  [default: now]",
 )
 @click.option("--all", "show_all", is_flag=True, help="List unchanged pages too.")
 @click.option(
     "--rebase",
     is_flag=True,
-    help="Take other options or statistics than before: what was made with the old ones is stale, and a page whose "
-    "text is still the same gets its fingerprint anew.",
+    help="Switch to other options or statistics: earlier fingerprints become stale, and a page whose text is the same "
+    "gets a new fingerprint.",
 )
 @input_options
-@method_options
+@statistics_options
 def command(
-    store: str, inputs: tuple[str, ...], now: float | None, show_all: bool, rebase: bool, **values: Any
+    store: str,
+    inputs: tuple[str, ...],
+    now: float | None,
+    show_all: bool,
+    rebase: bool,
+    chosen: Chosen,
+    **values: Any,
 ) -> None:
     """Compare pages with their last visit: unchanged, slightly changed or changed.
 
-    STORE is a file that keeps a fingerprint of each version of each page (made on the first visit). INPUT are the
-    pages of this crawl; their ids say which page is which. For each page: the Hamming distance, whether the exact
-    text changed, when to visit it again, and its priority for indexing. With --json one line for each page. What was
-    printed is in the store, whatever happens afterwards.
+    STORE is a file with a fingerprint of each version of each page; the first visit creates it. INPUT are the pages of
+    this crawl, identified by their ids. Reports for each page the Hamming distance, when to visit it again, and its
+    index priority; with --json also whether the exact text changed. Every reported visit is in the store.
+    Simhash weighs by tf here, unless --stats or --weights is given.
 
     \b
     Example:
       neardup track pages.db crawl-0301.jsonl --id-column url
     """
-    from neardup.cli.support.pages import fingerprint_plan, open_pages, tell_problems
+    from neardup.cli.support.pages import fingerprint_plan, open_pages, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.fingerprints import fingerprint
     from neardup.index.track import Tracker
 
-    plan, statistics = fingerprint_plan(values)
+    plan, statistics = fingerprint_plan(chosen, values)
     opened = open_pages(inputs, values)
     with TerminalProgress() as progress:
         pages = fingerprint(
             plan, opened.sources, opened.columns, statistics=statistics, threads=opened.threads,
             progress=progress, problems=opened.problems, folder=values["work_dir"],
         )  # fmt: skip
-    tell_problems(opened.problems)
+    report_problems(opened.problems)
     counts: Counter[str] = Counter()
     with Tracker(store, plan, statistics=plan.statistics, rebase=rebase) as tracker:
         for visit in tracker.visit(pages, time.time() if now is None else now):
@@ -64,10 +75,10 @@ def command(
                 click.echo(_line(visit))
     if not values["as_json"]:
         shown = ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
-        click.echo(f"{len(pages):,} pages: {shown}")
+        click.echo(f"{counted(len(pages), 'page')}: {shown}")
 
 
 def _line(visit: Any) -> str:
-    days = visit.next_visit / 86400
-    apart = "" if visit.distance is None else f"{visit.distance} bits, "
-    return f"{visit.status:17}{visit.id}  ({apart}again in {days:.3g} days, priority {visit.priority:.2f})"
+    next_visit = counted(visit.next_visit / 86400, "day")
+    apart = "" if visit.distance is None else f"{counted(visit.distance, 'bit')}, "
+    return f"{visit.status:17}{visit.id}  ({apart}next visit in {next_visit}, priority {visit.priority:.2f})"

@@ -12,9 +12,10 @@ import click
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
 from neardup.candidates.groups import Groups
 from neardup.cli.evaluate import label_options
-from neardup.cli.support.options import input_options, method_options, take_plan
+from neardup.cli.support.groups import grouped
+from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.options import input_options, statistics_options
 from neardup.errors import OutputError, ParameterError
-from neardup.registry import presets
 from neardup.signatures.estimate import standard_error, wilson_interval
 
 if TYPE_CHECKING:
@@ -26,33 +27,38 @@ BY_HAND = ("num_perm", "bands", "rows")
 SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
-@click.command()
+@click.command(cls=MethodCommand)
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @click.option(
     "--labels", metavar="FILE",
-    help="What people say about the documents of INPUT (see neardup evaluate): choose method and threshold by it.",
+    help="Labels of the documents of INPUT (see neardup evaluate): choose method and threshold by them.",
 )  # fmt: skip
 @click.option(
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
 )  # fmt: skip
 @label_options(bootstrap=0)
-@input_options
-@method_options
 @click.option(
     "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
-    help="How many documents to work out memory and time for.",
+    help="How many documents to estimate memory and time for.",
 )  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file.")
-@click.option("--force", is_flag=True, help="Overwrite the plot if it exists.")
-def command(documents: int, plot: str | None, force: bool, as_json: bool, **values: Any) -> None:
+@grouped(
+    "Output",
+    click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file."),
+    click.option("--force", is_flag=True, help="Overwrite the plot if it exists."),
+)
+@input_options
+@statistics_options
+def command(
+    documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
+) -> None:
     """Show which bands a threshold and a recall lead to, what they find and what they cost.
 
-    Takes the options of `neardup dedup` and reads no documents. Bands, rows and num-perm that are given by
-    hand win; the recall that they yield is shown, with a warning if it is less than --recall.
+    Takes the options of a method and reads no documents. Bands, rows and num-perm override the choice; the output
+    shows the recall that they yield, with a warning if it is less than --recall.
 
-    With INPUT and --labels, the method and the threshold that serve the --goal best are found by the labels,
-    and what they will take for --documents of the same kind is measured.
+    With INPUT and --labels, finds the method and the threshold that serve the --goal best, and measures the time and
+    memory that --documents of the same kind need.
 
     \b
     Examples:
@@ -64,14 +70,11 @@ def command(documents: int, plot: str | None, force: bool, as_json: bool, **valu
     if values["labels"] is not None or values["inputs"]:
         from neardup.cli.support.tune_labels import tune_on_labels
 
-        tune_on_labels(documents, as_json, plot, values)
+        tune_on_labels(documents, as_json, plot, chosen, values)
         return
-    for name in ("inputs", "labels"):
-        values.pop(name)
-    fixed = _fixed(values)
-    plan = take_plan(values)
+    plan = chosen.plan()
     shape = _shape(plan)
-    given = {name: int(value) for name, value in fixed.items()}  # take_plan has refused what is no number
+    given = {name: int(chosen.options[name]) for name in BY_HAND if name in chosen.options}
     work = cost(shape, documents)
     if plot is not None:
         _save(Path(plot), shape, plan.threshold, force)
@@ -81,13 +84,6 @@ def command(documents: int, plot: str | None, force: bool, as_json: bool, **valu
         _print(plan, shape, given, work)
     if plot is not None:
         click.echo(f"The curve is in {plot}.", err=as_json)
-
-
-def _fixed(values: dict[str, Any]) -> dict[str, Any]:
-    """What the user or a preset says about bands, rows and num_perm."""
-    preset = presets(values["preset"]) if values["preset"] else {}
-    both = {name: preset.get(name) if values[name] is None else values[name] for name in BY_HAND}
-    return {name: value for name, value in both.items() if value is not None}
 
 
 def _shape(plan: Plan) -> Bands:
@@ -166,7 +162,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
         f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
     )
     if plan.recall is not None and found < plan.recall:
-        warning = f"Warning: this is less than the recall of {plan.recall:g} that is wanted"
+        warning = f"Warning: this is less than the requested recall of {plan.recall:g}"
         console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
     console.print()
     console.print(_recall_table(shape, plan.threshold))

@@ -43,11 +43,25 @@ def evaluation(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """How good methods are on documents that people have labelled.
+    """Scores of methods on labelled documents.
 
-    `documents` as for `dedup`. `labels` is a file or folder (see `neardup evaluate`), a mapping from id to
-    cluster, or one cluster for each document in order; None leaves a document out. `methods` are names with
-    options ("minhash:ngram=3,threshold=0.6"), or plans.
+    Args:
+        documents: As for `dedup`.
+        labels: A file or folder (see `neardup evaluate`), a mapping from id to cluster, or one cluster for each
+            document in order; None leaves a document out.
+        methods: Names with options ("minhash:ngram=3,threshold=0.6"), or plans.
+        goal: The goal of the best threshold: f1, mcc, precision=P or recall=R.
+        splits: Halvings of the clusters; the threshold of one half is applied to the other.
+        bootstrap: Samples of clusters for the 95 % intervals; 0 leaves them out.
+        seed: The seed of splits and samples.
+        positive_from: The least grade of a near-duplicate, if judged pairs have grades.
+        text_column: As for `dedup`.
+        id_column: As for `dedup`.
+        html: As for `dedup`.
+        html_text: As for `dedup`.
+        format: As for `dedup`.
+        threads: Threads to use; None uses all processors.
+        progress: An object that is notified of stages and progress.
     """
     check_html_text(html_text, "evaluation")
     inputs, _ = as_inputs(documents, format, html_text=html_text)

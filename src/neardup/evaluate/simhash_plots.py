@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from neardup.clusters.views import ClusterSizes, Evenness
 from neardup.columns import Texts
 from neardup.errors import MissingExtra, OutputError
-from neardup.index.overview import Overview, stages_of
+from neardup.index.overview import Overview, weight_stages
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.weights.position import as_bag, over_occurrences
@@ -49,7 +49,7 @@ def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png
         plot_evenness(folder / f"features{suffix}", found.features),
     ]
     if found.text is not None:
-        for number, (name, part) in enumerate(stages_of(plan), 1):
+        for number, (name, part) in enumerate(weight_stages(plan), 1):
             path = folder / f"weights_{number}_{name}{suffix}"
             files.append(plot_weights(path, part, found.text, found.statistics))
     return files

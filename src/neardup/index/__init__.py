@@ -1,1 +1,1 @@
-"""What a crawler, an indexer and a result page do about near-duplicates: fingerprints followed, decided on, folded."""
+"""The index of documents by fingerprint: new documents checked against it, pages tracked, result lists collapsed."""

@@ -1,4 +1,4 @@
-"""SQLite files that survive a kill: what was committed is on disk, what was not is gone as a whole."""
+"""SQLite files that survive a kill: a transaction is on disk as a whole, or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 def open_database(path: str | os.PathLike[str], tables: str) -> sqlite3.Connection:
-    """A connection to a file with these tables and one more, about: names and values."""
+    """A connection to a file with these tables and the table `about`, of names and values."""
     store = sqlite3.connect(os.fspath(path), isolation_level=None, timeout=60)
     store.execute("PRAGMA journal_mode = WAL")
     store.execute("PRAGMA synchronous = FULL")
@@ -20,7 +20,7 @@ def open_database(path: str | os.PathLike[str], tables: str) -> sqlite3.Connecti
 
 @contextmanager
 def transaction(store: sqlite3.Connection) -> Iterator[None]:
-    """All of what is done inside, or nothing."""
+    """Commit everything done inside, or nothing."""
     store.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -31,11 +31,11 @@ def transaction(store: sqlite3.Connection) -> Iterator[None]:
 
 
 def read_about(store: sqlite3.Connection) -> dict[str, str]:
-    """What a file knows of itself."""
+    """The names and values of the table `about`."""
     return dict(store.execute("SELECT name, value FROM about").fetchall())
 
 
 def write_about(store: sqlite3.Connection, values: Mapping[str, object]) -> None:
-    """Have a file know other values of itself; to be called inside a transaction."""
+    """Set values in the table `about`. Call inside a transaction."""
     rows = [(name, str(value)) for name, value in values.items()]
     store.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)

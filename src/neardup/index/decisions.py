@@ -1,7 +1,7 @@
-"""What an indexer does with new documents, and a crawler with pages to fetch, given what is already held.
+"""Decisions about new documents, and the order to crawl pages, given the documents of an index.
 
-A copy counts only where everyone who may see a document may see the copy: nothing is discarded, lowered or put off
-because of a document that some of its readers cannot see (simhash thesis, 7.1.3).
+A copy counts only if every group with access to a document has access to the copy: no document is dropped, demoted or
+put off because of one that some of its groups cannot see (simhash thesis, 7.1.3).
 """
 
 from __future__ import annotations
@@ -11,106 +11,113 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from neardup.errors import ParameterError
-from neardup.index.documents import Document, Readers, best_first, covers, find_near, find_near_new
+from neardup.index.documents import (
+    Access,
+    Document,
+    best_first,
+    covers,
+    find_neighbours,
+    find_neighbours_of_new,
+)
 
-Action = Literal["keep", "lower", "discard"]
+Action = Literal["keep", "demote", "drop"]
 
 
 @dataclass(frozen=True)
 class IndexDecision:
-    """What to do with a document at index time."""
+    """The decision about a new document: keep it, demote it (a lower crawl or index priority) or drop it."""
 
     action: Action
-    because_of: Any = None  # the document already held; for the indexer, not for readers
+    because_of: Any = None  # id of the indexed document; for the indexer, never shown to users
     distance: int | None = None
 
 
-def decide_at_index_time(
+def check_documents(
     new: Sequence[Document],
-    held: Sequence[Document],
+    indexed: Sequence[Document],
     *,
     distance: int = 3,
-    discard: int | None = 0,
+    drop: int | None = 0,
     same: int = 0,
 ) -> list[IndexDecision]:
-    """For each new document: discard it, index it with less priority, or keep it, given what the index holds.
+    """A decision for each new document, by the indexed documents and the new ones before it.
 
-    A document is discarded when one within `discard` bits is held (None: never), lowered when one within `distance`
-    bits is: but only if everyone who may see the new one may see the other. New documents are held in turn. A new
-    version of a held document (the same id) is no copy of the old one, which it will replace.
+    A document is dropped if a document of the index is within `drop` bits of it (None: never), and demoted if one is
+    within `distance` bits, provided that every group with access to the new document has access to the other. A
+    document with the id of an indexed one is its new version, not its copy.
     """
-    if discard is not None and not 0 <= discard <= distance:
-        raise ParameterError("discard", "index decisions", f"from 0 to the distance, {distance}", discard)
-    group, near = find_near_new(held, new, distance, same)
-    renewed = {document.id for document in new}
-    known = _Known(len(near))
-    for place, document in enumerate(held):
-        if document.id not in renewed:
-            known.add(group[place], document)
+    if drop is not None and not 0 <= drop <= distance:
+        raise ParameterError("drop", "index check", f"from 0 to the distance, {distance}", drop)
+    fingerprints, neighbours = find_neighbours_of_new(indexed, new, distance, same)
+    replaced = {document.id for document in new}
+    known = _Known(len(neighbours))
+    for place, document in enumerate(indexed):
+        if document.id not in replaced:
+            known.add(fingerprints[place], document)
     decisions = []
-    for place, document in enumerate(new, len(held)):
+    for place, document in enumerate(new, len(indexed)):
         decision = IndexDecision("keep")
-        if group[place] >= 0:
-            decision = _decide(known, near[group[place]], document, discard)
-        if decision.action != "discard":
-            known.add(group[place], document)
+        if fingerprints[place] >= 0:
+            decision = _decide(known, neighbours[fingerprints[place]], document, drop)
+        if decision.action != "drop":
+            known.add(fingerprints[place], document)
         decisions.append(decision)
     return decisions
 
 
 def _decide(
-    known: _Known, near: Sequence[tuple[int, int]], document: Document, discard: int | None
+    known: _Known, near: Sequence[tuple[int, int]], document: Document, drop: int | None
 ) -> IndexDecision:
-    """By the nearest that covers the document, of equally near ones the first that was held."""
+    """By the nearest document that covers this one; of equally near ones, the first that was indexed."""
     found = [
-        (apart, since, held.id)
-        for number, apart in near
-        for since, held in known.of(number)
-        if covers(held.readers, document.readers)
+        (distance, since, other.id)
+        for number, distance in near
+        for since, other in known.of(number)
+        if covers(other.access, document.access)
     ]
     if not found:
         return IndexDecision("keep")
-    apart, _, because = min(found, key=lambda item: item[:2])
-    action: Action = "discard" if discard is not None and apart <= discard else "lower"
-    return IndexDecision(action, because, apart)
+    distance, _, because = min(found, key=lambda item: item[:2])
+    action: Action = "drop" if drop is not None and distance <= drop else "demote"
+    return IndexDecision(action, because, distance)
 
 
 class _Known:
-    """Of each group of equal fingerprints the first document for each kind of readers."""
+    """Of each distinct fingerprint, the first document for each set of groups with access."""
 
-    def __init__(self, groups: int) -> None:
-        self._held: list[dict[Readers, tuple[int, Document]]] = [{} for _ in range(groups)]
+    def __init__(self, fingerprints: int) -> None:
+        self._first: list[dict[Access, tuple[int, Document]]] = [{} for _ in range(fingerprints)]
         self._count = 0
 
-    def add(self, group: int, document: Document) -> None:
+    def add(self, fingerprint: int, document: Document) -> None:
         self._count += 1
-        if group >= 0:
-            self._held[group].setdefault(document.readers, (self._count, document))
+        if fingerprint >= 0:
+            self._first[fingerprint].setdefault(document.access, (self._count, document))
 
-    def of(self, group: int) -> Sequence[tuple[int, Document]]:
-        return list(self._held[group].values())
+    def of(self, fingerprint: int) -> Sequence[tuple[int, Document]]:
+        return list(self._first[fingerprint].values())
 
 
 def crawl_order(documents: Sequence[Document], *, distance: int = 3, same: int = 0) -> list[Any]:
-    """The ids in the order to download them: unique content first, then second copies, then third ones, …
+    """Ids in the order to download them: unique pages first, then second copies, then third ones, …
 
-    Within a round, higher quality first. A page counts as a copy of better ones that it is near to, and that
-    everyone may see who may see the page itself.
+    Within a round, higher quality comes first. A page is a copy of a better page within the distance if every group
+    with access to the page has access to the better one.
     """
     order = best_first(documents, "quality")
-    group, near = find_near(documents, distance, same)
-    before: list[dict[Readers, int]] = [{} for _ in near]
+    fingerprints, neighbours = find_neighbours(documents, distance, same)
+    before: list[dict[Access, int]] = [{} for _ in neighbours]
     rounds = []
-    for rank, place in enumerate(order):
-        readers, mine = documents[place].readers, group[place]
+    for position, place in enumerate(order):
+        access, mine = documents[place].access, fingerprints[place]
         copies = 0
         if mine >= 0:
             copies = sum(
                 count
-                for number, _ in near[mine]
+                for number, _ in neighbours[mine]
                 for others, count in before[number].items()
-                if covers(others, readers)
+                if covers(others, access)
             )
-            before[mine][readers] = before[mine].get(readers, 0) + 1
-        rounds.append((copies, rank, documents[place].id))
+            before[mine][access] = before[mine].get(access, 0) + 1
+        rounds.append((copies, position, documents[place].id))
     return [name for _, _, name in sorted(rounds, key=lambda item: item[:2])]

@@ -1,4 +1,4 @@
-"""The fingerprints of documents, by id, as any plan with a signature makes them."""
+"""Fingerprints of documents by id, for any plan with a signature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from neardup.statistics import Statistics
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """Fingerprints of documents. What has no features has none: it is not present."""
+    """Fingerprints of documents. A document without features has none: it is not present."""
 
     ids: list[Any]
     slots: NDArray[np.uint32]
@@ -39,6 +39,12 @@ class Fingerprints:
         return self.slots[number].astype("<u4").tobytes()
 
 
+def check_fingerprints(plan: Plan) -> None:
+    """Refuses a plan whose method has no fingerprints."""
+    if not plan.joins or plan.candidates.level != "signatures":
+        raise PlanError(f"The method {plan.method} has no fingerprints; use --method simhash.")
+
+
 def fingerprint(
     plan: Plan,
     sources: Sequence[Source],
@@ -50,13 +56,12 @@ def fingerprint(
     problems: Problems | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Fingerprints:
-    """The fingerprint of every document; weights by document frequency take frozen statistics."""
-    if not plan.joins or plan.candidates.level != "signatures":
-        raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
+    """The fingerprint of every document; weights by document frequency require frozen statistics."""
+    check_fingerprints(plan)
     if plan.counts and statistics is None:
         raise PlanError(
-            "These weights depend on document frequencies, which another crawl would change: give frozen statistics "
-            "(--stats), or choose weights without tfidf, such as 'tf'."
+            "These weights depend on document frequencies, which change with every crawl. Give frozen statistics "
+            "(--stats), or choose weights without tfidf, for example --weights tf."
         )
     with Workspace(folder=folder) as work:
         job = Job(
@@ -80,5 +85,5 @@ def fingerprint(
 
 
 def bits_apart(left: bytes, right: bytes) -> int:
-    """In how many bits two fingerprints differ."""
+    """The number of bits in which two fingerprints differ."""
     return (int.from_bytes(left, "little") ^ int.from_bytes(right, "little")).bit_count()

@@ -1,4 +1,4 @@
-"""Statistics of a collection on disk: a frozen table, and beside it what has been counted since it was frozen."""
+"""Statistics of an index: a frozen table, and the counts of documents added since it was frozen."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from neardup.statistics.file import load_statistics, save_statistics
 
 
 class FrozenStatistics:
-    """Parquet files in a folder; which of them count is said by a database, so that both change together.
+    """Parquet files in a folder, named by the database, so that both change in one transaction.
 
-    A new file is written before the transaction that names it ends; `sweep` removes those that nothing names.
+    A file is written before the transaction that names it ends; `remove_unused_files` removes the unnamed ones.
     """
 
     def __init__(self, folder: Path, store: sqlite3.Connection) -> None:
@@ -21,45 +21,45 @@ class FrozenStatistics:
 
     @property
     def version(self) -> int:
-        """How often a table was frozen."""
+        """How many times a table was frozen."""
         return int(read_about(self._store)["version"])
 
     @property
     def digest(self) -> str:
-        """The name of the frozen table; empty without one."""
+        """The digest of the frozen table; empty without a table."""
         return read_about(self._store)["statistics"]
 
     def read(self) -> Statistics | None:
         """The frozen table."""
         return load_statistics(self._file("frozen", self.digest)) if self.digest else None
 
-    def since(self) -> Statistics | None:
-        """What was counted since it was frozen."""
+    def counted_since(self) -> Statistics | None:
+        """The counts since the table was frozen."""
         name = read_about(self._store)["since"]
         return load_statistics(self._file("since", name)) if name else None
 
     def freeze(self, statistics: Statistics) -> None:
-        """Another table; whatever was made with the one before is stale. Inside a transaction."""
+        """Replace the table: fingerprints of the previous one become stale. Call inside a transaction."""
         save_statistics(statistics, self._file("frozen", statistics.digest), force=True)
         write_about(self._store, {"statistics": statistics.digest, "version": self.version + 1, "since": ""})
 
-    def put_aside(self, counted: Statistics) -> None:
-        """Count some documents more, for the next time. Inside a transaction."""
-        before = self.since()
+    def count_new(self, counted: Statistics) -> None:
+        """Add counts of new documents, for the next refresh. Call inside a transaction."""
+        before = self.counted_since()
         whole = counted if before is None else merge([before, counted])
         save_statistics(whole, self._file("since", whole.digest), force=True)
         write_about(self._store, {"since": whole.digest})
 
     def refresh(self) -> bool:
-        """Whether there was anything that the frozen table could take in. Inside a transaction."""
-        frozen, counted = self.read(), self.since()
+        """Merge the new counts into the frozen table; False if nothing is new. Call inside a transaction."""
+        frozen, counted = self.read(), self.counted_since()
         if frozen is None or counted is None:
             return False
         self.freeze(merge([frozen, counted]))
         return True
 
-    def sweep(self) -> None:
-        """Files that nothing refers to any more go."""
+    def remove_unused_files(self) -> None:
+        """Remove the files that the database does not name."""
         known = read_about(self._store)
         used = {self._file("frozen", known["statistics"]).name, self._file("since", known["since"]).name}
         for path in self._folder.glob("*-*.parquet"):

@@ -1,4 +1,4 @@
-"""Where the pages of a crawl link to, and what links to them say: columns that serve as fields (thesis, 3.1, 5.4)."""
+"""Outgoing links and incoming anchor texts of crawled pages, as columns for fields (simhash thesis, 3.1, 5.4)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from neardup.text.tag_scan import pieces
 
 __all__ = ["LinkColumns", "address", "link_columns", "outgoing"]
 
-LONGEST = 200  # characters of an anchor text; what is longer is no description
-MOST = 1000  # links of one page, and texts of links to one page
+LONGEST = 200  # characters of an anchor text; a longer one is no description
+MOST = 1000  # links of a page, and anchor texts of a page
 
 LinkColumns = tuple[list[list[str]], list[list[str]]]
 
 
 def address(url: str, base: str = "") -> str | None:
-    """The absolute address of a page, in one form: lower-case host, no fragment; None for what is no web address."""
+    """The absolute URL in canonical form (lower-case host, no fragment); None if it is not http or https."""
     try:
         parts = urlsplit(urljoin(base, url.strip()))
         port = f":{parts.port}" if parts.port and parts.port not in (80, 443) else ""
@@ -29,7 +29,7 @@ def address(url: str, base: str = "") -> str | None:
 
 
 def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
-    """The links of an HTML page in order: absolute address, and the text inside; <base> moves relative ones."""
+    """The links of an HTML page in order: absolute URL and anchor text; relative ones follow <base>."""
     found: list[tuple[str, str]] = []
     base, target, text = url, None, ""
     for piece in pieces(page):
@@ -40,7 +40,7 @@ def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
             if len(found) >= MOST:
                 return found[:MOST]
         elif piece.name == "base" and (href := piece.attribute("href")) is not None:
-            base = joined(base, href)
+            base = join_url(base, href)
         elif target is not None and len(text) <= LONGEST:
             alternative = piece.attribute("alt") if piece.name == "img" else None
             text += piece.rest if not piece.name else f" {alternative or ''} "
@@ -52,8 +52,8 @@ def _link(target: str | None, text: str) -> list[tuple[str, str]]:
     return [] if target is None else [(target, words if len(words) <= LONGEST else "")]
 
 
-def joined(base: str, url: str) -> str:
-    """The address that a relative one means; the base itself where that makes no sense."""
+def join_url(base: str, url: str) -> str:
+    """A relative URL made absolute; the base itself if the URL is invalid."""
     try:
         return urljoin(base, url)
     except ValueError:
@@ -61,9 +61,9 @@ def joined(base: str, url: str) -> str:
 
 
 def link_columns(urls: Sequence[str | None], pages: Sequence[str | None]) -> LinkColumns:
-    """For each page the addresses that it links to, and the texts of links to it on other pages; each once.
+    """For each page the URLs it links to, and the anchor texts of links to it on other pages, each once.
 
-    A page that was fetched under several addresses, or several times, has the same texts each time.
+    A URL that was fetched several times has the same anchor texts each time.
     """
     own = [None if url is None else address(url) for url in urls]
     anchors: dict[str, dict[str, None]] = {place: {} for place in own if place is not None}

@@ -1,4 +1,4 @@
-"""The fingerprints of a collection as the thesis looks at them: one cluster for each document, evenness, a distance."""
+"""Statistics of a corpus' fingerprints (simhash thesis, 6): cluster sizes, evenness, a suggested distance."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import Job, read_corpus
-from neardup.errors import InputError, PlanError
+from neardup.errors import InputError
+from neardup.index.fingerprints import check_fingerprints
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
-MOST_FEATURES = 1_000_000  # whose hashes are looked at
+MOST_FEATURES = 1_000_000  # distinct hashes for the evenness of features
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What fingerprints look like together."""
+    """Statistics of the fingerprints of a corpus."""
 
     ids: list[Any]
     fingerprints: list[bytes | None]  # of each document
@@ -35,7 +36,7 @@ class Overview:
     even: Evenness  # of fingerprints, by their leading byte (figure 6-1)
     features: Evenness  # of the hashes of features (figure 3-2)
     balance: Sequence[float]  # the share of fingerprints that have each bit set
-    text: str | None  # of the document that was asked for
+    text: str | None  # of the requested document
     statistics: Statistics | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +45,7 @@ class Overview:
         present = sum(one is not None for one in self.fingerprints)
         return {
             "documents": len(self.ids), "without_features": len(self.ids) - present,
-            "different": len({one for one in self.fingerprints if one is not None}),
+            "distinct_fingerprints": len({one for one in self.fingerprints if one is not None}),
             "average_cluster_size": [round(average, 4) for average in sizes.averages],
             "documents_with_near_duplicates": [int((row > 1).sum()) for row in sizes.sizes],
             "suggested_distance": sizes.suggest(), "growth": [round(part, 4) for part in sizes.growth],
@@ -71,9 +72,8 @@ def overview(
     problems: Problems | None = None,
     folder: str | None = None,
 ) -> Overview:
-    """The view of all documents, up to a distance; and the text of one of them, the first that has features."""
-    if not plan.joins or plan.candidates.level != "signatures":
-        raise PlanError(f"The method {plan.method} makes no fingerprints: take simhash.")
+    """Statistics of all documents up to a distance, and the text of one: `document`, or the first with features."""
+    check_fingerprints(plan)
     with Workspace(folder=folder) as work:
         spool = work.spool
         job = Job(
@@ -102,7 +102,7 @@ def overview(
 
 
 def sizes_by_distance(columns: Hashes, most: int) -> ClusterSizes:
-    """How many documents are near each one; equal fingerprints count together, so that copies cost nothing."""
+    """Cluster sizes by distance; equal fingerprints are grouped first, so that copies cost nothing."""
     order = np.lexsort(columns[::-1])
     ordered = columns[:, order]
     new = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))[: len(order)]
@@ -114,7 +114,7 @@ def sizes_by_distance(columns: Hashes, most: int) -> ClusterSizes:
 
 
 def _some_features(plan: Plan, spool: Spool, numbers: Numbers) -> Hashes:
-    """The different hashes of features of documents from the beginning, about so many."""
+    """About MOST_FEATURES distinct hashes of features, from the first documents."""
     found = np.zeros(0, np.uint64)
     for some in portions(spool, numbers):
         tokens = plan.text(spool.read(some), details=plan.view.details)
@@ -129,14 +129,14 @@ def _chosen(ids: list[Any], present: Any, document: str | None) -> int | None:
         return int(np.argmax(present)) if present.any() else None
     places = [place for place, name in enumerate(ids) if str(name) == document]
     if not places:
-        raise InputError(f"There is no document {document!r}.")
+        raise InputError(f"No document has the id {document!r}.")
     if not present[places[0]]:
-        raise InputError(f"The document {document!r} has no features, so there are no weights to draw.")
+        raise InputError(f"The document {document!r} has no features, and so no weights to draw.")
     return places[0]
 
 
-def stages_of(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """The plan after each of its weights in turn, and the name of the last of them."""
+def weight_stages(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """For each weight stage its name, and the plan cut off after it."""
     for last, stage in enumerate(plan.view.weights, 1):
         view = replace(plan.view, weights=plan.view.weights[:last])
         yield type(stage).__name__.lower(), plan.with_(view=view)

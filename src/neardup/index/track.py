@@ -1,7 +1,7 @@
-"""Pages over time: the history of each page's fingerprint in one SQLite file (section 2.6.1 of the simhash thesis).
+"""Pages over time: the history of each page's fingerprint in one SQLite file (simhash thesis, 2.6.1).
 
-A version costs 8 bytes (for 64 bits), whatever the page's length. What was reported is on disk: a batch is committed
-before any of its visits is handed out.
+A version costs 8 bytes (for 64 bits), whatever the page's length. A batch is committed before its visits are returned,
+so that every reported visit is on disk.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ CREATE TABLE IF NOT EXISTS stale (
 
 
 @dataclass(frozen=True)
-class Rhythm:
-    """How often a page is visited: after `patience` visits alike the interval doubles or halves."""
+class VisitSchedule:
+    """Intervals between visits: after `patience` equal outcomes in a row the interval doubles or halves."""
 
-    first: float = DAY
+    first: float = DAY  # seconds
     least: float = DAY / 24
     most: float = 90 * DAY
     patience: int = 3  # "if the previous three times … were all the same"
 
     def next(self, interval: float, streak: int, changed: bool) -> float:
-        """The interval after a visit; a streak counts unchanged visits, or below 0 changed ones."""
+        """The interval after a visit; a streak above 0 counts unchanged visits, below 0 changed ones."""
         if streak >= self.patience:
             interval *= 2
         elif changed or streak <= -self.patience:
@@ -54,14 +54,14 @@ class Rhythm:
 
 @dataclass(frozen=True)
 class Visit:
-    """What a visit found."""
+    """The outcome of a visit to a page."""
 
     id: str
     status: Status
     distance: int | None  # bits between this fingerprint and the last one
-    text_changed: bool | None  # whether the exact text is another, however little that matters
-    versions: int  # different texts seen so far
-    next_visit: float  # seconds until the page should be seen again
+    text_changed: bool | None  # whether the exact text differs, however little
+    versions: int  # distinct texts so far
+    next_visit: float  # seconds until the next visit
     priority: float  # for indexing, from 0 (nothing new) to 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,10 +70,10 @@ class Visit:
 
 
 class Tracker:
-    """The store: open it with the plan that its fingerprints are made with; another plan is refused.
+    """The store of pages. It refuses another plan than that of its fingerprints.
 
-    With `rebase` it is taken: histories up to now are stale and put aside. A page whose text is still the same at its
-    next visit gets its fingerprint anew and is unchanged; of another text it cannot be said how much has changed.
+    With `rebase` it takes the new plan and archives the histories so far as stale. A page whose text is the same at
+    its next visit is unchanged and gets a new fingerprint; for another text the amount of change is unknown.
     """
 
     def __init__(
@@ -82,19 +82,19 @@ class Tracker:
         plan: Plan,
         *,
         statistics: str | None = None,
-        rhythm: Rhythm | None = None,
+        schedule: VisitSchedule | None = None,
         rebase: bool = False,
     ) -> None:
-        self.rhythm = rhythm or Rhythm()
+        self.schedule = schedule or VisitSchedule()
         self.bits = int(plan.candidates.bits)  # type: ignore[attr-defined]
-        self.slightly = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
+        self.slight_change = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
         try:
             self._store = open_database(path, TABLES)
-            self._agree(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
+            self._check_plan(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
         except sqlite3.Error as error:
             raise InputError(f"{os.fspath(path)} cannot be used as a store of pages: {error}") from None
 
-    def _agree(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
+    def _check_plan(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
         with transaction(self._store):
             for name, value in {"format": FORMAT, **mine, "made": "1"}.items():
                 self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
@@ -106,9 +106,9 @@ class Tracker:
         wrong = [name for name, value in mine.items() if known.get(name) != value]
         if wrong and not rebase:
             raise PlanError(
-                f"The fingerprints in {os.fspath(path)} were made with another {' and '.join(wrong)}: they cannot be "
-                "compared with new ones; use the options of the first visit, take the new ones with --rebase, or begin "
-                "another store."
+                f"The fingerprints in {os.fspath(path)} have another {' and '.join(wrong)} and cannot be compared with "
+                "new ones. Use the options of the first visit, switch to the new ones with --rebase, or create another "
+                "store."
             )
         self._made = int(known["made"]) + bool(wrong)
         if wrong:
@@ -124,7 +124,7 @@ class Tracker:
         self._store.close()
 
     def visit(self, pages: Fingerprints, now: float) -> Iterator[Visit]:
-        """What became of each page; each batch is on disk before its visits are handed out."""
+        """The outcome for each page; a batch is on disk before its visits are returned."""
         for start in range(0, len(pages), BATCH):
             with transaction(self._store):
                 done = [
@@ -151,7 +151,7 @@ class Tracker:
             "SELECT digest, history, streak, interval, made FROM pages WHERE id = ?", (page,)
         ).fetchone()
         first = row is None
-        before, history, streak, interval, made = row or (digest, b"", 0, self.rhythm.first, self._made)
+        before, history, streak, interval, made = row or (digest, b"", 0, self.schedule.first, self._made)
         stale = made < self._made and bool(history)
         if stale:
             self._store.execute("INSERT INTO stale VALUES (?, ?, ?)", (page, made, history))
@@ -167,8 +167,8 @@ class Tracker:
         if not first:
             same = status in ("unchanged", "empty")
             streak = max(streak, 0) + 1 if same else min(streak, 0) - 1
-            interval = self.rhythm.next(interval, streak, status == "changed")
-            streak = 0 if streak >= self.rhythm.patience else streak
+            interval = self.schedule.next(interval, streak, status == "changed")
+            streak = 0 if streak >= self.schedule.patience else streak
         if present and (not last or text_changed):
             history += mine
         self._store.execute(
@@ -185,19 +185,19 @@ class Tracker:
             return "new"
         if distance == 0:
             return "unchanged"
-        return "slightly changed" if distance <= self.slightly else "changed"
+        return "slightly changed" if distance <= self.slight_change else "changed"
 
     def _priority(self, status: Status, distance: int | None) -> float:
-        """How much an index would gain: unrelated texts differ in half of the bits."""
+        """How much indexing the page would gain: unrelated texts differ in half of the bits."""
         if status in ("new", "empty"):
             return 1.0 if status == "new" else 0.0
         if status == "changed" and distance is None:
-            return 1.0  # nobody knows how much
+            return 1.0  # how much is unknown
         return min(1.0, 2 * (distance or 0) / max(self.bits, 1))
 
 
 def _view_of(plan: Plan) -> str:
-    """What a fingerprint depends on: the text, features, weights and signature; not the distance."""
+    """The stages a fingerprint depends on, as JSON: text, features, weights and signature, not the distance."""
     from neardup.plan import stage_json
 
     return stage_json(plan.text) + stage_json(plan.view)

@@ -1,1 +1,1 @@
-"""Learning what makes documents near-duplicates from a few labelled ones: pairs → loss → weights → a model."""
+"""Similarity learned from labelled documents: `training` learns a model from labels, `model` applies it."""

@@ -1,4 +1,4 @@
-"""ANDD: k-grams weighted by a function that labelled documents have taught (Hajishirzi, Yih and Kołcz, SIGIR 2010)."""
+"""ANDD: k-grams weighted by a function learned from labelled documents (Hajishirzi, Yih and Kołcz, SIGIR 2010)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from neardup.signatures.sign_bits import Projection, SignBits
 from neardup.text.words import TokenKind
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 
-UNTAUGHT = 0.5  # threshold without labels
+UNTRAINED = 0.5  # threshold without labels
 
 
-@method
+@method(use="A similarity that is learned from labelled examples", speed="slow")
 def andd(
     *,
     threshold: Share | None = None,
@@ -40,20 +40,21 @@ def andd(
     recall: Chance = 0.95,
     seed: Natural = 1,
 ) -> Plan:
-    """Documents whose words agree where it matters, as labelled examples have taught with `neardup learn`.
+    """Documents whose words agree where it matters, as `neardup learn` found from labelled examples.
 
     Every word or k-gram has a weight that a model computes from how rare it is, where it stands and how it is
-    written. Without a model the weights are a good start: rare words up to twice as much as common ones, and what
-    stands far down ever less. Candidates come from bands of sign bits, or of min-hashes of the weights; each is
+    written. Without a model, rare words count up to twice as much as common ones, and words further
+    down in the text count less. Candidates come from bands of sign bits, or of min-hashes of the weights; each is
     compared exactly, as vectors.
 
     Args:
-        threshold: The least similarity of a near-duplicate; that of the model, unless another is given.
-        model: The file of a model that `neardup learn` has written.
-        ngram: How many consecutive tokens make one k-gram; the model knows, and without one it is 1.
-        tokens: What a token is: a word, whatever stands between white space, or a character; the model knows.
-        similarity: What is compared with the threshold: the cosine, or the extended Jaccard coefficient of the
-            vectors; the model knows.
+        threshold: The least similarity of a near-duplicate; unless given, that of the model (0.5 without one).
+        model: The file of a model that `neardup learn` wrote; unless given, weights that fit most news.
+        ngram: How many consecutive tokens make one k-gram; unless given, that of the model (1 without one).
+        tokens: The unit of text: a word, a string between white space, or a character; unless given, that of the model
+            (words without one).
+        similarity: The measure that must reach the threshold: the cosine, or the extended Jaccard coefficient of the
+            vectors; unless given, that of the model (cosine without one).
         signature: Where candidates come from: sign bits of random projections; min-hashes of weights cut into
             levels; consistent samples of the weights as they are; or none, which compares every pair and is meant
             for thousands of documents.
@@ -65,9 +66,9 @@ def andd(
         recall: The share of pairs at the threshold that must be found; bands are chosen for it.
         seed: The seed of projections and permutations.
     """
-    known = _taught(model, {"ngram": ngram, "tokens": tokens, "similarity": similarity})
+    known = _model(model, {"ngram": ngram, "tokens": tokens, "similarity": similarity})
     limit = threshold if threshold is not None else known.threshold
-    sampled = signature in ("minhash", "samples")  # which a weight below zero has no place in
+    sampled = signature in ("minhash", "samples")  # which have no place for a weight below zero
     weight = replace(known.weight, negative="clip") if sampled else known.weight
     if signature == "bits":
         signed: Signature | None = SignBits(bits, seed, projection)
@@ -89,13 +90,13 @@ def andd(
     )
 
 
-def _taught(model: str | None, given: dict[str, Any]) -> Model:
-    """The model, or what one starts with; what the model has decided is not to be decided again."""
-    told = {name: value for name, value in given.items() if value is not None}
+def _model(model: str | None, given: dict[str, Any]) -> Model:
+    """The trained model, or the untrained one; an option that contradicts the trained one is refused."""
+    asked = {name: value for name, value in given.items() if value is not None}
     if model is None:
-        return replace(Model(threshold=UNTAUGHT), **told)
+        return replace(Model(threshold=UNTRAINED), **asked)
     known = read_model(model)
-    for name, value in told.items():
+    for name, value in asked.items():
         if value != getattr(known, name):
             constraint = f"{getattr(known, name)!r}, which the model was learned with, or left out"
             raise ParameterError(name, "andd", constraint, value)

@@ -13,7 +13,7 @@ from neardup.weights.frequency import IdfRange
 from neardup.weights.parse import parse_weights
 
 
-@method
+@method(use="The tf-idf baseline, for thousands of documents", speed="slow", exact=True)
 def cosine(
     *,
     threshold: Share = 0.8,
@@ -31,7 +31,7 @@ def cosine(
     Args:
         threshold: The least cosine similarity of a near-duplicate.
         ngram: How many consecutive tokens make one feature.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, or a character.
         idf_low: The least normalised idf of a feature that counts: 0 is a feature of every document.
         idf_high: The greatest normalised idf of a feature that counts: 1 is a feature of a single document.
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.

@@ -14,7 +14,7 @@ from neardup.verify.bits import BitAgreement
 from neardup.weights.parse import parse_weights
 
 
-@method
+@method(use="Web pages, with fewer false pairs than shingles alone", speed="fast")
 def hybrid(
     *,
     threshold: Share = 0.925,
@@ -37,7 +37,7 @@ def hybrid(
     Args:
         threshold: The least share of equal sign bits.
         ngram: How many consecutive tokens make one shingle.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, or a character.
         num_perm: The number of min-hashes of shingles.
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.

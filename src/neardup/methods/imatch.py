@@ -13,10 +13,10 @@ from neardup.text.words import Words
 from neardup.verify.jaccard import Agreement
 from neardup.weights.frequency import IdfRange
 
-THIRD = 0.33  # of the lexicon; the papers that we follow tell of random lexicons without a figure
+THIRD = 0.33  # of the lexicon; the papers give no figure for random lexicons
 
 
-@method
+@method(use="Copies with the same vocabulary, one hash a document", speed="medium", exact=True)
 def imatch(
     *,
     idf_low: Part = 0.4,
@@ -42,14 +42,14 @@ def imatch(
             words, '@words.txt'.
         least: Documents with fewer different words in the lexicon are not compared.
         lexicons: The number of hashes: the first of the whole lexicon, the others of random parts of it.
-        drop: The share of the lexicon that each random part misses; a third, where there are several.
+        drop: The share of the lexicon that each random part misses; unless given, a third.
         agree: How many hashes must be equal.
         seed: The seed of the random lexicons.
     """
     return _plan("imatch", ContentWords(stopwords), idf_low, idf_high, least, lexicons, drop, agree, seed)
 
 
-@method
+@method(use="As imatch, for articles inside page templates", speed="fast", exact=True)
 def imatch_spots(
     *,
     antecedents: WordList = "paper",
@@ -69,7 +69,7 @@ def imatch_spots(
     I-Match over spot signatures instead of words (I-Match-S in the SpotSigs paper).
 
     Args (others as in imatch):
-        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
+        antecedents: The words that begin a signature: a preset, words and specifications such as 'is(3,1), that', or
             a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
         chain: How many words follow the antecedent.

@@ -15,7 +15,7 @@ from neardup.verify.jaccard import Agreement, Jaccard, Unverified
 from neardup.weights.selection import one_in as select
 
 
-@method
+@method(use="Copies and light edits of any text; the default", speed="fast")
 def minhash(
     *,
     threshold: Share = 0.7,
@@ -38,14 +38,14 @@ def minhash(
     Args:
         threshold: The least similarity of a near-duplicate, as a share of all n-grams of both texts.
         ngram: How many consecutive tokens make one feature.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
-        one_in: Compare only the n-grams whose hash is a multiple of this, one in so many; 1 compares all.
+        tokens: The unit of text: a word, a string between white space, or a character.
+        one_in: Compare only the n-grams whose hash is a multiple of this number; 1 compares all.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
-        num_perm: The number of min-hashes, split into bands and rows for the best use of them.
-        bands: The number of bands, by hand.
-        rows: The number of min-hashes in a band, by hand.
+        num_perm: The number of min-hashes, split into bands and rows; unless given, as many as the recall takes.
+        bands: The number of bands; unless given, chosen for the recall.
+        rows: The number of min-hashes in a band; unless given, chosen for the recall.
         verify: Compare candidates exactly; or estimate from the signatures, which is cheaper and has a
-            standard error of about 0.06; or not at all, which reports whatever shares a band.
+            standard error of about 0.06; or not at all, which reports all documents that share a band.
         seed: The seed of the permutations.
     """
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)

@@ -17,7 +17,7 @@ from neardup.verify.weighted import WeightedJaccard
 from neardup.weights.phrases import Function, PhraseWeight
 
 
-@method
+@method(use="Pages that share running text under other boilerplate", speed="slow")
 def rare_phrases(
     *,
     threshold: Share = 0.15,
@@ -37,18 +37,18 @@ def rare_phrases(
     verify: Literal["exact", "estimate"] = "exact",
     seed: Natural = 1,
 ) -> Plan:
-    """Documents that share running text which few others have: page furniture and shared notices do not count.
+    """Documents that share running text which few others have: boilerplate and shared notices do not count.
 
     A phrase counts by how common the words around it are (running text is full of 'the' and 'of', menus and lists
     are not), and not at all if many different documents have it. Documents match when the weighted Jaccard
     similarity of their phrases reaches the threshold. Frequencies come from the documents themselves, each
     cluster of near-duplicates counting once (--df-unit), or from a background collection (--stats). Presets:
-    news-pages, for pages with much furniture, and news-2013, the paper's own weighting.
+    news-pages, for pages with much boilerplate, and news-2013, the paper's own weighting.
 
     Args:
         threshold: The least weighted Jaccard similarity of a near-duplicate.
         ngram: How many consecutive tokens make one phrase.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, or a character.
         function: The weight as a function of the document frequency of words (df; df2 is its square, ln_df its
             logarithm, idf the logarithm of its inverse).
         around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.
@@ -60,9 +60,9 @@ def rare_phrases(
         common_above: Phrases in more documents than this are common whatever their share is. Unless given: 5 where
             a cluster counts once, else 8 √documents, but 42 at the least.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
-        num_perm: The number of samples, split into bands and rows for the best use of them.
-        bands: The number of bands, by hand.
-        rows: The number of samples in a band, by hand.
+        num_perm: The number of samples, split into bands and rows; unless given, as many as the recall takes.
+        bands: The number of bands; unless given, chosen for the recall.
+        rows: The number of samples in a band; unless given, chosen for the recall.
         verify: Compare candidates exactly, or estimate from the samples.
         seed: The seed of the samples.
     """

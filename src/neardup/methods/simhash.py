@@ -21,10 +21,10 @@ from neardup.weights.parse import parse_weights
 from neardup.weights.position import TagBoost
 
 Bits = Annotated[int, Between(8, 4096)]
-USUAL_COSINE = 0.9  # the least cosine, where that decides and none is asked for
+USUAL_COSINE = 0.9  # the least cosine with verify=cosine
 
 
-@method
+@method(use="Fingerprints of 64 bits for an index or a crawler", speed="fast")
 def simhash(
     *,
     distance: Natural | None = None,
@@ -48,20 +48,22 @@ def simhash(
     pairs are found: the search is exact, the fingerprint is the estimate.
 
     Args:
-        distance: In how many bits fingerprints may differ; 3 of 64 bits, and in proportion, unless a threshold says so.
-        threshold: The same as a share of equal bits: 1 − distance / bits. Where the cosine decides, the least cosine.
+        distance: In how many bits fingerprints may differ; unless this or a threshold is given, 3 of 64 bits, and in
+            proportion for other lengths.
+        threshold: The least share of equal bits, 1 − distance / bits; with verify=cosine, the least cosine. Unless
+            given, that of the distance; 0.9 with verify=cosine.
         bits: The length of a fingerprint.
-        verify: What decides on a pair within the distance: its equal bits, or the exact cosine of the weighted words.
+        verify: The test for a pair within the distance: its equal bits, or the exact cosine of the weighted words.
         ngram: How many consecutive tokens make one feature.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, or a character.
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
-        fields: Columns whose words are features of their own, separated by commas; COLUMN:value takes each value as
-            one feature, COLUMN:number:LOW:HIGH (or log:LOW:HIGH) a number that says most at both ends of its range.
-        reserve: A field and a number of bits that hold nothing but its hash, such as 'section:8'; documents match only
-            where they are equal in all of these.
-        stopwords: The language whose stop words are left out, such as en; several joined by '+'.
+        fields: Columns whose words are features of their own, separated by commas; none unless given. COLUMN:value
+            takes each value as one feature, COLUMN:number:LOW:HIGH (or log:LOW:HIGH) a number of that range.
+        reserve: A field and a number of bits that hold its hash alone, such as 'section:8'; documents match only if all
+            of these bits are equal. None unless given.
+        stopwords: The language whose stop words are left out, such as en; several joined by '+'; none unless given.
         strip_numbers: Leave out numbers and words of dates.
-        stem: The language by whose rules words are cut to their stems (english, german, …).
+        stem: The language by whose rules words are cut to their stems (english, german, …); none unless given.
         seed: The seed of the projections.
     """
     columns, kinds = parse_fields(fields or "")

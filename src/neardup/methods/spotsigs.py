@@ -17,7 +17,7 @@ from neardup.weights.counts import Counts
 from neardup.weights.frequency import IdfRange
 
 
-@method
+@method(use="News articles inside page templates", speed="medium", exact=True)
 def spotsigs(
     *,
     threshold: Share = 0.44,
@@ -29,7 +29,7 @@ def spotsigs(
     idf_high: Share = 1.0,
     matcher: Literal["auto", "prefix", "partitions"] = "auto",
 ) -> Plan:
-    """Documents that share the words behind their stop words: page furniture has few of those, and is passed over.
+    """Documents that share the words behind their stop words: boilerplate of pages has few of them and hardly counts.
 
     A signature begins at an antecedent (an article, a form of be, can, will, have or do) and takes the next
     content words at a distance. Documents match when the Jaccard similarity of their multi-sets of signatures
@@ -37,7 +37,7 @@ def spotsigs(
 
     Args:
         threshold: The least multi-set Jaccard similarity of a near-duplicate.
-        antecedents: The words that begin a signature: a preset; words and specifications like 'is(3,1), that'; or
+        antecedents: The words that begin a signature: a preset, words and specifications such as 'is(3,1), that', or
             a file of them, '@words.txt'.
         distance: How many tokens further on each word of a signature is looked for.
         chain: How many words follow the antecedent.
@@ -45,7 +45,7 @@ def spotsigs(
             words, '@words.txt'.
         idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
         idf_high: The greatest normalised idf of a signature that counts.
-        matcher: How pairs are found; the result is the same.
+        matcher: The search; every one gives the same result.
     """
     return Plan(
         method="spotsigs",
@@ -57,7 +57,7 @@ def spotsigs(
     )
 
 
-@method
+@method(use="As spotsigs, for very large collections", speed="fast")
 def spotsigs_lsh(
     *,
     threshold: Share = 0.44,

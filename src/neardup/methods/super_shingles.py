@@ -15,7 +15,7 @@ from neardup.verify.jaccard import Agreement, Jaccard
 from neardup.weights.selection import one_in as select
 
 
-@method
+@method(use="Close copies at little memory, six 64-bit keys a document", speed="fast")
 def super_shingles(
     *,
     threshold: Share | None = None,
@@ -35,15 +35,16 @@ def super_shingles(
     threshold is given it is the Jaccard similarity of the n-grams, which must reach it.
 
     Args:
-        threshold: The least Jaccard similarity; where it is given, candidates are compared exactly.
+        threshold: The least Jaccard similarity, by which candidates are compared exactly; unless given, equal
+            super-shingles decide (verify=exact: 0.7).
         ngram: How many consecutive tokens make one feature.
-        tokens: What a token is: a word, whatever stands between white space, or a character.
-        one_in: Compare only the n-grams whose hash is a multiple of this, one in so many; 1 compares all.
+        tokens: The unit of text: a word, a string between white space, or a character.
+        one_in: Compare only the n-grams whose hash is a multiple of this number; 1 compares all.
         num_perm: The number of min-hashes.
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.
-        verify: Let the super-shingles decide alone; or compare each candidate exactly, with a threshold of 0.7
-            unless another is given.
+        verify: Let the super-shingles decide (agreement), or compare each candidate with the threshold (exact); unless
+            given, exact if a threshold is given.
         seed: The seed of the permutations.
     """
     if agree > groups:

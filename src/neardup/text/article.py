@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html import unescape
 from importlib.resources import files
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Numbers
 from neardup.errors import MissingExtra, ParameterError
+from neardup.text import HtmlText
 from neardup.text.encoding import page_bytes
 from neardup.text.html import visible_text
 from neardup.text.markup import Page, scan_page
@@ -32,8 +33,6 @@ from neardup.text.segments import choose_segment
 from neardup.text.vocabulary import INSIDE_NAMES, KINDS, masks, tag_bits
 
 __all__ = ["Extracted", "HtmlText", "article_text", "article_texts", "check_html_text", "extract_text"]
-
-HtmlText = Literal["visible", "article", "segments", "resiliparse", "trafilatura"]
 
 LOCAL = "length|long|links|nearly all links|ends a sentence|long, ends a sentence|punctuation|capitals|digits"
 CONTEXT = "repeated|text in container|share of container|links in container|share around container"

@@ -1,4 +1,4 @@
-"""neardup dedup --dry-run: what a run would take and find."""
+"""neardup dedup --dry-run: estimated time, memory, disk and results of a run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import Settings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.workers import checked_threads
 
 
@@ -43,7 +44,9 @@ def _lines(found: Estimate, memory: MemoryBudget) -> list[str]:
         ("candidates", found.candidates, _count),
         ("removed", found.removed, _count),
     ]
-    lines = [f"Expected, from a sample of {found.sampled_documents:,} documents (nothing was written):"]
+    lines = [
+        f"Estimate from a sample of {counted(found.sampled_documents, 'document')} (nothing was written):"
+    ]
     lines += [f"  {name:<11} {_ranged(some, show)}" for name, some, show in rows]
     if found.memory_bytes.expected > memory.budget:
         lines.append(

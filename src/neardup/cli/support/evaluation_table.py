@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from neardup.evaluate.report import figure, rows
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.evaluate.results import Comparison, Evaluation
@@ -39,13 +40,13 @@ def _head(evaluation: Evaluation) -> list[str]:
     truth = evaluation.truth
     share = truth.positives / truth.total
     part = f"{share:.2%}" if share >= 1e-3 else f"{1e6 * share:.3g} in a million"
-    pairs = f"{truth.total:,} pairs, {truth.positives:,} of them near-duplicates ({part})"
+    pairs = f"{counted(truth.total, 'pair')}, {truth.positives:,} of them near-duplicates ({part})"
     if truth.clusters is None:
-        lines = [f"{evaluation.documents:,} documents; judged: {pairs}."]
+        lines = [f"{counted(evaluation.documents, 'document')}; judged: {pairs}."]
     else:
         clusters = int((truth.sizes > 0).sum())
         labelled = int(truth.sizes.sum())
-        lines = [f"{labelled:,} documents in {clusters:,} labelled clusters: {pairs}."]
+        lines = [f"{counted(labelled, 'document')} in {counted(clusters, 'labelled cluster')}: {pairs}."]
     if truth.agreement is not None:
         kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_two"].items()]
         lines.append(f"Agreement (Cohen's kappa): {'; '.join(kappas)}.")

@@ -64,7 +64,7 @@ def read_texts(names: Names, where: Where) -> tuple[str, str]:
         texts = _read(names[0], where), _read(names[1], where)
     for name, text in zip(names, texts, strict=True):
         if not text.strip():
-            raise InputError(f"{spoken(name)} is empty: there is nothing to compare")
+            raise InputError(f"{spoken(name)} is empty: nothing to compare")
     return texts
 
 

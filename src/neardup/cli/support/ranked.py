@@ -1,4 +1,4 @@
-"""A result list as documents with fingerprints: what the reader may not see is dropped before it is looked at."""
+"""A result list as documents with fingerprints; hidden documents are removed before anything else is read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from neardup.cli.support.pages import open_pages, taken_extra
+from neardup.cli.support.pages import attribute_columns, open_pages
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, open_inputs
 from neardup.errors import InputError
+from neardup.index.document_rows import read_access, read_quality
 from neardup.index.documents import Document, may_see
 from neardup.index.fingerprints import fingerprint
-from neardup.index.rows import read_quality, read_readers
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -21,36 +21,38 @@ from neardup.statistics import Statistics
 def ranked_documents(
     path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
 ) -> list[Document]:
-    """The documents of a file that someone of these groups may see, in order."""
-    pages, extra = open_pages([path], values), taken_extra(values)
+    """The documents of a file that these groups have access to, in order."""
+    pages, attributes = open_pages([path], values), attribute_columns(values)
     table = _table(path, pages.sources, pages.problems)
-    for name in filter(None, (extra.readers, extra.quality, extra.time, extra.url)):
+    for name in filter(None, (attributes.access, attributes.quality, attributes.time, attributes.url)):
         if name not in table.column_names:
             raise InputError(
                 f"{path} has no column {name!r}; its columns are {', '.join(table.column_names)}"
             )
-    if pages.problems.total:  # without a number: who may see what could not be read is not known
-        click.echo(f"{path} has records that cannot be read; --strict stops at the first.", err=True)
-    readers = [read_readers(value) for value in _column(table, extra.readers)]
-    visible = [number for number, some in enumerate(readers) if may_see(groups, some)]
+    if pages.problems.total:  # no count: the groups with access to an unreadable record are unknown
+        click.echo(f"{path} has records that cannot be read; use --strict to stop at the first.", err=True)
+    access = [read_access(value) for value in _column(table, attributes.access)]
+    visible = [number for number, some in enumerate(access) if may_see(groups, some)]
     if not visible:
         return []
     table = table.take(pa.array(visible))
     _, identity = choose_columns(
         table.column_names, text=pages.columns.text, id=pages.columns.id, source=path
     )
-    if identity is None:  # numbers would say how many rows are hidden, or not say which document is meant
-        raise InputError(f"{path} has no column of ids: name it with --id-column.")
+    if identity is None:  # row numbers would reveal how many rows are hidden
+        raise InputError(f"{path} has no id column: name one with --id-column.")
     made = fingerprint(
         plan, open_inputs([table]), pages.columns, statistics=statistics, threads=pages.threads,
         folder=values["work_dir"],
     )  # fmt: skip
-    quality, time, url = (_column(table, name) for name in (extra.quality, extra.time, extra.url))
+    quality, time, url = (
+        _column(table, name) for name in (attributes.quality, attributes.time, attributes.url)
+    )
     return [
         Document(
             made.ids[n],
             int.from_bytes(made.of(n), "little") if made.present[n] else None,
-            readers[number],
+            access[number],
             moment(time[n]) or 0.0,
             int(made.lengths[n]),
             read_quality(quality[n], made.ids[n]),
@@ -63,7 +65,7 @@ def ranked_documents(
 def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
     batches = [batch.columns for source in sources for batch in source.read(None, problems)]
     if not batches:
-        raise InputError(f"There are no documents in {path}.")
+        raise InputError(f"{path} has no documents.")
     return pa.concat_tables(
         [pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive"
     )

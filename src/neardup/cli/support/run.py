@@ -1,4 +1,4 @@
-"""What `dedup` and `pairs` share: run a plan over the inputs of the command line."""
+"""A run of `dedup` or `pairs` over the inputs of the command line."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.workers import checked_threads
 
 
@@ -41,7 +42,7 @@ def run_command(
 ) -> Iterator[LocalRun]:
     """The finished run, while its texts are still on disk.
 
-    `check` sees the inputs before anything is read, and whether an earlier run is taken up.
+    `check` gets the inputs before they are read, and whether an earlier run is resumed.
     """
     threads = checked_threads(values["threads"])
     _limit_arrow(threads)
@@ -66,7 +67,7 @@ def run_command(
 def _work(
     plan: Plan, columns: InputColumns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
 ) -> Workspace:
-    """A work folder from which the run can be resumed; one without a name for what can be read only once."""
+    """A work folder from which the run can be resumed; an unnamed one for standard input."""
     folder, memory = values["work_dir"] or output, MemoryBudget(read_memory(values["memory"]))
     if any(source.name == "stdin" for source in sources):
         if values["resume"]:
@@ -81,7 +82,7 @@ def _work(
 def run_identity(
     plan: Plan, columns: InputColumns, sources: Inputs, values: dict[str, Any]
 ) -> dict[str, Any]:
-    """What a run is: nothing else changes its result."""
+    """Everything that changes the result of a run."""
     options = {name: str(value) for name, value in reading_options(values).items()}
     return {
         "neardup": neardup.__version__,
@@ -98,9 +99,9 @@ def finished(
     output: Path,
     names: Callable[[Inputs], list[str]],
 ) -> dict[str, Any] | None:
-    """The report of the same run that has ended, and was killed too late, if it was at all.
+    """The report of the same run, if it has finished already.
 
-    `names` are the files that it must have written.
+    `names` are the files that the run writes.
     """
     if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
         return None
@@ -117,14 +118,14 @@ def finished(
 
 @contextmanager
 def _resumable(work: Workspace, progress: Progress) -> Iterator[None]:
-    """Says what is left of a run that ends early."""
+    """Reports the finished work of a run that ends early."""
     if work.saved:
-        progress.note(f"going on with {len(work.rows('read')):,} documents that were read before")
+        progress.note(f"resuming with {counted(len(work.rows('read')), 'document')} read before")
     try:
         yield
     except BaseException:
         if work.saved:
-            progress.note(f"what is done so far is kept in {work.path}: --resume goes on from there")
+            progress.note(f"finished work is kept in {work.path}: --resume continues from it")
         raise
 
 

@@ -1,4 +1,4 @@
-"""What the terminal shows: progress while it runs, and a summary when it is done."""
+"""Output on the terminal: progress during a run, and a summary at its end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from neardup.engines.core.progress import Progress
+from neardup.plurals import counted
 
 
 class TerminalProgress(Progress):
-    """One line for each stage on a terminal; silence elsewhere, but for what takes long and notes."""
+    """One line for each stage on a terminal; notes alone elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,8 +89,8 @@ def _bars() -> Any:
 _listener: Any = None
 
 
-def _on_compilation(tell: Any) -> None:
-    """Has Numba call `tell` each time that it compiles something it did not find in its cache."""
+def _on_compilation(notify: Any) -> None:
+    """Has Numba call `notify` each time that it compiles a function that its cache does not have."""
     global _listener
     from importlib import import_module
 
@@ -98,17 +99,17 @@ def _on_compilation(tell: Any) -> None:
         with suppress(ValueError, KeyError):
             event.unregister("numba:compile", _listener)
         _listener = None
-    if tell is not None:
-        _listener = _Listener(event, tell)
+    if notify is not None:
+        _listener = _Listener(event, notify)
         event.register("numba:compile", _listener)
 
 
-def _Listener(event: Any, tell: Any) -> Any:
+def _Listener(event: Any, notify: Any) -> Any:
     """A Numba listener, made here because Numba is loaded only now."""
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, happening: Any) -> None:
-            tell()
+            notify()
 
         def on_end(self, happening: Any) -> None:
             pass
@@ -117,26 +118,25 @@ def _Listener(event: Any, tell: Any) -> Any:
 
 
 def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
-    """The closing lines: counts, the largest clusters, problems, and where everything lies."""
+    """The last lines of a run: counts, the largest clusters, problems, and the files written."""
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
     unverified = report["plan"]["check"]["level"] == "none"
     lines = [
-        f"{_count(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
+        f"{counted(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
         f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
-        f"{_count(report['clusters'], 'cluster')}; {_count(report['exact_copies'], 'exact copy')}; "
+        f"{counted(report['clusters'], 'cluster')}; {counted(report['exact_copies'], 'exact copy')}; "
         + (
-            f"{_count(pairs['verified'], 'pair')}, none of them verified"
+            f"{counted(pairs['verified'], 'pair')}, none of them verified"
             if unverified
-            else f"{_count(pairs['verified'], 'verified pair')} from {_count(pairs['candidates'], 'candidate')}"
+            else f"{counted(pairs['verified'], 'verified pair')} from {counted(pairs['candidates'], 'candidate')}"
         ),
         *_recall_lines(report),
     ]
     skipped = report["buckets"]["pairs_skipped"]
     if skipped:
         lines.append(
-            f"{_count(report['buckets']['above_limit'], 'bucket')} too large to compare all with all: of "
-            f"{_count(skipped, 'pair')} there only those with a few representatives were compared "
-            "(--pairs all compares everything)"
+            f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped, each "
+            "document compared with a few representatives only (--pairs all compares all pairs)"
         )
     lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
@@ -147,61 +147,63 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
 
 
 def _recall_lines(report: dict[str, Any]) -> list[str]:
-    """What the bands promise, and a warning where that is less than was asked for."""
+    """The probability of finding a pair, and a warning if it is below the requested recall."""
     threshold, found = report["plan"]["threshold"], report["recall_at_threshold"]
-    if found is None:  # what makes candidates is not what is measured
+    if found is None:  # candidates come from another similarity than the measured one
         return []
     if found == 1 and report["plan"]["recall"] is None:
         return [f"every pair that reaches the threshold of {threshold:g} is found"]
     line = (
-        f"a pair at the threshold of {threshold:g} is found with probability {found:.4f}, others more surely"
+        f"a pair at the threshold of {threshold:g} is found with probability {_probability(found)}, a more similar "
+        "pair with a higher one"
     )
-    wanted = report["plan"]["recall"]
-    if wanted is None or found >= wanted:
+    requested = report["plan"]["recall"]
+    if requested is None or found >= requested:
         return [line]
-    return [line, f"  this is less than the recall of {wanted:g} asked for: see neardup tune"]
+    return [line, f"  this is less than the requested recall of {requested:g}: see neardup tune"]
+
+
+def _probability(found: float) -> str:
+    """Three decimals; a small one with two digits, never 0."""
+    return f"{found:.3f}" if found >= 0.001 or found == 0 else f"{found:.1e}"
 
 
 def _without_lines(report: dict[str, Any]) -> list[str]:
-    """Which documents could not be compared, where there are any."""
+    """The number of documents that could not be compared, by reason."""
     lines, method = [], report["plan"]["method"]
     if report["without_tokens"]:
-        lines.append(f"{_count(report['without_tokens'], 'document')} without a word: kept, like no other")
+        lines.append(f"{_have(report['without_tokens'])} no tokens: kept, never matched")
     if report["without_features"]:
         lines.append(
-            f"{_count(report['without_features'], 'document')} with nothing that {method} compares: "
-            "only exact copies of them are found"
+            f"{_have(report['without_features'])} no features of {method}: matched with exact copies only"
         )
     return lines
 
 
-def _count(number: int, noun: str) -> str:
-    """1 cluster, 2 clusters, 3 copies."""
-    if number != 1:
-        noun = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {noun}"
+def _have(documents: int) -> str:
+    return f"{counted(documents, 'document')} {'has' if documents == 1 else 'have'}"
 
 
 def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
     if not clusters:
-        return ["no near-duplicates were found"]
+        return ["no near-duplicates found"]
     lines = ["largest clusters:"]
     for cluster in clusters:
         weakest = cluster["weakest_link"]
         link = "unverified" if weakest is None else f"weakest link {weakest:.3f}"
-        lines.append(f"  {cluster['size']:>7,} documents like {_short(cluster['leader'])}  ({link})")
+        lines.append(f"  {cluster['size']:>7,} documents similar to {_short(cluster['leader'])}  ({link})")
     return lines
 
 
 def problem_lines(problems: dict[str, Any]) -> list[str]:
-    """How many problems of which kinds there were, and the first one."""
+    """The number of problems of each type, and the first one."""
     if not problems["total"]:
         return []
     kinds = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
     first = problems["first"][0]
     where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
-        f"{_count(problems['total'], 'problem')} in the input: {kinds}",
+        f"{counted(problems['total'], 'problem')} in the input: {kinds}",
         f"  the first: {where}: {first['reason']}",
     ]
 

@@ -1,4 +1,4 @@
-"""What `neardup stats build` does: read, count, and write tables as they are merged."""
+"""The work of `neardup stats build`: read, count, and write tables as they are merged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def build_statistics(
     if not plan.counts:
         raise ParameterError("method", "neardup stats", "one that weighs by document frequency", plan.method)
     if values["stats"] is not None:
-        raise ParameterError("stats", "neardup stats build", "left out: it is what is made", values["stats"])
+        raise ParameterError(
+            "stats", "neardup stats build", "left out: the command makes the statistics", values["stats"]
+        )
     plan = plan.with_(df_unit=parse_df_unit(values["df_unit"] or "texts"))
     columns = taken_columns(values)
     threads = checked_threads(values["threads"])
@@ -45,19 +47,21 @@ def build_statistics(
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Workspace(folder=values["work_dir"]))
-        owners, groups = read_distinct_texts(Job(plan, sources, work, columns, problems, progress, threads))
+        representatives, groups = read_distinct_texts(
+            Job(plan, sources, work, columns, problems, progress, threads)
+        )
         counters = count_into(
-            stack, plan.text, plan.counts, work.spool, owners, groups, memory=memory, folder=values["work_dir"],
-            sketch=most, progress=progress, threads=threads,
+            stack, plan.text, plan.counts, work.spool, representatives, groups, memory=memory,
+            folder=values["work_dir"], sketch=most, progress=progress, threads=threads,
         )  # fmt: skip
         names = [stage_json(stage) for stage in plan.counts]
-        documents = len(owners) if groups is None else count_distinct(groups)
+        documents = len(representatives) if groups is None else count_distinct(groups)
         tables = dict(zip(names, (_tables(counter, least) for counter in counters), strict=True))
         return _write(output, documents, plan, tables, least, force, progress)
 
 
 def _tables(counter: Counter | Sketch, least: int) -> Iterator[Frequencies] | list[Frequencies]:
-    """A counter's features in portions, a sketch's at once."""
+    """The features of a counter in blocks, those of a sketch at once."""
     if isinstance(counter, Sketch):
         return [counter.finish(least)]
     return (table.at_least(least) for table in counter.tables())

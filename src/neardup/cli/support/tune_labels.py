@@ -11,34 +11,37 @@ import click
 
 from neardup.cli.evaluate import protocol, read_input, read_truth
 from neardup.cli.support.evaluation_table import as_table
-from neardup.cli.support.options import given_options
+from neardup.cli.support.method_options import Chosen
 from neardup.cli.support.show import TerminalProgress, size_in_words
 from neardup.cli.tune import duration
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.evaluate.specs import Spec
     from neardup.evaluate.tuning import Choice, Tuning
 
 
-def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict[str, Any]) -> None:
+def tune_on_labels(
+    documents: int, as_json: bool, plot: str | None, chosen: Chosen, values: dict[str, Any]
+) -> None:
     """Find, print and explain the choice."""
     from neardup.evaluate.run import Bench
     from neardup.evaluate.tuning import tune
 
     inputs, labels = values["inputs"], values["labels"]
     if not inputs:
-        raise InputError(f"{labels} labels documents: name the file or folder that they are in")
+        raise InputError(f"--labels {labels} needs INPUT: name the file or folder of the documents")
     if labels is None:
-        raise InputError(f"{inputs[0]} has documents: say what people think of them with --labels")
+        raise InputError(f"{inputs[0]} needs labels: name their file with --labels")
     if plot is not None:
         raise ParameterError(
             "plot", "neardup tune", "left out with --labels (neardup evaluate has --plots)", plot
         )
     if not Path(labels).exists():
         raise InputError(f"{labels} does not exist")
-    specs, rules = _specs(values), protocol(values)
+    specs, rules = _specs(chosen, values["tried"]), protocol(values)
     with TerminalProgress() as progress:
         texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
         bench = Bench(texts, read_truth(values, texts.ids), rules, progress)
@@ -52,33 +55,29 @@ def tune_on_labels(documents: int, as_json: bool, plot: str | None, values: dict
 
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
-    """The inputs and what was said about them, as they may be typed again."""
+    """The inputs and the options that say how to read them, as they may be typed again."""
     shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
     names = ("text_column", "id_column", "format", "html_text")
-    told = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
+    given = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
     html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]
-    return shlex.join([*inputs, *told, *html])
+    return shlex.join([*inputs, *given, *html])
 
 
-def _specs(values: dict[str, Any]) -> list[Spec]:
-    """What is tried: as --try says; or the method of --method with its options; or all methods."""
+def _specs(chosen: Chosen, tried: tuple[str, ...]) -> list[Spec]:
+    """The methods to try: those of --try; or the one of --method with its options; or all."""
     from neardup.evaluate.specs import Spec, make_specs
     from neardup.evaluate.tuning import default_specs
 
-    method, options = given_options(values)
-    if values["tried"]:
-        if method is not None or options:
-            raise ParameterError(
-                "try", "neardup tune", "given without --method and its options", values["tried"][0]
-            )
-        return make_specs(values["tried"])
-    if method is None and not options:
-        return default_specs()
-    return [Spec(method or "minhash", options)]
+    asked = chosen.named or chosen.options
+    if tried:
+        if asked:
+            raise ParameterError("try", "neardup tune", "given without --method and its options", tried[0])
+        return make_specs(tried)
+    return [Spec(chosen.method.name, dict(chosen.options))] if asked else default_specs()
 
 
 def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
-    lines = [*_best(found, goal, reading), "", f"All that was tried, for {goal}:", _tried(found.choices)]
+    lines = [*_best(found, goal, reading), "", f"All methods tried, for {goal}:", _tried(found.choices)]
     lines.append(
         "held out: on clusters that the threshold was not chosen on; ±: standard deviation of the halves."
     )
@@ -95,9 +94,9 @@ def _best(found: Tuning, goal: str, reading: str) -> list[str]:
         f"Best for {goal}: {best.spec.name}",
         f"  on the labels: precision {figure(counts.precision)}, recall {figure(counts.recall)}, "
         f"F1 {figure(counts.f1)}",
-        f"  {found.documents:,} such documents: about {duration(seconds)} with {measured.threads} "
-        f"thread{'s' * (measured.threads > 1)} without writing, and {size_in_words(memory)} of memory",
-        f"  measured on {measured.documents:,} such documents: {size_in_words(measured.text_bytes)} in "
+        f"  {counted(found.documents, 'document')} of this kind: about {duration(seconds)} with "
+        f"{counted(measured.threads, 'thread')}, without writing, and {size_in_words(memory)} of memory",
+        f"  measured on {counted(measured.documents, 'document')}: {size_in_words(measured.text_bytes)} in "
         f"{measured.seconds:.2f} s",
         f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neardup.cli.support.side_by_side import Show, passage_table, plain
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +25,7 @@ def print_errors(
     for kind, total in totals.items():
         chosen = [pair for pair in pairs if pair.kind == kind]
         some = f", the worst {len(chosen):,} of them" if 0 < len(chosen) < total else ""
-        console.print(f"{total:,} {kind}{'' if total == 1 else 's'}{some}", style="bold", highlight=False)
+        console.print(counted(total, kind) + some, style="bold", highlight=False)
         for place, pair in enumerate(chosen, 1):
             _print_pair(console, place, pair, show)
 
@@ -35,7 +36,7 @@ def _print_pair(console: Console, place: int, pair: WorstPair, show: Show) -> No
     console.rule(plain(f"{place}. {pair.left} and {pair.right}"), align="left", style="dim")
     line = (
         f"score {pair.score:.3f}; similarity {found.similarity:.3f}, containment {found.containment:.3f} "
-        f"of {found.left.features:,} and {found.right.features:,} features"
+        f"of {found.left.features:,} and {counted(found.right.features, 'feature')}"
     )
     console.print(line, highlight=False, markup=False)
     same = pair.groups[0] == pair.groups[1]

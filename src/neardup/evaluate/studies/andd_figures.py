@@ -22,7 +22,7 @@ SEEDS = range(1, 6)  # of the projections: one draw of 384 bits is as good as an
 def andd_figure_1(data: DataFolder) -> list[Table]:
     """Max F1 of sign bits of learned weights, by their number."""
     ground = news(data)
-    found = {aim: list(taught(ground, ground.lesson(aim=aim))) for aim in ("vectors", "signatures")}
+    found = {aim: list(taught(ground, ground.setup(aim=aim))) for aim in ("vectors", "signatures")}
     raw = _vectors(ground, found["vectors"])
     rows: list[list[Cell]] = []
     for bits in (64, 128, 256, 384, 512, 1024, 2048, 4096):
@@ -51,7 +51,7 @@ def _vectors(ground: Ground, found: list[tuple[Features, np.ndarray]]) -> float:
 def andd_figure_2(data: DataFolder) -> list[Table]:
     """Max F1 of min-hashes of learned weights, by their number."""
     ground = news(data)
-    found = list(taught(ground, ground.lesson(similarity="jaccard")))
+    found = list(taught(ground, ground.setup(similarity="jaccard")))
     raw = f1([ground.score(vectors(features, "jaccard", data.threads), test) for features, test in found])
     rows: list[list[Cell]] = []
     for slots in (8, 16, 32, 48, 80, 128, 256):
@@ -74,7 +74,7 @@ def andd_figure_2(data: DataFolder) -> list[Table]:
 def andd_figure_4(data: DataFolder) -> list[Table]:
     """Max F1 on mail with the heaviest words of each message alone."""
     ground = mail(data)
-    found = list(taught(ground, ground.lesson()))
+    found = list(taught(ground, ground.setup()))
     idf = ground.represent(View(WORD, (TfIdf(WORD),)))
     rows: list[list[Cell]] = []
     for most in (5, 10, 20, 40, 80, None):
@@ -104,10 +104,10 @@ def andd_figure_5(data: DataFolder) -> list[Table]:
     """Max F1 on unseen clusters, by the number of documents that were learned from."""
     ground = news(data)
     rows: list[list[Cell]] = [["none (start)", _start(ground, data.threads), 0.856]]
-    full = float(f1(learned(ground, ground.lesson())).mean())
+    full = float(f1(learned(ground, ground.setup())).mean())
     for most in (20, 40, 60, 120, 250):
         rows.append(
-            [most, float(f1(learned(ground, ground.lesson(), most)).mean()), 0.953 if most == 60 else None]
+            [most, float(f1(learned(ground, ground.setup(), most)).mean()), 0.953 if most == 60 else None]
         )
     rows.append(["all", full, 0.956])
     columns = ["training documents", "max F1", "paper"]
@@ -115,6 +115,6 @@ def andd_figure_5(data: DataFolder) -> list[Table]:
 
 
 def _start(ground: Ground, threads: int) -> float:
-    lesson = ground.lesson()
-    features = ground.prepared(lesson).weigh(lesson.start, "clip")
+    setup = ground.setup()
+    features = ground.prepared(setup).weigh(setup.initial_weights, "clip")
     return float(f1(ground.best(vectors(features, "cosine", threads))).mean())

@@ -16,7 +16,7 @@ from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats, ScoredPairs, score_pairs
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.data import DataFolder
-from neardup.learn.training.data import Labelled, prepare
+from neardup.learn.training.data import LabelledDocuments, prepare
 from neardup.learn.training.setup import TrainingSetup
 from neardup.plan import View, stage_json
 from neardup.statistics import Statistics, count_features
@@ -37,7 +37,7 @@ class Ground:
     truth: Truth
     cuts: list[Cut]
     threads: int
-    _models: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was learned already, by lesson
+    _models: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was learned already, by setup
 
     @cached_property
     def tokens(self) -> Any:
@@ -50,13 +50,13 @@ class Ground:
         found = view.represent(self.tokens, Statistics(len(self.tokens), stage_json(Words()), tables))
         return found if found.distinct else make_distinct(found)
 
-    def lesson(self, **options: Any) -> TrainingSetup:
+    def setup(self, **options: Any) -> TrainingSetup:
         """How the models of a table are learned."""
         return TrainingSetup(threads=self.threads, **options)
 
-    def prepared(self, lesson: TrainingSetup) -> Labelled:
+    def prepared(self, setup: TrainingSetup) -> LabelledDocuments:
         """All labelled documents, ready to learn from any part of them."""
-        return prepare(self.documents, self.truth, lesson.weight, lesson.text, self.threads)
+        return prepare(self.documents, self.truth, setup.weight, setup.text, self.threads)
 
     def score(self, pairs: Pairs, part: Numbers) -> ScoredPairs:
         """Scores of pairs inside a part."""

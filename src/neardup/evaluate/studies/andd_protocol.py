@@ -20,7 +20,7 @@ from neardup.learn.training.setup import TrainingSetup
 def andd_protocol(data: DataFolder) -> list[Table]:
     """Section 4 in one go: five runs of learned and fixed weights on unseen news and later mail, with paired tests."""
     ground, letters = news(data), mail(data)
-    ways = {"ANDD": learned(ground, ground.lesson())}
+    ways = {"ANDD": learned(ground, ground.setup())}
     ways |= {name: plain(ground, view, "cosine") for name, view in fixed().items()}
     title = "halves of the clusters, balanced instances, 80,000 preference pairs, all pairs of the other half"
     found = mail_ways(letters)
@@ -66,23 +66,35 @@ def campaigns_test(ground: Ground, ways: dict[str, list[ScoredPairs]], cut: int 
 def choices_table(title: str, ground: Ground) -> Table:
     """What learning decided by labels of the training half alone: no test half has a say."""
     rows: list[list[Cell]] = []
-    for number, model in enumerate(models(ground, ground.lesson()), 1):
+    for number, model in enumerate(models(ground, ground.setup()), 1):
         told = model.training
-        starts = ", ".join(f"{name} {value:.3f}" for name, value in told["f1_by_start"].items())
-        pulls = ", ".join(f"{name} {value:.3f}" for name, value in told["f1_by_pull"].items())
-        pull = "stay" if told["pull"] is None else f"{told['pull']:g}"
-        rows.append([number, told["start"], starts, pull, pulls, model.negative, told.get("f1")])
+        starts = ", ".join(f"{name} {value:.3f}" for name, value in told["f1_by_initial_weights"].items())
+        regularizations = ", ".join(
+            f"{name} {value:.3f}" for name, value in told["f1_by_regularization"].items()
+        )
+        regularization = "stay" if told["regularization"] is None else f"{told['regularization']:g}"
+        rows.append(
+            [
+                number,
+                told["initial_weights"],
+                starts,
+                regularization,
+                regularizations,
+                model.negative,
+                told.get("f1"),
+            ]
+        )
     columns = [
         "run",
         "start",
         "F1 of each start",
-        "pull",
-        "F1 of each pull",
+        "regularization",
+        "F1 of each regularization",
         "weights below zero",
         "held-out F1",
     ]
     notes = [
-        "folds of the training half's clusters; another start or pull than the usual must be clearly better"
+        "folds of the training half's clusters; another start or regularization than the usual must be clearly better"
     ]
     return Table(title, columns, rows, notes)
 
@@ -93,8 +105,8 @@ LESSONS: dict[str, dict[str, object]] = {
     "scale 20": {"scale": 20.0},
     "negatives at random": {"hard": 0.0},
     "only the most similar negatives": {"hard": 1.0},
-    "start: even": {"begin": "even"},
-    "start: binary": {"begin": "binary"},
+    "start: even": {"initial": "even"},
+    "start: binary": {"initial": "binary"},
     "k = 2": {"ngram": 2},
     "extended Jaccard": {"similarity": "jaccard"},
 }
@@ -105,15 +117,13 @@ def andd_choices(data: DataFolder) -> list[Table]:
     """Other ways to learn, by their F1 on labels held out inside the training halves."""
     rows: list[list[Cell]] = []
     for name, told in LESSONS.items():
-        rows.append(
-            [name, *(_held_out(ground, ground.lesson(**told)) for ground in (news(data), mail(data)))]
-        )
+        rows.append([name, *(_held_out(ground, ground.setup(**told)) for ground in (news(data), mail(data)))])
     columns = ["way to learn", "news", "mail"]
     return [Table("ANDD: held-out F1 inside the training halves, mean of five", columns, rows, [HALF, OURS])]
 
 
-def _held_out(ground: Ground, lesson: TrainingSetup) -> float:
-    return float(np.mean([model.training["f1"] for model in models(ground, lesson)]))
+def _held_out(ground: Ground, setup: TrainingSetup) -> float:
+    return float(np.mean([model.training["f1"] for model in models(ground, setup)]))
 
 
 @study("ANDD, section 4.2", MAIL)

@@ -17,9 +17,9 @@ from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
 from neardup.learn.model.file import Model
 from neardup.learn.training.data import some_documents
+from neardup.learn.training.learner import learn_from
 from neardup.learn.training.loss import Similarity
 from neardup.learn.training.setup import TrainingSetup
-from neardup.learn.training.train import learn_from
 from neardup.plan import Signature, View
 from neardup.signatures.sign_bits import SignBits
 from neardup.verify.bits import BitAgreement
@@ -55,26 +55,26 @@ def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
 
 
 def taught(
-    ground: Ground, lesson: TrainingSetup, most: int | None = None
+    ground: Ground, setup: TrainingSetup, most: int | None = None
 ) -> Iterator[tuple[Features, Numbers]]:
     """The vectors of every run's model over all labelled documents, and the documents to be tested on."""
-    data = ground.prepared(lesson)
+    data = ground.prepared(setup)
     place = np.full(len(ground.documents), -1)
     place[data.numbers] = np.arange(len(data))
-    for model, (_, test) in zip(models(ground, lesson, most), ground.cuts, strict=True):
-        weights = np.array([model.weights.get(name, 0.0) for name in lesson.names])
+    for model, (_, test) in zip(models(ground, setup, most), ground.cuts, strict=True):
+        weights = np.array([model.weights.get(name, 0.0) for name in setup.names])
         yield data.weigh(weights, model.negative), place[test]
 
 
-def models(ground: Ground, lesson: TrainingSetup, most: int | None = None) -> list[Model]:
-    """The model of every run; each lesson is taught once."""
-    if (lesson, most) not in ground._models:
-        data = ground.prepared(lesson)
+def models(ground: Ground, setup: TrainingSetup, most: int | None = None) -> list[Model]:
+    """The model of every run; each setup is taught once."""
+    if (setup, most) not in ground._models:
+        data = ground.prepared(setup)
         place = np.full(len(ground.documents), -1)
         place[data.numbers] = np.arange(len(data))
         known = [some_clusters(data.truth, place[train], most) for train, _ in ground.cuts]
-        ground._models[lesson, most] = [learn_from(some_documents(data, some), lesson) for some in known]
-    found: list[Model] = ground._models[lesson, most]
+        ground._models[setup, most] = [learn_from(some_documents(data, some), setup) for some in known]
+    found: list[Model] = ground._models[setup, most]
     return found
 
 
@@ -93,18 +93,18 @@ def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers
     return np.sort(np.array(chosen))
 
 
-def learned(ground: Ground, lesson: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
+def learned(ground: Ground, setup: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
     """Vectors of learned weights (ANDD-Raw)."""
     found = []
-    for features, test in taught(ground, lesson, most):
-        found.append(ground.score(vectors(features, lesson.similarity, ground.threads), test))
+    for features, test in taught(ground, setup, most):
+        found.append(ground.score(vectors(features, setup.similarity, ground.threads), test))
     return found
 
 
-def signed(ground: Ground, lesson: TrainingSetup, signature: Signature) -> list[ScoredPairs]:
+def signed(ground: Ground, setup: TrainingSetup, signature: Signature) -> list[ScoredPairs]:
     """Estimates from signatures of learned weights (ANDD-LSH)."""
     return [
-        ground.score(estimates(signature, features, test), test) for features, test in taught(ground, lesson)
+        ground.score(estimates(signature, features, test), test) for features, test in taught(ground, setup)
     ]
 
 

@@ -56,7 +56,7 @@ def raw_table(
     place = 0
     for width in widths:
         for kind in KINDS:
-            ours = f1(learned(ground, ground.lesson(ngram=width, similarity=kind)))
+            ours = f1(learned(ground, ground.setup(ngram=width, similarity=kind)))
             rows.append(
                 [
                     f"ANDD, k = {width}, {kind}",
@@ -110,7 +110,7 @@ def campaigns_table(ground: Ground) -> Table:
 
 def mail_ways(ground: Ground) -> dict[str, list[ScoredPairs]]:
     """Everything that mail is compared by, the learned weights first."""
-    ways = {"ANDD": learned(ground, ground.lesson())}
+    ways = {"ANDD": learned(ground, ground.setup())}
     ways |= {name: plain(ground, view, "cosine") for name, view in fixed().items()}
     ways["shingles, k = 5"] = plain(ground, View(Shingles(5)), "jaccard")
     ways["I-Match"] = estimated(ground, LEXICON, SetHash(), 2)
@@ -123,8 +123,8 @@ def signature_table(
     """Tables 3 and 5: what is left in signatures."""
     limits = (IdfRange(WORD, 0.2, 0.85),) if window else ()
     ways: dict[str, tuple[int, list[ScoredPairs]]] = {
-        "ANDD-LSH-Cos": (48, signed(ground, ground.lesson(aim="signatures"), SignBits(384))),
-        "ANDD-LSH-Jacc": (320, signed(ground, ground.lesson(similarity="jaccard"), QuantisedMinHash(80))),
+        "ANDD-LSH-Cos": (48, signed(ground, ground.setup(aim="signatures"), SignBits(384))),
+        "ANDD-LSH-Jacc": (320, signed(ground, ground.setup(similarity="jaccard"), QuantisedMinHash(80))),
         "Shingles": (336, estimated(ground, View(WORD, limits), MinHash(84))),
         "Charikar": (48, estimated(ground, View(WORD, (*limits, Counts())), SignBits(384))),
         "1-Shingles": (48, estimated(ground, View(WORD, limits), MinHash(84), 14)),

@@ -1,8 +1,8 @@
 """A learned model as one readable JSON file: weights by feature, threshold, probability, and how it was trained.
 
-Document frequencies belong to the corpus that a model is used on, and are counted there: rarity is a share of the
-logarithm of its size, which carries over from one corpus to another. Where there is no corpus to count, as when
-two documents are compared, the most frequent k-grams of the training documents, which the file holds, stand in.
+Document frequencies are counted on the corpus that a model is applied to: rarity is a share of the logarithm of its
+size, which carries over from one corpus to another. Without a corpus, as when two documents are compared, the file's
+most frequent k-grams of the training documents are used.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ import numpy as np
 from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
-from neardup.learn.model.weight import START, Learned
+from neardup.learn.model.weight import INITIAL_WEIGHTS, Learned
 from neardup.plan import Text, stage_json
 from neardup.statistics import Frequencies, Statistics
 from neardup.text.fields import FieldedWords
 from neardup.text.tagged import TaggedWords
 from neardup.text.words import TokenKind, Words
 
-VERSION = 1  # raised when the same file would come to mean something else
-FREQUENT = 8192  # k-grams whose document frequencies go into the file
+VERSION = 1  # raised when files change incompatibly
+FREQUENT = 8192  # k-grams with document frequencies in the file
 Similarity = Literal["cosine", "jaccard"]
 
 
 @dataclass(frozen=True)
 class Probability:
-    """Platt's logistic curve: how likely a pair with this score is a near-duplicate among all pairs."""
+    """Platt's logistic curve: the probability that a pair with a given score is a near-duplicate."""
 
     slope: float = 1.0
-    middle: float = 0.5  # the score at which it is one half
+    middle: float = 0.5  # the score of probability one half
 
     def of(self, score: Any) -> Any:
-        """The probability of a score, or of many."""
+        """The probability of a score, or of an array of scores."""
         return 1 / (1 + np.exp(np.clip(-self.slope * (np.asarray(score) - self.middle), -700, 700)))
 
 
 def text_stage(tokens: TokenKind, fields: tuple[str, ...], markup: bool) -> Text:
-    """How texts become tokens: with the tags around them, with columns behind them, or as they are."""
+    """The text stage: plain words, with columns appended, or with the tags around them."""
     words = Words(tokens)
     beside = FieldedWords(fields, tokens) if fields else None
     return TaggedWords(words, beside) if markup else beside or words
@@ -53,19 +53,19 @@ def text_stage(tokens: TokenKind, fields: tuple[str, ...], markup: bool) -> Text
 
 @dataclass(frozen=True)
 class Model:
-    """Everything that learning found out."""
+    """A learned similarity: weights, threshold, probability, statistics."""
 
-    weights: dict[str, float] = field(default_factory=lambda: dict(START))
+    weights: dict[str, float] = field(default_factory=lambda: dict(INITIAL_WEIGHTS))
     ngram: int = 1
     tokens: TokenKind = "words"
     similarity: Similarity = "cosine"
     negative: Literal["keep", "clip"] = "clip"
     threshold: float = 0.5
     probability: Probability | None = None
-    fields: tuple[str, ...] = ()  # columns beside the text whose words count, too
-    markup: bool = False  # texts are HTML pages, read with their tags
-    queries: str = ""  # how often people search for k-grams, packed
-    statistics: Statistics | None = None  # of the training documents: the most frequent k-grams
+    fields: tuple[str, ...] = ()  # columns whose words count too
+    markup: bool = False  # texts are HTML, tokenized with their tags
+    queries: str = ""  # packed query frequencies
+    statistics: Statistics | None = None  # of the most frequent k-grams of the training documents
     training: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -83,7 +83,8 @@ class Model:
         """The model as readable JSON."""
         known = gram_features()
         features = {
-            name: {"weight": weight, "meaning": known[name].meaning} for name, weight in self.weights.items()
+            name: {"weight": weight, "description": known[name].description}
+            for name, weight in self.weights.items()
         }
         probability = self.probability and {
             "kind": "platt", "slope": self.probability.slope, "middle": self.probability.middle,
@@ -114,20 +115,20 @@ class Model:
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
-    """The model of a file; what is wrong with it is one sentence."""
+    """The model of a file; an invalid file is refused with one sentence."""
     name = os.fspath(path).removeprefix("@")
     try:
         raw = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"The model {name} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise InputError(f"{name} is no model: it is not JSON ({error}).") from error
+        raise InputError(f"{name} is not a model: it is not JSON ({error}).") from error
     if not isinstance(raw, dict) or "neardup_model" not in raw:
-        raise InputError(f"{name} is no model: make one with 'neardup learn'.")
+        raise InputError(f"{name} is not a model. Create one with: neardup learn")
     if raw["neardup_model"] != VERSION:
         raise InputError(
-            f"The model {name} has version {raw['neardup_model']!r}; this neardup reads version {VERSION}: "
-            "learn it again, or use the version of neardup that wrote it."
+            f"The model {name} has version {raw['neardup_model']!r}; this neardup reads version {VERSION}. "
+            "Learn it again, or use the version of neardup that wrote it."
         )
     try:
         return _from_dict(raw)
@@ -138,7 +139,7 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 
 
 def _from_dict(raw: dict[str, Any]) -> Model:
-    """The model of plain values; a KeyError, TypeError or ValueError where something is missing or wrong."""
+    """The model of plain values; raises KeyError, TypeError or ValueError if one is missing or invalid."""
     probability = raw["probability"]
     model = Model(
         weights={str(name): float(entry["weight"]) for name, entry in raw["features"].items()},
@@ -159,14 +160,14 @@ def _from_dict(raw: dict[str, Any]) -> Model:
     if model.probability and not math.isfinite(model.probability.slope + model.probability.middle):
         raise ValueError("probability")
     if model.statistics is not None and model.statistics.text != stage_json(model.text):
-        raise StatisticsError("its statistics were counted over other tokens than it compares.")
+        raise StatisticsError("its statistics were counted over other tokens than the model's.")
     _ = model.weight  # an unknown feature is refused here
     return model
 
 
 def _one_of(kinds: Any, value: object) -> Any:
     if value not in get_args(kinds):
-        raise ValueError(f"{value!r}, which is none of {', '.join(get_args(kinds))}")
+        raise ValueError(f"{value!r}, which is not one of {', '.join(get_args(kinds))}")
     return value
 
 
@@ -174,7 +175,7 @@ def _one_of(kinds: Any, value: object) -> Any:
 
 
 def most_frequent(statistics: Statistics, most: int = FREQUENT) -> Statistics:
-    """The statistics of the most frequent features alone; of equally frequent ones the lower hash."""
+    """The statistics of the most frequent features alone (ties: the lower hash)."""
     tables = {}
     for name, table in statistics.tables.items():
         chosen = np.sort(np.lexsort((table.keys, -table.counts))[:most])
@@ -201,12 +202,11 @@ def _unpack(raw: dict[str, Any]) -> Statistics:
         keys = np.frombuffer(base64.b64decode(table["hashes"], validate=True), "<u8").astype(np.uint64)
         counts = np.frombuffer(base64.b64decode(table["counts"], validate=True), "<u4").astype(np.int64)
         if len(keys) != len(counts) or (keys[1:] <= keys[:-1]).any():
-            raise StatisticsError("its statistics are not in order.")
+            raise StatisticsError("its statistics are not sorted.")
         tables[name] = Frequencies(keys, counts)
     statistics = Statistics(int(raw["documents"]), str(raw["text"]), tables)
     if statistics.digest != raw["digest"]:
         raise StatisticsError(
-            f"its statistics have the digest {statistics.digest}, not {raw['digest']!r} as it says: "
-            "they are those of another model."
+            f"its statistics have the digest {statistics.digest}, not {raw['digest']!r}: they belong to another model."
         )
     return statistics

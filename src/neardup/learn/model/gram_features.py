@@ -1,7 +1,7 @@
-"""The features that learned weights are made of: numbers for each k-gram of a document, in a registry.
+"""Features of k-grams that learned weights combine: a registry of numbers for each k-gram of a document.
 
-Those of table 1 of the ANDD paper, each with the transform that makes it useful in a linear model, and some that a
-domain may want. `@gram_feature` adds another, and a model names those that it uses.
+The features of table 1 of the ANDD paper, each transformed for a linear model, and some for particular domains.
+`@gram_feature` registers another; a model names the features it uses.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.errors import ParameterError
-from neardup.learn.model.grams import TAG_BITS, TITLES, URLS, Floats, Grams
+from neardup.learn.model.grams import TAG_BITS, TITLES, URLS, Floats, GramTable
 from neardup.text.tagged import TAGS
 
-NEAR = 32.0  # tokens from an end of the text at which closeness to it is one half
+HALF_CLOSENESS = 32.0  # tokens from an end of the text at which closeness is one half
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,21 @@ class GramFeature:
     """One φ of formula (1): a number for each k-gram of a document, mostly between 0 and 1."""
 
     name: str
-    meaning: str
-    compute: Callable[[Grams], Floats]
+    description: str
+    compute: Callable[[GramTable], Floats]
 
 
 _FEATURES: dict[str, GramFeature] = {}
 
 
-def gram_feature(function: Callable[[Grams], Floats]) -> Callable[[Grams], Floats]:
-    """Register a feature under its function's name; its docstring says what it is."""
-    meaning = (inspect.getdoc(function) or "").partition("\n")[0]
-    _FEATURES[function.__name__] = GramFeature(function.__name__, meaning, function)
+def gram_feature(function: Callable[[GramTable], Floats]) -> Callable[[GramTable], Floats]:
+    """Registers a feature of k-grams under its function's name.
+
+    Args:
+        function: Computes one number for each k-gram; the first line of its docstring describes the feature.
+    """
+    description = (inspect.getdoc(function) or "").partition("\n")[0]
+    _FEATURES[function.__name__] = GramFeature(function.__name__, description, function)
     return function
 
 
@@ -51,28 +55,28 @@ def get_features(names: Sequence[str]) -> list[GramFeature]:
     return [_FEATURES[name] for name in names]
 
 
-def compute_features(grams: Grams, names: Sequence[str]) -> Floats:
+def compute_features(grams: GramTable, names: Sequence[str]) -> Floats:
     """φ: k-grams × features."""
     columns = [feature.compute(grams) for feature in get_features(names)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(grams.hashes), 0))
 
 
 @gram_feature
-def bias(grams: Grams) -> Floats:
+def bias(grams: GramTable) -> Floats:
     """1: every k-gram counts the same."""
     return np.ones(len(grams.hashes))
 
 
 @gram_feature
-def idf(grams: Grams) -> Floats:
+def idf(grams: GramTable) -> Floats:
     """Rarity, log(N / df) / log N."""
     return grams.rarity
 
 
 def _add_bend(limit: float) -> None:
-    """idf is bent at some places: a weight may rise, fall and rise again with rarity."""
+    """Adds a knot to the piecewise linear function of idf."""
 
-    def bend(grams: Grams) -> Floats:
+    def bend(grams: GramTable) -> Floats:
         return np.maximum(grams.rarity - limit, 0.0)
 
     bend.__name__ = f"idf_above_{round(100 * limit)}"
@@ -85,117 +89,117 @@ for _limit in (0.2, 0.4, 0.6, 0.8):
 
 
 @gram_feature
-def tf(grams: Grams) -> Floats:
+def tf(grams: GramTable) -> Floats:
     """Occurrences in the document: log₂, as a share of that of 32."""
     return grams.repeats
 
 
 @gram_feature
-def tf_idf(grams: Grams) -> Floats:
+def tf_idf(grams: GramTable) -> Floats:
     """tf · idf."""
     return grams.repeats * grams.rarity
 
 
 @gram_feature
-def capitalised(grams: Grams) -> Floats:
+def capitalised(grams: GramTable) -> Floats:
     """The share of occurrences whose first word is capitalised."""
     return grams.share(grams.capitals)
 
 
 @gram_feature
-def capitalised_idf(grams: Grams) -> Floats:
+def capitalised_idf(grams: GramTable) -> Floats:
     """capitalised · idf: names rather than beginnings of sentences."""
     return grams.share(grams.capitals) * grams.rarity
 
 
 @gram_feature
-def digit(grams: Grams) -> Floats:
+def digit(grams: GramTable) -> Floats:
     """The share of occurrences whose first word begins with a digit."""
     return grams.share(grams.digits)
 
 
 @gram_feature
-def front(grams: Grams) -> Floats:
+def front(grams: GramTable) -> Floats:
     """Closeness to the beginning: 1 at it, ½ after 256 words."""
     return grams.front
 
 
 @gram_feature
-def front_idf(grams: Grams) -> Floats:
+def front_idf(grams: GramTable) -> Floats:
     """front · idf."""
     return grams.front * grams.rarity
 
 
 @gram_feature
-def front_tf(grams: Grams) -> Floats:
+def front_tf(grams: GramTable) -> Floats:
     """front · tf."""
     return grams.front * grams.repeats
 
 
 @gram_feature
-def front_capitalised(grams: Grams) -> Floats:
+def front_capitalised(grams: GramTable) -> Floats:
     """front · capitalised."""
     return grams.front * grams.share(grams.capitals)
 
 
 @gram_feature
-def location(grams: Grams) -> Floats:
+def location(grams: GramTable) -> Floats:
     """The place of the first occurrence, from 0 (beginning) to 1 (end)."""
     return grams.depth / np.maximum(grams.lengths, 1)
 
 
 @gram_feature
-def opening(grams: Grams) -> Floats:
+def opening(grams: GramTable) -> Floats:
     """Closeness to the beginning: 1 at it, ½ after 32 words."""
-    return NEAR / (NEAR + grams.depth)
+    return HALF_CLOSENESS / (HALF_CLOSENESS + grams.depth)
 
 
 @gram_feature
-def ending(grams: Grams) -> Floats:
+def ending(grams: GramTable) -> Floats:
     """Closeness of the first occurrence to the end: 1 at it, ½ 32 words before."""
-    return NEAR / (NEAR + (grams.lengths - grams.firsts).astype(np.float64))
+    return HALF_CLOSENESS / (HALF_CLOSENESS + (grams.lengths - grams.firsts).astype(np.float64))
 
 
 @gram_feature
-def length(grams: Grams) -> Floats:
+def length(grams: GramTable) -> Floats:
     """The length of the document: log₂ of its words, as a share of that of 65,536."""
     sizes = np.log2(np.maximum(np.diff(grams.tokens.offsets), 1)) / 16
     return grams.spread(sizes).astype(np.float64)
 
 
 @gram_feature
-def in_title(grams: Grams) -> Floats:
+def in_title(grams: GramTable) -> Floats:
     """1 if it occurs in the title or subject."""
     return grams.within(grams.context.field_bits(TITLES))
 
 
 @gram_feature
-def in_title_idf(grams: Grams) -> Floats:
+def in_title_idf(grams: GramTable) -> Floats:
     """in_title · idf."""
     return in_title(grams) * grams.rarity
 
 
 @gram_feature
-def in_url(grams: Grams) -> Floats:
+def in_url(grams: GramTable) -> Floats:
     """1 if it occurs in the url."""
     return grams.within(grams.context.field_bits(URLS))
 
 
 @gram_feature
-def in_field(grams: Grams) -> Floats:
-    """1 if it occurs in a column beside the text, whichever."""
+def in_field(grams: GramTable) -> Floats:
+    """1 if it occurs in any column of --fields."""
     return grams.within((1 << len(grams.context.fields) + 1) - 2)
 
 
 @gram_feature
-def only_field(grams: Grams) -> Floats:
-    """1 if it occurs in a column beside the text and not in the text."""
+def only_field(grams: GramTable) -> Floats:
+    """1 if it occurs in a column of --fields and not in the text."""
     return 1.0 - grams.within(1)
 
 
 @gram_feature
-def query_frequency(grams: Grams) -> Floats:
-    """How often people search for it: log of its frequency in the queries, as a share of that of the most frequent."""
+def query_frequency(grams: GramTable) -> Floats:
+    """Log of its frequency in the queries, as a share of that of the most frequent."""
     if grams.context.queries is None:
         return np.zeros(len(grams.hashes))
     known, shares = grams.context.queries
@@ -204,10 +208,10 @@ def query_frequency(grams: Grams) -> Floats:
 
 
 def _add_tags(name: str, what: str, *tags: str) -> None:
-    """Markup around a k-gram, known where pages are read with their tags."""
+    """Adds a feature for markup around a k-gram, available when pages are read with their tags."""
     bits = sum(1 << TAG_BITS + TAGS.index(tag) for tag in tags)
 
-    def inside(grams: Grams) -> Floats:
+    def inside(grams: GramTable) -> Floats:
         return grams.within(bits)
 
     inside.__name__, inside.__doc__ = name, f"1 if it occurs in {what}."
@@ -220,13 +224,13 @@ _add_tags("emphasised", "bold or italic text", "b", "strong", "i", "em")
 
 
 @gram_feature
-def idf_average(grams: Grams) -> Floats:
+def idf_average(grams: GramTable) -> Floats:
     """The mean rarity of the words of a k-gram (for k > 1)."""
     return grams.terms.mean(axis=1)
 
 
 @gram_feature
-def idf_median(grams: Grams) -> Floats:
+def idf_median(grams: GramTable) -> Floats:
     """The median rarity of the words of a k-gram (for k > 1)."""
     ordered, width = np.sort(grams.terms, axis=1), grams.context.width
     return (ordered[:, (width - 1) // 2] + ordered[:, width // 2]) / 2

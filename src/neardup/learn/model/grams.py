@@ -1,4 +1,4 @@
-"""What can be known about a k-gram of a document: how often, where and how it stands there, and how rare it is."""
+"""Distinct k-grams of documents with their counts, positions, marks and rarity, from which features are computed."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ from neardup.weights.frequency import normalised_idf
 Floats = NDArray[np.float64]
 FeatureColumns = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
-TITLES = ("title", "subject", "headline", "heading")  # columns that a title is expected in
+TITLES = ("title", "subject", "headline", "heading")  # names of title columns
 URLS = ("url", "uri", "link", "href", "address")
-FAR = 256.0  # tokens from the beginning of the text at which closeness to it is one half
-MOST_REPEATS = 32  # occurrences beyond which another one says nothing
-TAG_BITS = 16  # where the bits of tags begin, behind those of fields
+HALF_FRONT = 256.0  # tokens from the beginning at which `front` is one half
+MOST_REPEATS = 32  # more occurrences count as 32
+TAG_BITS = 16  # the first bit of tags, after those of fields
 
 
 @dataclass(frozen=True)
 class Context:
-    """What k-grams are looked at with: their width, columns beside the text, frequencies, and how people search."""
+    """The context of k-grams: width, document frequencies, columns, query frequencies."""
 
     width: int
     statistics: Statistics
     fields: tuple[str, ...] = ()
-    queries: tuple[Hashes, Floats] | None = (
-        None  # k-grams of queries by hash, and how frequent each is, 0 to 1
-    )
+    queries: tuple[Hashes, Floats] | None = None  # k-grams by hash, and the frequency of each from 0 to 1
 
     def field_bits(self, names: tuple[str, ...]) -> int:
-        """The bits of the columns that have one of these names."""
+        """The bits of the columns with one of these names."""
         return sum(1 << number for number, name in enumerate(self.fields, 1) if name.lower() in names)
 
 
 @dataclass(frozen=True)
-class Grams:
-    """The distinct k-grams of a batch, by document and sorted by hash, and what was counted of each."""
+class GramTable:
+    """The distinct k-grams of a batch, by document and sorted by hash, with their counts."""
 
     offsets: Offsets
     hashes: Hashes
@@ -63,7 +61,7 @@ class Grams:
         return self.spread(np.diff(self.tokens.offsets))
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value of each document, at each of its k-grams."""
+        """A value of each document, repeated for each of its k-grams."""
         return np.repeat(values, np.diff(self.offsets))
 
     @cached_property
@@ -91,22 +89,22 @@ class Grams:
 
     @cached_property
     def depth(self) -> Floats:
-        """Tokens before the first occurrence; a title stands before everything, wherever it was read."""
+        """Tokens before the first occurrence; 0 in a title, wherever the column is."""
         titles = self.context.field_bits(TITLES)
         depth = self.firsts.astype(np.float64)
         return np.where(self.places & np.uint32(titles), 0.0, depth) if titles else depth
 
     @cached_property
     def front(self) -> Floats:
-        """1 at the beginning of the text, ½ after 256 tokens, and ever less: what stands far down may be anything."""
-        return FAR / (FAR + self.depth)
+        """1 at the beginning of the text, ½ after 256 tokens, falling towards 0."""
+        return HALF_FRONT / (HALF_FRONT + self.depth)
 
     def within(self, bits: int) -> Floats:
-        """1 for k-grams that occur in one of these places, and 0 for others."""
+        """1 for k-grams that occur in one of these fields or tags, and 0 for others."""
         return (self.places & np.uint32(bits) != 0).astype(np.float64)
 
     def share(self, part: FeatureColumns) -> Floats:
-        """The share of occurrences that were counted in `part`."""
+        """The share of occurrences counted in `part`."""
         shares: Floats = part / np.maximum(self.counts, 1)
         return shares
 
@@ -118,17 +116,17 @@ class Grams:
 
 
 def known_rarity(counts: Numbers, documents: int) -> Floats:
-    """The rarity of document frequencies; what was never seen counts as seen once."""
+    """The rarity of document frequencies; an unseen k-gram counts as seen once."""
     return normalised_idf(np.maximum(counts, 1), documents)
 
 
-def find_grams(features: Features, tokens: Tokens, context: Context | None) -> Grams:
+def find_grams(features: Features, tokens: Tokens, context: Context | None) -> GramTable:
     """The distinct k-grams of a batch whose occurrences `Shingles(width)` has listed.
 
-    A url says where a document is, not what it says: k-grams that occur nowhere else are left out.
+    K-grams that occur in the URL alone are excluded: a URL locates a document and is not part of its text.
     """
     if context is None:
-        raise StatisticsError("Learned weights ask for document frequencies: count the features first.")
+        raise StatisticsError("Learned weights need document frequencies: count the features first.")
     if features.distinct or len(tokens.marks) != len(tokens.hashes):
         raise PlanError("Learned weights need every occurrence of a k-gram, and the marks of its tokens.")
     module = kernels.learned
@@ -143,11 +141,11 @@ def find_grams(features: Features, tokens: Tokens, context: Context | None) -> G
         columns = [column[elsewhere] for column in columns]
         ends = np.append(0, np.cumsum(elsewhere))[ends].astype(np.int64)
     hashes, counts, firsts, capitals, digits, inside = columns
-    return Grams(ends, hashes, counts, firsts, capitals, digits, inside, tokens, context)
+    return GramTable(ends, hashes, counts, firsts, capitals, digits, inside, tokens, context)
 
 
 def token_places(tokens: Tokens) -> FeatureColumns:
-    """The field and the tags of each token as bits; empty where all are of the text itself and no tag is known."""
+    """The field and the tags of each token as bits; empty without fields and tags."""
     if tokens.fields is None and tokens.tags is None:
         return np.zeros(0, np.uint32)
     one = np.uint32(1)

@@ -1,4 +1,4 @@
-"""How often people search for k-grams: a small table that travels inside a model and a plan, as text."""
+"""Query frequencies of k-grams: a small table, packed as text in a model or a plan."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from neardup.columns import Hashes, Numbers
 from neardup.errors import ParameterError
 from neardup.learn.model.grams import Floats
 
-MOST = 4096  # the most frequent k-grams of the queries: what a plan can carry
-STEPS = 255  # into which a share is rounded
+MOST = 4096  # k-grams in a table
+STEPS = 255  # of a rounded share
 
 
 def pack_queries(hashes: Hashes, counts: Numbers, most: int = MOST) -> str:
-    """The most frequent k-grams and log(1 + frequency), as shares of the greatest; of equal ones the lower hash."""
+    """The most frequent k-grams (ties: the lower hash) and log(1 + frequency) as a share of the maximum."""
     chosen = np.sort(np.lexsort((hashes, -counts))[:most])
     if len(chosen) == 0:
         return ""

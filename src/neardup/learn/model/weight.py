@@ -1,4 +1,4 @@
-"""Learned weights: λ·φ, a linear combination of what is known about a k-gram (ANDD paper, formula 1)."""
+"""Learned weights: λ·φ, a linear combination of the features of a k-gram (ANDD paper, formula 1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.columns import Features, Tokens
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import compute_features, get_features
-from neardup.learn.model.grams import Context, Floats, Grams, find_grams
+from neardup.learn.model.grams import Context, Floats, GramTable, find_grams
 from neardup.learn.model.queries import unpack_queries
 from neardup.plan import Feature
 from neardup.statistics import Statistics
@@ -23,10 +23,16 @@ PLACES = ("front", "front_idf", "location", "opening", "ending", "length")
 FIELDS = ("in_title", "in_title_idf", "in_url", "in_field", "only_field")
 TAGGED = ("in_link", "in_heading", "emphasised")
 TERMS = ("idf_average", "idf_median")
-START = {"front": 0.5, "front_idf": 0.5}  # without labels: rare words up to twice as much, far ones ever less
-STARTS = {  # what learning may begin with: labels say which fits
-    "front": START,
-    "even": {"bias": 0.5, "idf": 0.5},  # as above, wherever they stand: for pages that begin with menus
+INITIAL_WEIGHTS = {
+    "front": 0.5,
+    "front_idf": 0.5,
+}  # without labels: rare words count up to twice as much, later ones less and less
+INITIAL_CHOICES = {  # by name; training chooses by the labels
+    "front": INITIAL_WEIGHTS,
+    "even": {
+        "bias": 0.5,
+        "idf": 0.5,
+    },  # as above but independent of position: for pages that begin with menus
     "rare": {"idf": 1.0},
     "binary": {"bias": 1.0},
 }
@@ -35,7 +41,7 @@ STARTS = {  # what learning may begin with: labels say which fits
 def default_features(
     width: int, fields: bool = False, markup: bool = False, queries: bool = False
 ) -> tuple[str, ...]:
-    """The features of a model of k-grams of this width unless others are asked for: all that can be known."""
+    """The default features of k-grams of this width: all that are available."""
     return (
         *BASIC,
         *PLACES,
@@ -50,21 +56,21 @@ def default_features(
 class Learned:
     """Distinct k-grams weighted by Σ λ·φ.
 
-    A linear function may come out below zero. `keep` leaves such weights as they are: a shared k-gram that two
-    documents see differently then speaks against them. `clip` drops those k-grams. `fields` are the columns that
-    stand behind the text (text/fields.py), `queries` a packed table of query frequencies (weights/queries.py).
+    A linear function may be negative. `keep` keeps negative weights: a shared k-gram with weights of opposite sign
+    then lowers the similarity. `clip` drops k-grams of negative weight. `fields` are the columns appended to the text
+    (text/fields.py), `queries` is a packed table of query frequencies (learn/model/queries.py).
     """
 
     of: Shingles
-    features: tuple[str, ...] = tuple(START)
-    weights: tuple[float, ...] = tuple(START.values())
+    features: tuple[str, ...] = tuple(INITIAL_WEIGHTS)
+    weights: tuple[float, ...] = tuple(INITIAL_WEIGHTS.values())
     negative: Literal["keep", "clip"] = "clip"
     fields: tuple[str, ...] = ()
     queries: str = ""
     details: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """What cannot be computed is refused before any text is read."""
+        """Refuses features that cannot be computed before any text is read."""
         get_features(self.features)
         unpack_queries(self.queries)
         if len(self.features) != len(self.weights) or not np.isfinite(self.weights).all():
@@ -72,12 +78,12 @@ class Learned:
 
     @property
     def counts(self) -> tuple[Feature, ...]:
-        """The k-grams are counted, and their words where a feature looks at those."""
+        """The features to count: k-grams, and their words if a feature uses them."""
         words = any(name in TERMS for name in self.features) and self.of.width > 1
         return (self.of, Shingles(1)) if words else (self.of,)
 
-    def grams(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Grams:
-        """What is known of the distinct k-grams of a batch."""
+    def grams(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> GramTable:
+        """The distinct k-grams of a batch, with what their features are computed from."""
         known = unpack_queries(self.queries)
         context = None
         if statistics is not None:
@@ -90,8 +96,8 @@ class Learned:
         found = Features(grams.offsets, grams.hashes, weights.astype(np.float32), distinct=True)
         return keep_only(found, weights > 0) if self.negative == "clip" else found
 
-    def weigh(self, grams: Grams) -> Floats:
-        """λ·φ of each k-gram, features added in their order: no batch changes a sum."""
+    def weigh(self, grams: GramTable) -> Floats:
+        """λ·φ of each k-gram; features are added in order, so that sums do not depend on the batch."""
         total = np.zeros(len(grams.hashes))
         for feature, weight in zip(get_features(self.features), self.weights, strict=True):
             if weight:
@@ -99,4 +105,4 @@ class Learned:
         return total
 
 
-__all__ = ["START", "STARTS", "Learned", "compute_features", "default_features"]
+__all__ = ["INITIAL_WEIGHTS", "INITIAL_CHOICES", "Learned", "compute_features", "default_features"]

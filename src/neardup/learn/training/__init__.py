@@ -1,0 +1,1 @@
+"""Training: labelled documents → pairs → loss → weights → threshold and probability → a model."""

@@ -1,4 +1,4 @@
-"""The labelled documents as learning sees them: k-grams, their features, and the similarities that weights give."""
+"""Labelled documents for training: k-grams, their features, and similarities under given weights."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from neardup.evaluate.labels import Truth
 from neardup.learn.model.gram_features import compute_features
 from neardup.learn.model.weight import Learned
 from neardup.learn.training.loss import Entries, Floats, Similarity
-from neardup.learn.training.sample import Similar
+from neardup.learn.training.sample import SimilarPairs
 from neardup.plan import Feature, Text, stage_json
 from neardup.statistics import Frequencies, Statistics, add_up, count_features
 from neardup.workers import ordered_map
 
 CHUNK = 1 << 20  # bytes of text that a thread works on
-LEAST = 0.05  # similarities below this one are taken for 0
+LEAST = 0.05  # lower similarities count as 0
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Documents with labels, by their number among them; the others are known by the statistics alone."""
+class LabelledDocuments:
+    """Documents with labels; documents without a label contribute to the statistics alone."""
 
     entries: Entries
     names: tuple[str, ...]  # of the features
@@ -44,21 +44,25 @@ class Labelled:
         values = np.maximum(values, 0) if negative == "clip" else values
         return Features(self.entries.offsets, self.entries.hashes, values.astype(np.float32), distinct=True)
 
-    def similar(self, weights: Floats, negative: str, kind: Similarity, least: float = LEAST) -> Similar:
-        """The similarities of all pairs of documents that have something in common."""
+    def similar(self, weights: Floats, negative: str, kind: Similarity, least: float = LEAST) -> SimilarPairs:
+        """The similarities of all pairs of documents that share a k-gram."""
         search = Inverted("cosine" if kind == "cosine" else "extended_jaccard")
         pairs = search.pairs(self.weigh(weights, negative), least, self.threads)
-        return Similar(pairs.left, pairs.right, pairs.similarity)
+        return SimilarPairs(pairs.left, pairs.right, pairs.similarity)
 
 
-def prepare(documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1) -> Labelled:
-    """The labelled documents; frequencies are counted over all documents that were given, labelled or not."""
+def prepare(
+    documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1
+) -> LabelledDocuments:
+    """The labelled documents, with document frequencies over all documents, labelled or not."""
     texts = Texts.from_arrow(documents.texts_with(weight.fields))
     statistics = count_statistics(texts, weight.counts, text, threads)
     numbers = np.flatnonzero(truth.units >= 0)
     chosen = [texts.document(number) for number in numbers.tolist()]
     entries = _entries(Texts.from_strings(chosen), weight, text, statistics, threads)
-    return Labelled(entries, weight.features, renumbered(truth, numbers), statistics, numbers, threads)
+    return LabelledDocuments(
+        entries, weight.features, renumbered(truth, numbers), statistics, numbers, threads
+    )
 
 
 def count_statistics(texts: Texts, features: Sequence[Feature], text: Text, threads: int) -> Statistics:
@@ -101,17 +105,17 @@ def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, 
     )
 
 
-def some_documents(data: Labelled, some: Numbers) -> Labelled:
+def some_documents(data: LabelledDocuments, some: Numbers) -> LabelledDocuments:
     """Some of the labelled documents (in ascending order), with the statistics of all."""
     sizes = np.diff(data.entries.offsets)
-    wanted = np.repeat(np.isin(np.arange(len(data)), some), sizes)
+    chosen = np.repeat(np.isin(np.arange(len(data)), some), sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes[some])]).astype(np.int64)
-    entries = Entries(offsets, data.entries.hashes[wanted], np.ascontiguousarray(data.entries.values[wanted]))
+    entries = Entries(offsets, data.entries.hashes[chosen], np.ascontiguousarray(data.entries.values[chosen]))
     return replace(data, entries=entries, truth=renumbered(data.truth, some), numbers=data.numbers[some])
 
 
 def renumbered(truth: Truth, numbers: Numbers) -> Truth:
-    """The truth about these documents alone (in ascending order), by their place among them."""
+    """The truth of these documents alone (in ascending order), renumbered."""
     if truth.clusters is not None:
         return replace(truth, clusters=truth.clusters[numbers])
     assert truth.left is not None and truth.right is not None and truth.judged is not None

@@ -1,4 +1,4 @@
-"""What held-out labels say: how strongly to learn, and the scores that threshold and probability come from."""
+"""Cross-validation: initial weights, regularization strength, and held-out scores for threshold and probability."""
 
 from __future__ import annotations
 
@@ -10,137 +10,149 @@ import numpy as np
 from neardup.engines.core.progress import Progress
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
-from neardup.learn.training.data import Labelled
+from neardup.learn.training.data import LabelledDocuments
 from neardup.learn.training.fit import fit
 from neardup.learn.training.loss import Floats, Products, score
 from neardup.learn.training.sample import Instances, folds
-from neardup.learn.training.setup import STAY, TrainingSetup
+from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
 from neardup.signatures.sign_bits import bit_agreement
 
 FOLDS = 4
-CLEARLY = 3.18  # standard errors of the difference over four folds: 5 % of Student's t with three degrees of freedom
-DRAWS = 4  # of the noise of signatures
+CLEARLY = 3.18  # standard errors: 5 % of Student's t with three degrees of freedom (four folds)
+DRAWS = 4  # of the signature noise
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What models said about pairs that they had not learned from: each fold's, by models of the other folds."""
+    """The results of cross-validation: each fold scored by a model of the other folds."""
 
-    pull: float
-    by_pull: dict[float, float]  # the mean best F1 of each pull
-    scores: dict[str, ScoredPairs]  # by what becomes of negative weights
+    regularization: float
+    f1_by_regularization: dict[float, float]  # mean of the best F1 of each fold
+    scores: dict[str, ScoredPairs]  # by the treatment of negative weights
 
 
-def choose_start(data: Labelled, lesson: TrainingSetup) -> tuple[TrainingSetup, dict[str, float]]:
-    """The lesson with its start decided: the first, unless another is clearly better; and the mean F1 of each.
+def choose_initial_weights(
+    data: LabelledDocuments, setup: TrainingSetup
+) -> tuple[TrainingSetup, dict[str, float]]:
+    """The setup with its initial weights chosen (the first, unless others are clearly better), and the F1 of each.
 
-    A start has not seen any label, so that all of them are held out from it.
+    Initial weights do not depend on labels, so that all labels are held out from them.
     """
-    if lesson.begin != "auto":
-        return lesson, {}
-    parts = folds(data.truth, FOLDS, np.random.default_rng(lesson.seed))
+    if setup.initial != "auto":
+        return setup, {}
+    parts = folds(data.truth, FOLDS, np.random.default_rng(setup.seed))
     parts = [part for part in parts if has_pairs(data.truth, part)]
-    scores = np.zeros((len(parts), len(lesson.starts)))
-    for column, weights in enumerate(lesson.starts.values()):
-        similar = data.similar(weights, "clip", lesson.similarity)
+    scores = np.zeros((len(parts), len(setup.initial_choices)))
+    for column, weights in enumerate(setup.initial_choices.values()):
+        similar = data.similar(weights, "clip", setup.similarity)
         for row, part in enumerate(parts):
             pairs = score_pairs(data.truth.only(part), similar.left, similar.right, similar.score)
             scores[row, column] = make_curve(pairs).f1.max(initial=0.0)
-    names = list(lesson.starts)
+    names = list(setup.initial_choices)
     best = clearly_best(scores, 0)
     found = dict(zip(names, scores.mean(axis=0).tolist(), strict=True)) if parts else {}
-    return lesson.beginning(names[best]), found
+    return setup.with_initial(names[best]), found
 
 
 def cross_validate(
-    data: Labelled, lesson: TrainingSetup, instances: Instances, products: Products, rng: np.random.Generator,
+    data: LabelledDocuments, setup: TrainingSetup, instances: Instances, products: Products, rng: np.random.Generator,
     progress: Progress,
 ) -> HeldOut | None:  # fmt: skip
-    """How strongly to learn, and the scores of every fold; None where clusters with pairs are too few to hold out."""
+    """The regularization and the scores of every fold; None if fewer than two folds have near-duplicates."""
     parts = [part for part in folds(data.truth, FOLDS, rng) if has_pairs(data.truth, part)]
     if len(parts) < 2:
         return None
-    usual = lesson.usual(len(data))
-    pulls = (*sorted({*lesson.pulls, usual}), STAY)
-    scores = np.zeros((len(parts), len(pulls)))
+    default = setup.default_regularization(len(data))
+    regularizations = (*sorted({*setup.regularizations, default}), NO_TRAINING)
+    scores = np.zeros((len(parts), len(regularizations)))
     weights: list[list[Floats]] = []
-    with progress.stage("learn on folds", len(parts) * len(pulls)):
+    with progress.stage("learn on folds", len(parts) * len(regularizations)):
         for row, part in enumerate(parts):
             inside = part[instances.left] | part[instances.right]
             inner, outer = np.flatnonzero(~inside), np.flatnonzero(inside)
-            known, held = products.take(inner), products.take(outer)
+            known, outside = products.take(inner), products.take(outer)
             labels, amounts = instances.positive[inner], instances.weight[inner]
             weights.append([])
-            for column, pull in enumerate(pulls):
-                weights[-1].append(fit(lesson, known, labels, amounts, pull, rng).weights)
-                value = score(held, weights[-1][-1], lesson.similarity).value
-                scores[row, column] = judge(lesson, value, instances.positive[outer], instances.weight[outer])
+            for column, regularization in enumerate(regularizations):
+                weights[-1].append(fit(setup, known, labels, amounts, regularization, rng).weights)
+                value = score(outside, weights[-1][-1], setup.similarity).value
+                scores[row, column] = validation_f1(
+                    setup, value, instances.positive[outer], instances.weight[outer]
+                )
                 progress.advance(1)
-    best = choose_pull(lesson, scores, pulls.index(usual))
+    best = choose_regularization(setup, scores, regularizations.index(default))
     with progress.stage("score held-out pairs"):
-        kinds = ("clip", "keep") if lesson.negative == "auto" else (lesson.negative,)
+        kinds = ("clip", "keep") if setup.negative == "auto" else (setup.negative,)
         chosen = [row[best] for row in weights]
-        held_scores = {kind: _held_scores(data, lesson, parts, chosen, kind) for kind in kinds}
-    return HeldOut(pulls[best], dict(zip(pulls, scores.mean(axis=0).tolist(), strict=True)), held_scores)
+        held_out_scores = {kind: _held_out_scores(data, setup, parts, chosen, kind) for kind in kinds}
+    return HeldOut(
+        regularizations[best],
+        dict(zip(regularizations, scores.mean(axis=0).tolist(), strict=True)),
+        held_out_scores,
+    )
 
 
-def judge(lesson: TrainingSetup, value: Floats, positive: Mask, weight: Floats) -> float:
-    """The best F1 of these scores; for signatures, of what is left of them in so many sign bits."""
-    if lesson.aim == "vectors":
+def validation_f1(setup: TrainingSetup, value: Floats, positive: Mask, weight: Floats) -> float:
+    """The best F1 of these scores; with the aim `signatures`, of their estimates by sign bits."""
+    if setup.aim == "vectors":
         return weighted_f1(value, positive, weight)
-    cosine = value if lesson.similarity == "cosine" else 2 * value / (1 + value)
+    cosine = value if setup.similarity == "cosine" else 2 * value / (1 + value)
     share = np.array([bit_agreement(one) for one in cosine.tolist()])
-    rng = np.random.default_rng(lesson.seed)  # the same noise for all that are compared
-    noise = rng.standard_normal((DRAWS, len(share))) * np.sqrt(share * (1 - share) / lesson.bits)
+    rng = np.random.default_rng(setup.seed)  # the same noise for all candidates
+    noise = rng.standard_normal((DRAWS, len(share))) * np.sqrt(share * (1 - share) / setup.bits)
     return float(np.mean([weighted_f1(share + one, positive, weight) for one in noise]))
 
 
-def choose_pull(lesson: TrainingSetup, scores: Floats, usual: int) -> int:
-    """The column of the pull to learn with: the usual one's, unless another is clearly better.
+def choose_regularization(setup: TrainingSetup, scores: Floats, default: int) -> int:
+    """The column of the chosen regularization: the default, unless another is clearly better.
 
-    What is best for signatures is far from usual, and there the highest mean decides.
+    For signatures the best is far from the default: there the highest mean decides.
     """
-    if lesson.aim == "signatures":
+    if setup.aim == "signatures":
         return int(scores.mean(axis=0).argmax())
-    return clearly_best(scores, usual)
+    return clearly_best(scores, default)
 
 
-def clearly_best(scores: Floats, usual: int) -> int:
-    """The column of the highest mean among those that are clearly above the usual one; else that one.
+def clearly_best(scores: Floats, default: int) -> int:
+    """The column of the highest mean that is clearly above the default one; else the default.
 
-    Folds are few and F1 turns on a cluster or two: what is best by chance would often be chosen. Fewer folds than
-    there should be say nothing clearly.
+    Folds are few and F1 depends on one or two clusters, so that the highest mean is often a matter of chance. With
+    fewer than FOLDS folds no difference is clear.
     """
     if len(scores) < FOLDS:
-        return usual
-    lead = scores - scores[:, [usual]]
+        return default
+    lead = scores - scores[:, [default]]
     error = lead.std(axis=0, ddof=1) / np.sqrt(len(lead))
     clear = np.where(lead.mean(axis=0) > CLEARLY * error, lead.mean(axis=0), 0.0)
-    return int(clear.argmax()) if clear.max() > 0 else usual
+    return int(clear.argmax()) if clear.max() > 0 else default
 
 
 def has_pairs(truth: Truth, part: Mask) -> bool:
-    """Whether there are near-duplicates among these documents."""
+    """Whether these documents have near-duplicates among them."""
     return truth.only(part).positives > 0
 
 
 def weighted_f1(value: Floats, positive: Mask, weight: Floats) -> float:
-    """The best F1 over thresholds among all pairs, of which these are a sample: each stands for `weight` pairs."""
+    """The best F1 over thresholds among all pairs, estimated from a sample: each represents `weight` pairs."""
     order = np.argsort(-value, kind="stable")
     found, right = np.cumsum(weight[order]), np.cumsum(weight[order] * positive[order])
     return float((2 * right / (found + weight[positive].sum())).max()) if positive.any() else float("nan")
 
 
-def _held_scores(
-    data: Labelled, lesson: TrainingSetup, parts: Sequence[Mask], weights: Sequence[Floats], negative: str
+def _held_out_scores(
+    data: LabelledDocuments,
+    setup: TrainingSetup,
+    parts: Sequence[Mask],
+    weights: Sequence[Floats],
+    negative: str,
 ) -> ScoredPairs:
-    """The scores of all pairs inside folds and between a fold and what was learned from, each pair once."""
+    """The scores of all pairs inside a fold and between a fold and its training documents, each pair once."""
     left, right, value = [], [], []
     number = np.full(len(data), len(parts))
     for k, part in enumerate(parts):
         number[part] = k
     for k, one in enumerate(weights):
-        similar = data.similar(one, negative, lesson.similarity)
+        similar = data.similar(one, negative, setup.similarity)
         mine = np.minimum(number[similar.left], number[similar.right]) == k
         left.append(similar.left[mine])
         right.append(similar.right[mine])

@@ -1,4 +1,4 @@
-"""How badly weights order pairs of documents, and in which direction they would do better.
+"""The loss of weights over preferences between pairs of documents, and its gradient.
 
 Formula (4) of the ANDD paper over pairs of document pairs, with the gradients that it leaves out. The weights of a
 document being Φλ, its dot product with another is λᵀAλ and its squared norm λᵀBλ, with matrices that do not depend on
@@ -83,7 +83,7 @@ def triangle(weights: Floats) -> Floats:
 
 
 def fold(gradient: Floats, weights: Floats) -> Floats:
-    """∂/∂λ of something whose derivatives by the numbers of the triangle are given."""
+    """The gradient by λ, from the derivatives by the entries of the triangle."""
     rows, columns = np.triu_indices(len(weights))
     total: Floats = np.bincount(rows, gradient * weights[columns], len(weights)).astype(np.float64)
     return total + np.bincount(columns, gradient * weights[rows], len(weights))
@@ -115,7 +115,7 @@ def score(products: Products, weights: Floats, kind: Similarity) -> Scored:
 
 @dataclass(frozen=True)
 class Preferences:
-    """Pairs of pairs: the first is to be more similar than the second."""
+    """Pairs of pairs: the first should be more similar than the second."""
 
     better: Numbers  # rows of Products
     worse: Numbers
@@ -126,25 +126,26 @@ class Preferences:
 
 @dataclass(frozen=True)
 class Objective:
-    """The mean of formula (4), Δ counted in units of 1/scale, and a pull towards the weights one starts from.
+    """The mean of formula (4), Δ in units of 1/scale, regularized towards the initial weights.
 
-    The paper's term α/2 ‖λ‖² pulls towards zero; cosine and Jaccard do not change when all weights grow together, so
-    it says nothing about their proportions. Pulling towards a start that is good without labels does: with few
-    labels, what they do not speak about stays as it was. Weights that all shrink would escape the pull, so the
-    part of λ along the start is held (`project`).
+    The paper's term α/2 ‖λ‖² regularizes towards zero. Cosine and Jaccard do not change when all weights grow
+    together, so that the term does not constrain their proportions. Regularizing towards initial weights that work
+    without labels does: with few labels, weights that the labels do not determine stay near their initial values.
+    Shrinking all weights would evade the regularization, so the component of λ along the initial weights is fixed
+    (`project`).
     """
 
     products: Products
     preferences: Preferences
-    start: Floats
+    initial: Floats
     kind: Similarity = "cosine"
     scale: float = 10.0
-    pull: float = 0.01
+    regularization: float = 0.01
 
     def project(self, weights: Floats) -> Floats:
-        """The nearest weights that have the start itself as their part along the start."""
-        along = float(weights @ self.start) / float(self.start @ self.start)
-        return weights - (along - 1) * self.start
+        """The nearest weights whose component along the initial weights is the initial weights themselves."""
+        along = float(weights @ self.initial) / float(self.initial @ self.initial)
+        return weights - (along - 1) * self.initial
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """The loss of the projected weights, and its gradient."""
@@ -162,20 +163,20 @@ class Objective:
             + np.bincount(products.right, by_score * scored.by_right, documents)
         ).astype(np.float64)
         gradient = _combine(by_score * scored.by_dot, products.dots) + _combine(by_norm, products.norms)
-        away = weights - self.start
-        loss += self.pull / 2 * float(away @ away)
-        whole = fold(gradient, weights) + self.pull * away
-        return loss, whole - float(whole @ self.start) / float(self.start @ self.start) * self.start
+        away = weights - self.initial
+        loss += self.regularization / 2 * float(away @ away)
+        whole = fold(gradient, weights) + self.regularization * away
+        return loss, whole - float(whole @ self.initial) / float(self.initial @ self.initial) * self.initial
 
 
 def _apply(forms: Floats, shape: Floats) -> Floats:
-    """forms @ shape by NumPy's own loop: the same on every machine, and threads of a library do not fight for cores."""
+    """forms @ shape by NumPy's own loop: the same result on every machine, and no BLAS threads."""
     values: Floats = np.einsum("pt,t->p", forms, shape)
     return values
 
 
 def _combine(amounts: Floats, forms: Floats) -> Floats:
-    """amounts @ forms in the same way."""
+    """amounts @ forms, likewise."""
     values: Floats = np.einsum("p,pt->t", amounts, forms)
     return values
 

@@ -1,4 +1,4 @@
-"""Learning as the library offers it: documents and labels in, a model out."""
+"""The library function `train_model`: documents and labels in, a model out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from neardup.evaluate.label_files import read_labels
 from neardup.evaluate.public import clusters_in_memory
 from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
-from neardup.learn.model.weight import STARTS
-from neardup.learn.training.queries import read_queries
+from neardup.learn.model.weight import INITIAL_CHOICES
+from neardup.learn.training.learner import learn
+from neardup.learn.training.query_files import read_queries
 from neardup.learn.training.setup import TrainingSetup
-from neardup.learn.training.train import learn
 from neardup.workers import checked_threads
 
 
@@ -35,23 +35,32 @@ def train_model(
     progress: Progress | None = None,
     **options: Any,
 ) -> Model:
-    """The model that labelled documents teach; `model.write(path)` makes the file that `andd` takes.
+    """The model learned from labelled documents; `model.write(path)` writes the file for `andd`.
 
-    `documents` and `labels` as for `evaluation`; `options` are those of `neardup learn`: ngram, tokens, similarity,
-    fields, tags, queries, features, start, negative, aim, goal, seed, threads.
+    Args:
+        documents: As for `dedup`.
+        labels: As for `evaluation`.
+        positive_from: The least grade of a near-duplicate, if judged pairs have grades.
+        text_column: As for `dedup`.
+        id_column: As for `dedup`.
+        html: As for `dedup`.
+        format: As for `dedup`.
+        progress: An object that is notified of stages and progress.
+        options: The options of `neardup learn`: ngram, tokens, similarity, fields, tags, queries, features,
+            initial_weights, negative, aim, goal, seed, threads.
     """
-    lesson = make_lesson(**options)
+    setup = training_setup(**options)
     inputs, _ = as_inputs(documents, format)
     columns = InputColumns(text_column, id_column, html)
-    read = read_documents(inputs, columns, progress or Progress(), stages=[lesson.text])
+    read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text])
     if isinstance(labels, (str, os.PathLike)):
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:
         truth = clusters_in_memory(labels, read.ids)
-    return learn(read, truth, lesson, progress)
+    return learn(read, truth, setup, progress)
 
 
-def make_lesson(
+def training_setup(
     *,
     ngram: int = 1,
     tokens: Any = "words",
@@ -60,21 +69,22 @@ def make_lesson(
     tags: bool = False,
     queries: str | os.PathLike[str] | None = None,
     features: str | Sequence[str] | None = None,
-    start: str = "auto",
+    initial_weights: str = "auto",
     negative: Any = "auto",
     aim: Any = "vectors",
     goal: str = "f1",
     seed: int = 1,
     threads: int | None = None,
 ) -> TrainingSetup:
-    """The lesson that options describe; an unknown feature, start or column name is refused here."""
+    """The training setup of these options; unknown features and initial weights are refused."""
     names = None if features is None else _names(features)
     if names is not None and not names:
-        raise ParameterError("features", "learn", "one name at least", features)
+        raise ParameterError("features", "learn", "at least one name", features)
     get_features(names or ())
-    if start != "auto" and start not in STARTS:
-        raise ParameterError("start", "learn", "auto or one of " + ", ".join(STARTS), start)
-    lesson = TrainingSetup(
+    if initial_weights != "auto" and initial_weights not in INITIAL_CHOICES:
+        choices = "auto or one of " + ", ".join(INITIAL_CHOICES)
+        raise ParameterError("initial_weights", "learn", choices, initial_weights)
+    setup = TrainingSetup(
         ngram=ngram,
         tokens=tokens,
         similarity=similarity,
@@ -82,15 +92,15 @@ def make_lesson(
         markup=tags,
         queries="" if queries is None else read_queries(queries, ngram, tokens),
         features=names,
-        begin=start,
+        initial=initial_weights,
         negative=negative,
         aim=aim,
         goal=parse_goal(goal),
         seed=seed,
         threads=checked_threads(threads),
     )
-    _ = lesson.text  # fields that do not fit are refused here
-    return lesson
+    _ = setup.text  # invalid fields are refused here
+    return setup
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

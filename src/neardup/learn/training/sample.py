@@ -1,4 +1,4 @@
-"""Which pairs of documents are learned from, and which are preferred to which (ANDD paper, section 4.1.1)."""
+"""Training pairs, preferences between them, and folds (ANDD paper, section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ PREFERENCES = 80_000  # pairs of pairs, as in the paper
 
 @dataclass(frozen=True)
 class Instances:
-    """Pairs of documents with a known answer."""
+    """Pairs of documents with a label."""
 
     left: Numbers
     right: Numbers
     positive: Mask
-    weight: Floats  # how many pairs of its kind each stands for
+    weight: Floats  # how many pairs each represents
 
     def __len__(self) -> int:
         return len(self.left)
 
 
 @dataclass(frozen=True)
-class Similar:
-    """Pairs that share something, with their similarity before anything is learned."""
+class SimilarPairs:
+    """Pairs that share a k-gram, with their similarity under given weights."""
 
     left: Numbers
     right: Numbers
@@ -39,12 +39,12 @@ class Similar:
 
 
 def draw_instances(
-    truth: Truth, similar: Similar, most: int, rng: np.random.Generator, hard_share: float = 0.5
+    truth: Truth, similar: SimilarPairs, most: int, rng: np.random.Generator, hard_share: float = 0.5
 ) -> Instances:
-    """As many positive as negative pairs, `most` of each at the most.
+    """Equally many positive and negative pairs, at most `most` of each.
 
-    The paper takes negatives at random. Nearly all of those share next to nothing and teach nothing, so half of
-    ours are those that look most alike before anything is learned.
+    The paper takes negatives at random. Nearly all random pairs share next to nothing and carry no information, so
+    half of ours are hard negatives: the most similar ones under the initial weights.
     """
     a, b = _positives(truth, most, rng)
     hard, easy = _negatives(truth, similar, len(a), rng, hard_share)
@@ -61,7 +61,7 @@ def draw_instances(
 
 
 def _balance(truth: Truth, left: Numbers) -> Floats:
-    """What each positive pair counts: a cluster of s documents has s(s − 1)/2 pairs, and counts as s documents."""
+    """Weights of positive pairs: the s(s − 1)/2 pairs of a cluster of s documents count as s documents together."""
     if truth.clusters is None:
         return np.ones(len(left))
     return 1 / np.maximum(truth.sizes[truth.clusters[left]] - 1.0, 1.0)
@@ -84,33 +84,33 @@ def _positives(truth: Truth, most: int, rng: np.random.Generator) -> tuple[Numbe
 
 
 def _negatives(
-    truth: Truth, similar: Similar, wanted: int, rng: np.random.Generator, hard_share: float
+    truth: Truth, similar: SimilarPairs, count: int, rng: np.random.Generator, hard_share: float
 ) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
-    """Those that look most alike, and random ones."""
+    """Hard negatives (the most similar pairs), and random ones."""
     apart = truth.counted(similar.left, similar.right) & ~truth.positive(similar.left, similar.right)
     rows = np.flatnonzero(apart)
-    rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(hard_share * wanted)]
+    rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(hard_share * count)]
     hard = similar.left[rows], similar.right[rows]
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None and truth.judged is not None
-        others = _some(np.flatnonzero(~truth.judged), wanted - len(rows), rng)
+        others = _some(np.flatnonzero(~truth.judged), count - len(rows), rng)
         return hard, (truth.left[others], truth.right[others])
     labelled = np.flatnonzero(truth.clusters >= 0)
-    draws = rng.choice(labelled, (2, 4 * wanted + 64))
+    draws = rng.choice(labelled, (2, 4 * count + 64))
     a, b = draws.min(axis=0), draws.max(axis=0)
-    fits = np.flatnonzero((a != b) & truth.counted(a, b) & ~truth.positive(a, b))[: wanted - len(rows)]
+    fits = np.flatnonzero((a != b) & truth.counted(a, b) & ~truth.positive(a, b))[: count - len(rows)]
     return hard, (a[fits], b[fits])
 
 
 def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
-    """So many of them at random, in their order."""
+    """At most `most` rows, drawn at random, in order."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 def draw_preferences(
     positive: Mask, weight: Floats, rng: np.random.Generator, count: int = PREFERENCES
 ) -> Preferences:
-    """So many positive instances, drawn by weight, each with a negative one that it is preferred to."""
+    """`count` positive instances, drawn by weight, each preferred to a random negative one."""
     yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
     if len(yes) == 0 or len(no) == 0:
         none = np.zeros(0, np.int64)
@@ -121,11 +121,11 @@ def draw_preferences(
 
 
 def folds(truth: Truth, count: int, rng: np.random.Generator) -> list[Mask]:
-    """The documents of each fold. No cluster is cut; those with pairs to find are dealt out apart from the others."""
+    """The documents of each fold. No cluster is split; clusters of two or more are distributed evenly."""
     units = truth.units
-    kinds = int(units.max(initial=-1)) + 1
-    sizes = np.bincount(units[units >= 0], minlength=kinds)
-    fold = np.full(kinds, -1)
+    clusters = int(units.max(initial=-1)) + 1
+    sizes = np.bincount(units[units >= 0], minlength=clusters)
+    fold = np.full(clusters, -1)
     for some in (np.flatnonzero(sizes > 1), np.flatnonzero(sizes == 1)):
         shuffled = rng.permutation(some)
         for number, (start, stop) in enumerate(

@@ -1,4 +1,4 @@
-"""How to learn: what documents are seen as, what is learned, and what it should be good for."""
+"""The training setup: representation of documents, features, similarity, goal, regularization."""
 
 from __future__ import annotations
 
@@ -10,49 +10,53 @@ import numpy as np
 from neardup.evaluate.goals import Goal
 from neardup.features.shingles import Shingles
 from neardup.learn.model.file import text_stage
-from neardup.learn.model.weight import STARTS, Learned, default_features
+from neardup.learn.model.weight import INITIAL_CHOICES, Learned, default_features
 from neardup.learn.training.loss import Floats, Similarity
 from neardup.plan import Text
 from neardup.text.words import TokenKind
 
-PULLS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # from learning freely to staying near the start
-USUAL = 0.3  # what other pulls must be clearly better than …
-FEW = 60  # … documents, for which the usual pull is 1
-STAY = float("inf")  # not learning at all, which held-out labels may say is best
+REGULARIZATIONS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # strengths to choose from
+DEFAULT_REGULARIZATION = 0.3  # for 200 documents or more; another strength must be clearly better
+FEW = 60  # documents for which the default is 1
+NO_TRAINING = float("inf")  # keeps the initial weights, which may be best on held-out labels
 
 
-def usual_pull(documents: int) -> float:
-    """How strongly weights are held where labels do not clearly say otherwise: the more, the fewer documents speak."""
-    return max(USUAL, FEW / max(documents, 1))
+def default_regularization(documents: int) -> float:
+    """The default strength: the fewer labelled documents, the stronger."""
+    return max(DEFAULT_REGULARIZATION, FEW / max(documents, 1))
 
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """Everything that learning is told."""
+    """All options of training."""
 
     ngram: int = 1
     tokens: TokenKind = "words"
-    fields: tuple[str, ...] = ()  # columns that stand behind the texts
+    fields: tuple[str, ...] = ()  # columns appended to the texts
     markup: bool = False  # texts are HTML pages
-    queries: str = ""  # how often people search for k-grams (weights/queries.py)
+    queries: str = ""  # packed query frequencies (learn/model/queries.py)
     similarity: Similarity = "cosine"
     features: tuple[str, ...] | None = None
-    begin: str = "auto"  # the weights to start from: one of STARTS, or whichever serves the labels best
+    initial: str = "auto"  # initial weights: one of INITIAL_CHOICES, or auto: the best on the labels
     negative: Literal["auto", "keep", "clip"] = "auto"
     aim: Literal["vectors", "signatures"] = (
-        "vectors"  # what pulls are judged by: scores as they are, or as bits see them
+        "vectors"  # scores that validation uses: exact, or estimated by bits
     )
-    bits: int = 384  # of those signatures
+    bits: int = 384  # of a signature
     goal: Goal = field(default_factory=Goal)
-    pulls: tuple[float, ...] = PULLS
+    regularizations: tuple[float, ...] = REGULARIZATIONS
     scale: float = 10.0
-    hard: float = 0.5  # the share of negative instances that are taken from the most similar ones
+    hard: float = 0.5  # the share of hard negatives: the most similar pairs that are no near-duplicates
     seed: int = 1
     threads: int = 1
 
-    def usual(self, documents: int) -> float:
-        """The pull that others must be clearly better than; the last one, where pulls were chosen by hand."""
-        return usual_pull(documents) if self.pulls == PULLS else self.pulls[-1]
+    def default_regularization(self, documents: int) -> float:
+        """The default strength; the last one, if the strengths are given."""
+        return (
+            default_regularization(documents)
+            if self.regularizations == REGULARIZATIONS
+            else self.regularizations[-1]
+        )
 
     @property
     def text(self) -> Text:
@@ -61,32 +65,35 @@ class TrainingSetup:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The features to learn weights of; those of every start are always among them."""
+        """The features to learn weights for, with those of all initial weights among them."""
         known = (bool(self.fields), self.markup, bool(self.queries))
         chosen = self.features or default_features(self.ngram, *known)
-        begins = STARTS.values() if self.begin == "auto" else (STARTS[self.begin],)
-        missing = dict.fromkeys(name for start in begins for name in start if name not in chosen)
+        initial = INITIAL_CHOICES.values() if self.initial == "auto" else (INITIAL_CHOICES[self.initial],)
+        missing = dict.fromkeys(name for weights in initial for name in weights if name not in chosen)
         return (*missing, *chosen)
 
     @property
-    def start(self) -> Floats:
-        """The weights that are good without labels."""
-        first = STARTS[next(iter(STARTS)) if self.begin == "auto" else self.begin]
+    def initial_weights(self) -> Floats:
+        """The initial weights, in the order of `names`; of auto the first choice."""
+        first = INITIAL_CHOICES[next(iter(INITIAL_CHOICES)) if self.initial == "auto" else self.initial]
         return np.array([first.get(name, 0.0) for name in self.names])
 
     @property
-    def starts(self) -> dict[str, Floats]:
-        """The weights that may be started from, in the order of `names`."""
-        if self.begin != "auto":
-            return {self.begin: self.start}
-        return {name: np.array([start.get(one, 0.0) for one in self.names]) for name, start in STARTS.items()}
+    def initial_choices(self) -> dict[str, Floats]:
+        """The initial weights to choose from, in the order of `names`."""
+        if self.initial != "auto":
+            return {self.initial: self.initial_weights}
+        return {
+            name: np.array([weights.get(one, 0.0) for one in self.names])
+            for name, weights in INITIAL_CHOICES.items()
+        }
 
     @property
     def weight(self) -> Learned:
-        """The weight stage to begin with."""
-        weights = tuple(self.start.tolist())
+        """The weight stage with the initial weights."""
+        weights = tuple(self.initial_weights.tolist())
         return Learned(Shingles(self.ngram), self.names, weights, fields=self.fields, queries=self.queries)
 
-    def beginning(self, name: str) -> TrainingSetup:
-        """The same lesson with its start decided; features keep their order."""
-        return replace(self, begin=name, features=self.names)
+    def with_initial(self, name: str) -> TrainingSetup:
+        """The setup with these initial weights; features keep their order."""
+        return replace(self, initial=name, features=self.names)

@@ -1,9 +1,9 @@
-"""Documents that are held: fingerprints by id, made with frozen statistics that are refreshed now and then.
+"""The index on disk: fingerprints by document id, computed with frozen statistics that are refreshed now and then.
 
-A folder: documents.db (SQLite) and the statistics in parquet files. New documents are counted aside while fingerprints
-go on being made with the frozen table; after a set number of them the table becomes frozen ∪ new, and what was made
-with the old one is stale and is made again from the files that the documents came from (simhash thesis, 3.3). Every
-change is one transaction: a kill leaves the collection as it was before or after it.
+An index is a folder: documents.db (SQLite), and the statistics in parquet files. New documents are counted in a second
+table while their fingerprints use the frozen one. After `refresh_after` new documents, the two tables are merged and
+frozen; the fingerprints of the old table are stale and are recomputed from the source files (simhash thesis, 3.3).
+Every change is one transaction: a kill leaves the index as it was before or after the change.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from neardup.engines.core.progress import Progress
 from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, PlanError
 from neardup.index.database import open_database, read_about, transaction, write_about
+from neardup.index.document_rows import AttributeColumns, IndexBatch, read_batch, reopen_source, to_document
 from neardup.index.documents import Document
 from neardup.index.frozen_statistics import FrozenStatistics
-from neardup.index.rows import Batch, Extra, read_batch, reopened, to_document
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.statistics import Statistics
 
-FORMAT = "1"
+FORMAT = "2"
 REFRESH_AFTER = 1_000_000  # documents (thesis, 3.3: "say 1 million")
 TABLES = """
 CREATE TABLE IF NOT EXISTS documents (
-    id TEXT PRIMARY KEY, digest BLOB NOT NULL, fingerprint BLOB, length INTEGER NOT NULL, readers TEXT, time REAL,
-    quality REAL, url TEXT, source INTEGER NOT NULL, made INTEGER NOT NULL
+    id TEXT PRIMARY KEY, digest BLOB NOT NULL, fingerprint BLOB, length INTEGER NOT NULL, access TEXT, time REAL,
+    quality REAL, url TEXT, source INTEGER NOT NULL, statistics INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS sources (number INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE);
 CREATE INDEX IF NOT EXISTS by_digest ON documents (digest);
-CREATE INDEX IF NOT EXISTS by_age ON documents (made, source);
+CREATE INDEX IF NOT EXISTS by_age ON documents (statistics, source);
 """
-COLUMNS = "digest fingerprint length readers time quality url source made".split()
-RENEWED = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS)  # of a document that was held before
+COLUMNS = "digest fingerprint length access time quality url source statistics".split()
+REPLACED = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS)
 
 
 @dataclass(frozen=True)
 class Update:
-    """What came of adding documents."""
+    """Counts of documents that were added."""
 
     documents: int
-    new: int  # ids that were not held
-    changed: int  # held with another text
-    refreshed: bool  # the statistics were
-    recomputed: int  # stale fingerprints that were made again
-    stale: int  # … that could not be: their files are gone or have changed
+    new: int  # ids that were not in the index
+    changed: int  # ids whose text is not the indexed one
+    refreshed: bool  # the statistics were refreshed
+    recomputed: int  # fingerprints
+    stale: int  # fingerprints that cannot be recomputed: their files are missing or have changed
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -59,7 +60,7 @@ class Update:
 
 
 class IndexedDocuments:
-    """A collection on disk. Made with a plan, which it keeps; opened again without one, or with the same."""
+    """An index in a folder: created with a plan, which it keeps; opened without a plan, or with the same."""
 
     def __init__(
         self,
@@ -71,20 +72,22 @@ class IndexedDocuments:
     ) -> None:
         self.folder = Path(folder)
         if plan is None and not (self.folder / "documents.db").exists():
-            raise InputError(f"{self.folder} is no collection: begin one with  neardup held add.")
+            raise InputError(
+                f"{self.folder} is not an index. Create one with: neardup index add {self.folder} INPUT"
+            )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._store = open_database(self.folder / "documents.db", TABLES)
         except (OSError, sqlite3.Error) as error:
-            raise InputError(f"{self.folder} cannot be used as a collection: {error}") from None
-        self._begin(plan, statistics, refresh_after)
+            raise InputError(f"{self.folder} cannot be used as an index: {error}") from None
+        self._open(plan, statistics, refresh_after)
 
-    def _begin(self, plan: Plan | None, statistics: Statistics | None, refresh_after: int | None) -> None:
+    def _open(self, plan: Plan | None, statistics: Statistics | None, refresh_after: int | None) -> None:
         self._frozen = FrozenStatistics(self.folder, self._store)
         if statistics is not None and statistics.df_unit != "texts":
             raise PlanError(
-                f"These statistics count each of '{statistics.df_unit}' once; new documents, which are counted one "
-                "by one, could not be added to them: give statistics of contents."
+                f"These statistics have the unit of document frequency '{statistics.df_unit}'; an index adds distinct "
+                "texts to its statistics. Count them with --df-unit texts."
             )
         known = read_about(self._store)
         with transaction(self._store):
@@ -102,18 +105,19 @@ class IndexedDocuments:
                 write_about(self._store, {"refresh_after": refresh_after})
         known = read_about(self._store)
         if known.get("format") != FORMAT:
-            raise InputError(f"{self.folder} has format {known.get('format')}; this version reads {FORMAT}.")
+            raise InputError(
+                f"{self.folder} has index format {known.get('format')}; this version of neardup reads {FORMAT}."
+            )
         self.plan = Plan.from_json(known["plan"])
         if plan is not None and plan.with_(statistics="") != self.plan:
             raise PlanError(
-                f"The documents in {self.folder} are held with other options: fingerprints of different plans cannot "
-                "be compared. Leave the method's options out, or begin another collection."
+                f"The index {self.folder} has other method options; fingerprints of different plans cannot be "
+                "compared. Omit the method options, or create another index."
             )
         if statistics is not None and known.get("statistics") != statistics.digest and len(self):
             raise PlanError(
-                f"The fingerprints in {self.folder} were made with other statistics ({known.get('statistics')}) "
-                f"than those given ({statistics.digest}): begin another collection, or leave --stats "
-                "out and have them refreshed."
+                f"The index {self.folder} has other statistics ({known.get('statistics')}) than the given ones "
+                f"({statistics.digest}). Omit --stats, or create another index."
             )
 
     def __enter__(self) -> IndexedDocuments:
@@ -127,30 +131,33 @@ class IndexedDocuments:
     def __len__(self) -> int:
         return int(self._store.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    # what is held -------------------------------------------------------------------------------
+    # documents ----------------------------------------------------------------------------------
 
     def documents(self, stale: bool = False) -> list[Document]:
-        """All that is held, in the order in which it came; stale fingerprints are refused unless told otherwise."""
+        """All documents in the order they were added; stale fingerprints are refused, or with `stale` skipped."""
         if not stale and (count := self.count_stale()):
             raise PlanError(
-                f"{count:,} of {len(self):,} fingerprints in {self.folder} were made with statistics that have been "
-                "replaced since, and their files are gone or have changed: add these documents again (neardup held "
-                "add), or leave them out (--skip-stale)."
+                f"{count:,} of {counted(len(self), 'fingerprint')} in {self.folder} are stale: the statistics were "
+                "refreshed, and the source files are missing or have changed. Add these documents again (neardup "
+                "index add), or skip them (--skip-stale)."
             )
         rows = self._store.execute(
-            "SELECT id, fingerprint, readers, time, length, quality, url FROM documents WHERE made = ? ORDER BY rowid",
+            "SELECT id, fingerprint, access, time, length, quality, url FROM documents WHERE statistics = ? "
+            "ORDER BY rowid",
             (self._frozen.version,),
         )
         return [to_document(row) for row in rows]
 
     def count_stale(self) -> int:
-        """How many fingerprints were made with statistics that have been replaced."""
-        found = self._store.execute("SELECT count(*) FROM documents WHERE made < ?", (self._frozen.version,))
+        """How many fingerprints were computed with statistics that have been replaced."""
+        found = self._store.execute(
+            "SELECT count(*) FROM documents WHERE statistics < ?", (self._frozen.version,)
+        )
         return int(found.fetchone()[0])
 
     def info(self) -> dict[str, Any]:
-        """What there is, as plain values."""
-        known, since = read_about(self._store), self._frozen.since()
+        """A summary of the index, as plain values."""
+        known, since = read_about(self._store), self._frozen.counted_since()
         return {
             "documents": len(self), "stale": self.count_stale(), "statistics": known["statistics"],
             "refreshes": max(0, self._frozen.version - 1), "counted_since": since.documents if since else 0,
@@ -159,25 +166,25 @@ class IndexedDocuments:
 
     @property
     def statistics(self) -> Statistics | None:
-        """The frozen table, if the plan weighs by document frequency and anything has been counted."""
+        """The frozen table, if the plan weighs by document frequency and a document has been counted."""
         return self._frozen.read()
 
-    # what changes it ----------------------------------------------------------------------------
+    # changes ------------------------------------------------------------------------------------
 
     def add(
         self,
         sources: Sequence[Any],
         columns: InputColumns | None = None,
-        extra: Extra | None = None,
+        attributes: AttributeColumns | None = None,
         *,
         threads: int = 1,
         progress: Progress | None = None,
         problems: Problems | None = None,
     ) -> Update:
-        """Hold documents; the statistics are refreshed when enough have been counted since the last time."""
+        """Add documents; the statistics are refreshed after `refresh_after` new ones."""
         frozen = self.statistics
-        batch = read_batch(self.plan, sources, columns or InputColumns(), extra or Extra(), frozen, self._has,
-                           threads, progress or Progress(), problems)  # fmt: skip
+        batch = read_batch(self.plan, sources, columns or InputColumns(), attributes or AttributeColumns(), frozen,
+                           self._has, threads, progress or Progress(), problems)  # fmt: skip
         before = dict(self._known(batch.ids))
         new = sum(name not in before for name in batch.ids)
         changed = sum(
@@ -187,67 +194,67 @@ class IndexedDocuments:
             if frozen is None and batch.counted is not None:
                 self._frozen.freeze(batch.counted)
             elif batch.counted is not None:
-                self._frozen.put_aside(batch.counted)
+                self._frozen.count_new(batch.counted)
             self._write(batch)
-        since, limit = self._frozen.since(), int(read_about(self._store)["refresh_after"])
-        refreshed, made = False, 0
+        since, limit = self._frozen.counted_since(), int(read_about(self._store)["refresh_after"])
+        refreshed, recomputed = False, 0
         if since is not None and since.documents >= limit:
-            made, refreshed = self.refresh(threads=threads, progress=progress), True
-        self._frozen.sweep()
-        return Update(len(batch.ids), new, changed, refreshed, made, self.count_stale())
+            recomputed, refreshed = self.refresh(threads=threads, progress=progress), True
+        self._frozen.remove_unused_files()
+        return Update(len(batch.ids), new, changed, refreshed, recomputed, self.count_stale())
 
-    def looked_at(
+    def fingerprint(
         self,
         sources: Sequence[Any],
         columns: InputColumns | None = None,
-        extra: Extra | None = None,
+        attributes: AttributeColumns | None = None,
         *,
         threads: int = 1,
         progress: Progress | None = None,
         problems: Problems | None = None,
     ) -> list[Document]:
-        """Documents with fingerprints that can be compared with what is held; they are not held by this."""
+        """Documents with fingerprints that can be compared with the indexed ones; the index does not change."""
         if self.plan.counts and self.statistics is None:
-            raise PlanError(f"Nothing is held in {self.folder} yet, so there are no frequencies to weigh by.")
+            raise PlanError(f"The index {self.folder} is empty: it has no document frequencies to weigh by.")
         return read_batch(
-            self.plan, sources, columns or InputColumns(), extra or Extra(), self.statistics, None, threads,
-            progress or Progress(), problems,
+            self.plan, sources, columns or InputColumns(), attributes or AttributeColumns(), self.statistics, None,
+            threads, progress or Progress(), problems,
         ).documents()  # fmt: skip
 
     def refresh(self, *, threads: int = 1, progress: Progress | None = None) -> int:
-        """How many stale fingerprints were made again, after the statistics took in what was counted since."""
+        """Merge the new counts into the frozen statistics; returns how many fingerprints were recomputed."""
         with transaction(self._store):
             self._frozen.refresh()
         return self.recompute(threads=threads, progress=progress)
 
     def recompute(self, *, threads: int = 1, progress: Progress | None = None) -> int:
-        """How many stale fingerprints could be made again from the files that their documents came from."""
+        """Recompute stale fingerprints from their source files; returns how many could be."""
         done, stale = (
             0,
             "SELECT number, description FROM sources WHERE number IN (SELECT source FROM documents ",
         )
-        sources = self._store.execute(stale + "WHERE made < ?)", (self._frozen.version,)).fetchall()
+        sources = self._store.execute(stale + "WHERE statistics < ?)", (self._frozen.version,)).fetchall()
         for number, description in sources:
             try:
-                inputs, columns = reopened(description)
-                batch = read_batch(self.plan, inputs, columns, Extra(), self.statistics, None,
+                inputs, columns = reopen_source(description)
+                batch = read_batch(self.plan, inputs, columns, AttributeColumns(), self.statistics, None,
                                    threads, progress or Progress())  # fmt: skip
             except NeardupError:
-                continue  # gone, or another file by now: what came from it stays stale
+                continue  # missing or another file by now: its documents stay stale
             with transaction(self._store):
                 version = self._frozen.version
                 rows = [(batch.fingerprints[n], version, name, batch.digests[n], number, version)
                         for n, name in enumerate(batch.ids)]  # fmt: skip
                 found = self._store.executemany(
-                    "UPDATE documents SET fingerprint = ?, made = ? WHERE id = ? AND digest = ? AND source = ? "
-                    "AND made < ?",
+                    "UPDATE documents SET fingerprint = ?, statistics = ? WHERE id = ? AND digest = ? AND source = ? "
+                    "AND statistics < ?",
                     rows,
                 )
                 done += max(0, found.rowcount)
-        self._frozen.sweep()
+        self._frozen.remove_unused_files()
         return done
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: IndexBatch) -> None:
         self._store.executemany(
             "INSERT OR IGNORE INTO sources (description) VALUES (?)", [(one,) for one in batch.sources]
         )
@@ -257,7 +264,7 @@ class IndexedDocuments:
         ]
         version = self._frozen.version
         self._store.executemany(
-            f"INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET {RENEWED}",
+            f"INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET {REPLACED}",
             [(*row, source, version) for row, source in zip(batch.rows(), sources, strict=True)],
         )
 
@@ -268,7 +275,7 @@ class IndexedDocuments:
             yield from self._store.execute(f"SELECT id, digest FROM documents WHERE id IN ({marks})", some)
 
     def _has(self, digest: bytes) -> bool:
-        """Whether a content is held, so that it is not counted again."""
+        """Whether a text is indexed, so that it is not counted again."""
         return (
             self._store.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is not None
         )

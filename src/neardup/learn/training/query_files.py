@@ -1,4 +1,4 @@
-"""How often people search for k-grams, from a table of queries that the user gives."""
+"""Query frequencies of k-grams, from a table of queries."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ COUNTS = ("count", "frequency", "n")
 
 
 def read_queries(path: str | os.PathLike[str], ngram: int = 1, tokens: TokenKind = "words") -> str:
-    """The packed table of the k-grams of queries (csv, tsv, jsonl or parquet): a column of queries, and of counts."""
+    """The packed k-gram frequencies of a table (csv, tsv, jsonl or parquet) of queries and counts."""
     if not Path(path).is_file():
         raise InputError(
-            f"{path} does not exist: queries are a table with a column 'query' and maybe 'count'"
+            f"{path} does not exist; it must be a table with a column 'query' and optionally 'count'"
         )
     queries: list[str] = []
     counts: list[float] = []
@@ -31,16 +31,16 @@ def read_queries(path: str | os.PathLike[str], ngram: int = 1, tokens: TokenKind
         text = next((name for name in TEXTS if name in names), None)
         if text is None:
             raise InputError(
-                f"{path} has no column of queries ({', '.join(TEXTS)}); it has {', '.join(names)}"
+                f"{path} has no query column ({', '.join(TEXTS)}); its columns are {', '.join(names)}"
             )
         number = next((name for name in COUNTS if name in names), None)
         for batch in source.read([name for name in (text, number) if name], Problems(strict=True)):
             queries += ["" if one is None else str(one) for one in batch.columns.column(text).to_pylist()]
-            told = batch.columns.column(number).to_pylist() if number else [1] * len(batch)
-            counts += [_count(path, value) for value in told]
+            values = batch.columns.column(number).to_pylist() if number else [1] * len(batch)
+            counts += [_count(path, value) for value in values]
     hashes, totals = _add_up(queries, np.array(counts, np.float64), ngram, tokens)
     if len(hashes) == 0:
-        raise InputError(f"{path} has no query of {ngram} or more tokens that anybody has asked")
+        raise InputError(f"{path} has no query of {ngram} or more tokens with a count above 0")
     return pack_queries(hashes, totals)
 
 
@@ -55,7 +55,7 @@ def _count(path: str | os.PathLike[str], value: object) -> float:
 
 
 def _add_up(queries: list[str], counts: np.ndarray, ngram: int, tokens: TokenKind) -> tuple[Hashes, Numbers]:
-    """The k-grams of all queries long enough, and how often each was asked for."""
+    """The k-grams of all queries of `ngram` tokens or more, and their frequencies."""
     found = Words(tokens)(Texts.from_strings(queries))
     grams = Shingles(ngram)(found)
     times = np.repeat(np.where(np.diff(found.offsets) >= ngram, counts, 0.0), grams.sizes)

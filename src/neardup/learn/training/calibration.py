@@ -1,4 +1,4 @@
-"""From scores to probabilities: a logistic curve through the scores of pairs that were not learned from."""
+"""Probabilities from scores: a logistic curve fitted to held-out pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ STEPS = 100
 
 
 def fit_probability(pairs: ScoredPairs) -> Probability:
-    """Platt's curve by Newton's method, with his targets, which keep it finite where scores separate perfectly.
+    """Platt's curve by Newton's method, with his targets, which keep it finite when scores separate perfectly.
 
-    Pairs that are not listed have the score 0 and count, too (J. Platt, Probabilistic outputs for support vector
+    Unlisted pairs have the score 0 and count too (J. Platt, Probabilistic outputs for support vector
     machines, 1999; the damped steps are those of Lin, Lin and Weng, 2007).
     """
     rest = max(pairs.total - len(pairs), 0)
@@ -23,7 +23,7 @@ def fit_probability(pairs: ScoredPairs) -> Probability:
     target = np.concatenate([np.where(pairs.positive, high, low), [high, low]])
     count = np.concatenate([np.ones(len(pairs)), [rest_right, rest - rest_right]])
     slope, offset = _logistic(score, target, count)
-    if slope <= 0:  # higher scores are no more likely: nothing was learned that could be calibrated
+    if slope <= 0:  # higher scores are not more likely: nothing to calibrate
         return Probability(1e-6, 0.5)
     return Probability(float(slope), float(-offset / slope))
 

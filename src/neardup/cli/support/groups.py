@@ -1,0 +1,51 @@
+"""Options in named groups, as the help of a command shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+__all__ = ["GROUPS", "GroupedCommand", "grouped", "option_rows"]
+
+Command = Callable[..., Any]
+OWN = "Options"  # of one command alone, shown first
+GROUPS = (OWN, "Input", "Labels", "Method", "Decision", "Output", "Resources", "Engine")
+WIDTH = 31  # of the column of options
+
+
+def grouped(group: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """The decorator that adds these options to a command, in a group of its help."""
+
+    def add(command: Command) -> Command:
+        before = len(getattr(command, "__click_params__", ()))
+        for option in reversed(options):
+            command = option(command)
+        for parameter in vars(command)["__click_params__"][before:]:
+            vars(parameter).setdefault("group", group)
+        return command
+
+    return add
+
+
+def option_rows(
+    parameters: Iterable[click.Parameter], context: click.Context
+) -> dict[str, list[tuple[str, str]]]:
+    """The lines of the help in each group: option and sentence."""
+    rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+    for option in parameters:
+        record = option.get_help_record(context) if isinstance(option, click.Option) else None
+        if record is not None:
+            rows.setdefault(getattr(option, "group", OWN), []).append(record)
+    return {group: records for group, records in rows.items() if records}
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section for each group."""
+        for group, records in option_rows(self.get_params(ctx), ctx).items():
+            with formatter.section(group):
+                formatter.write_dl(records, col_max=WIDTH)

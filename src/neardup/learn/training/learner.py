@@ -1,0 +1,131 @@
+"""The steps from labelled documents to a model; cross-validation chooses the regularization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from neardup.engines.core.progress import Progress
+from neardup.evaluate.corpus import Documents
+from neardup.evaluate.goals import find_best
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
+from neardup.learn.model.file import Model, Probability, most_frequent
+from neardup.learn.training.calibration import fit_probability
+from neardup.learn.training.data import LabelledDocuments, prepare
+from neardup.learn.training.fit import Fit, fit
+from neardup.learn.training.held_out import HeldOut, choose_initial_weights, cross_validate
+from neardup.learn.training.label_checks import check_labels, contradictions, warnings
+from neardup.learn.training.loss import Floats, multiply
+from neardup.learn.training.sample import Instances, SimilarPairs, draw_instances
+from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
+
+MEMORY = 256 << 20  # bytes of quadratic forms, which bound the number of instances
+INSTANCES = 4_000  # positive pairs, and as many negative ones
+
+__all__ = ["NO_TRAINING", "TrainingSetup", "learn", "learn_from"]
+
+
+def learn(
+    documents: Documents, truth: Truth, setup: TrainingSetup | None = None, progress: Progress | None = None
+) -> Model:
+    """The model learned from labels."""
+    setup, progress = setup or TrainingSetup(), progress or Progress()
+    check_labels(truth)
+    with progress.stage("read k-grams"):
+        data = prepare(documents, truth, setup.weight, setup.text, setup.threads)
+    return learn_from(data, setup, progress)
+
+
+def learn_from(data: LabelledDocuments, setup: TrainingSetup, progress: Progress | None = None) -> Model:
+    """The model learned from prepared documents."""
+    progress = progress or Progress()
+    rng = np.random.default_rng(setup.seed)
+    with progress.stage("choose initial weights"):
+        setup, f1_by_choice = choose_initial_weights(data, setup)
+    with progress.stage("draw pairs"):
+        similar = data.similar(setup.initial_weights, "clip", setup.similarity)
+        width = len(setup.names) * (len(setup.names) + 1) // 2
+        most = min(INSTANCES, MEMORY // (16 * width))
+        instances = draw_instances(data.truth, similar, most, rng, setup.hard)
+    with progress.stage("multiply pairs"):
+        products = multiply(data.entries, instances.left, instances.right, data.threads)
+    held_out = cross_validate(data, setup, instances, products, rng, progress)
+    regularization = setup.default_regularization(len(data)) if held_out is None else held_out.regularization
+    with progress.stage("learn"):
+        found = fit(setup, products, instances.positive, instances.weight, regularization, rng)
+    model = _model(data, setup, found, instances, held_out)
+    unchanged = regularization == NO_TRAINING
+    by_strength = {} if held_out is None else held_out.f1_by_regularization
+    model.training["warnings"] += warnings(data, held_out is not None, unchanged)
+    choices = {
+        "regularization": None if unchanged else regularization,
+        "f1_by_regularization": {f"{strength:g}": round(f1, 4) for strength, f1 in by_strength.items()},
+        "initial_weights": setup.initial,
+        "f1_by_initial_weights": {name: round(f1, 4) for name, f1 in f1_by_choice.items()},
+    }
+    model.training.update(choices)
+    return model
+
+
+def _model(
+    data: LabelledDocuments, setup: TrainingSetup, found: Fit, instances: Instances, held_out: HeldOut | None
+) -> Model:
+    if held_out is None:
+        kinds = ("clip", "keep") if setup.negative == "auto" else (setup.negative,)
+        scores = {kind: _own_scores(data, setup, found.weights, kind) for kind in kinds}
+    else:
+        scores = held_out.scores
+    best = {kind: find_best(make_curve(pairs), setup.goal) for kind, pairs in scores.items()}
+    negative = _choose_negative(best)
+    chosen = best[negative]
+    values = np.einsum("gj,j->g", data.entries.values, found.weights)
+    figures = {
+        "documents": len(data),
+        "positive_pairs": data.truth.positives,
+        "instances": len(instances),
+        "held_out": held_out is not None,
+        "goal": str(setup.goal),
+        **({} if chosen is None else _rounded(chosen.counts.as_dict(), ("f1", "precision", "recall"))),
+        "negative_weights": round(float((values < 0).mean()), 4) if len(values) else 0.0,
+        "loss": [round(loss, 6) for loss in found.losses],
+        "warnings": contradictions(data),
+    }
+    return Model(
+        weights={name: float(w) for name, w in zip(setup.names, found.weights, strict=True) if w != 0},
+        ngram=setup.ngram,
+        tokens=setup.tokens,
+        fields=setup.fields,
+        markup=setup.markup,
+        queries=setup.queries,
+        similarity=setup.similarity,
+        negative=negative,
+        threshold=0.5 if chosen is None else min(1.0, max(chosen.threshold, 1e-6)),
+        probability=_probability(scores[negative]),
+        statistics=most_frequent(data.statistics),
+        training=figures,
+    )
+
+
+def _own_scores(data: LabelledDocuments, setup: TrainingSetup, weights: Floats, negative: str) -> ScoredPairs:
+    """Scores of the training pairs, when none are held out."""
+    similar: SimilarPairs = data.similar(weights, negative, setup.similarity)
+    return score_pairs(data.truth, similar.left, similar.right, similar.score)
+
+
+def _choose_negative(best: dict[str, Any]) -> Any:
+    """Weights below zero are dropped, unless keeping them is better on held-out labels."""
+    values = {kind: -1.0 if one is None else one.counts.f1 for kind, one in best.items()}
+    if "clip" in values and values["clip"] >= max(values.values()):
+        return "clip"
+    return max(values, key=lambda kind: values[kind])
+
+
+def _probability(pairs: ScoredPairs) -> Probability | None:
+    return fit_probability(pairs) if 0 < pairs.positives < pairs.total else None
+
+
+def _rounded(figures: dict[str, Any], names: Sequence[str]) -> dict[str, float]:
+    return {name: round(float(figures[name]), 4) for name in names}
