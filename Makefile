@@ -65,9 +65,15 @@ bench-spark: $(BIN)/.test  ## the Spark engine beside MLlib and the local engine
 	$(BIN)/python benchmarks/spark.py benchmarks/work/corpus/100k.parquet --mllib
 	$(BIN)/python benchmarks/spark_model.py
 
-docs: $(BIN)/.core  ## rewrite the generated reference pages
+$(BIN)/.docs: $(BIN)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(BIN)/.docs  ## rewrite the reference pages, and build the documentation with search in site/
 	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'The documentation is in site/index.html; a browser opens it without a server.'
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,7 @@ from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import input_options, statistics_options
 from neardup.errors import OutputError, ParameterError
+from neardup.plurals import counted
 from neardup.signatures.estimate import standard_error, wilson_interval
 
 if TYPE_CHECKING:
