@@ -13,15 +13,15 @@ from neardup.candidates.contained import Contained
 from neardup.candidates.exact import Exact
 from neardup.candidates.hamming import Hamming
 from neardup.engines.local.join_blocks import JOIN_BYTES
-from neardup.engines.spark.candidates.blocks import find_in_blocks
-from neardup.engines.spark.candidates.hamming import HammingTables, find_near
+from neardup.engines.spark.candidates.blocks import find_by_blocks
+from neardup.engines.spark.candidates.hamming import HammingTables, find_by_hamming
 from neardup.engines.spark.candidates.prefix import CHUNK, find_by_prefix
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FINGERPRINT = 32  # bytes of a key, a rank, a place and a word
+FINGERPRINT = 32  # bytes of a key, a id_hash, a place and a word
 PREFIX = 3000  # bytes of the entries of a document's prefix, about
 FEATURE = 12  # bytes of a feature and its weight
 
@@ -34,7 +34,7 @@ def find_joined(
     if isinstance(plan.candidates, Hamming):
         rule = HammingTables.of(plan, plan.candidates, documents, some, 1)
         rule = replace(rule, tasks=tasks(documents * len(rule.masks) * FINGERPRINT))
-        return find_near(rule, contents)
+        return find_by_hamming(rule, contents)
     if isinstance(plan.candidates, Exact):
         return find_by_prefix(plan, contents, documents, some, tasks(documents * PREFIX))
     size = features * FEATURE
@@ -43,4 +43,4 @@ def find_joined(
         blocks = -(
             -size // JOIN_BYTES
         )  # which members of a crowd meet depends on them: as in the local engine
-    return find_in_blocks(plan, contents.select(*CHUNK), some, blocks, tasks(size))
+    return find_by_blocks(plan, contents.select(*CHUNK), some, blocks, tasks(size))
