@@ -78,7 +78,7 @@ def pairs_of(sizes: NDArray) -> NDArray:
 
 @dataclass
 class Simulated:
-    """A simulated corpus: distinct texts, pairs, measured documents, and the fullest task with and without the split."""
+    """A simulated corpus: distinct texts, pairs, measured documents, the fullest task with and without the split."""
 
     distinct_texts: float
     pairs: float

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from neardup.candidates.buckets import BucketCounts
 from neardup.engines.core.represent import needs_distinct_texts_first
 from neardup.engines.spark.candidate_components import Labelling, label_pairs, labelling, relabelled
-from neardup.engines.spark.candidates.bands import ENTRY, bucket_counts, candidate_metrics, find_by_keys
+from neardup.engines.spark.candidates.bands import bucket_counts, candidate_metrics
+from neardup.engines.spark.candidates.find import DistinctTexts, find_candidates
 from neardup.engines.spark.candidates.hot_buckets import BUCKET_COUNTS, COPY
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_metrics, copy_pairs, find_copies, refuse_ids
@@ -191,19 +192,12 @@ class SparkRun:
         return VerifiedPairs(made, count, payload)
 
     def _candidates(self, plan: Plan, chunks: DataFrame, prefix: str) -> DataFrame:
-        documents = self.metrics["documents"]
-
-        def make() -> DataFrame:
-            if plan.joins:
-                from neardup.engines.spark.candidates.joins import find_joined
-
-                whole = plan.candidates.level == "features"
-                features = self.stages.metrics(prefix + "signatures")["features"] if whole else 0
-                return find_joined(plan, chunks, documents, features, self.tasks)
-            tables: int = plan.candidates.tables  # type: ignore[attr-defined]
-            return find_by_keys(plan, chunks, documents, self.tasks(documents * tables * ENTRY))
-
-        return self.stages.stage(prefix + "candidates", make, candidate_metrics())
+        joins_features = plan.candidates.level == "features"
+        features = self.stages.metrics(prefix + "signatures")["features"] if joins_features else 0
+        texts = DistinctTexts(chunks, self.metrics["documents"], features, self.tasks)
+        return self.stages.stage(
+            prefix + "candidates", lambda: find_candidates(plan, texts), candidate_metrics()
+        )
 
     def _payload(self, plan: Plan, chunks: DataFrame) -> DataFrame:
         """The column that the check compares, in chunks."""

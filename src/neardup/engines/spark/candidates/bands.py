@@ -56,6 +56,8 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
 BLOCK = 1 << 20  # pairs that are made at a time
 BUFFER = 64 << 20  # bytes of keys that a task buffers before it sends them
 ENTRY = 24  # bytes of a key, an id hash and a place
@@ -103,13 +105,12 @@ class BucketRule:
         return self.tables * self.slices
 
 
-def find_by_keys(plan: Plan, chunks: DataFrame, documents: int, tasks: int) -> DataFrame:
-    """PAIRS: each candidate pair once, the smaller id hash left, and rows with counts of buckets.
-
-    `chunks` has the columns representation and copies (to leave out).
-    """
-    rule = BucketRule.of(plan, documents, tasks)
-    keys = in_blocks(chunks.select("chunk", "representation", "copies"), partial(_key_blocks, rule))
+def find_by_keys(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS of documents with an equal key in a table, and rows with counts of buckets."""
+    tables: int = plan.candidates.tables  # type: ignore[attr-defined]
+    tasks = texts.tasks(texts.documents * tables * ENTRY)
+    rule = BucketRule.of(plan, texts.documents, tasks)
+    keys = in_blocks(texts.chunks.select("chunk", "representation", "copies"), partial(_key_blocks, rule))
     found = in_blocks(shuffled(keys, tasks), partial(_pair_blocks, rule))
     if not rule.by_member:
         found = in_blocks(shuffled(found, tasks), partial(_deferred_pairs, rule))

@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
 from neardup.engines.local.candidates import MOST_LINKS
+from neardup.engines.local.join_blocks import JOIN_BYTES
 from neardup.engines.spark.candidates.hot_buckets import (
     PAIRS,
     REST,
     PairCollector,
     counts_block,
     distinct_pairs,
+    needs_only_clusters,
     pair_blocks,
 )
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, pack_features, unpack_features, unsigned
@@ -39,6 +41,11 @@ from neardup.plan import FeatureJoin, Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
+FEATURE = 12  # bytes of a feature and its weight
+CHUNK = ("chunk", "representation", "copies", "features")
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,14 @@ class BlockPairs:
         return high * (high + 1) // 2 + low
 
 
-def find_by_blocks(plan: Plan, chunks: DataFrame, some: bool, blocks: int, tasks: int) -> DataFrame:
-    """PAIRS: all pairs that the plan's join finds, joined by at least `blocks` tasks and collected by `tasks`."""
+def find_by_blocks(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS that the plan's join finds: all of them, or enough to connect the same documents."""
+    some, size = needs_only_clusters(plan), texts.features * FEATURE
+    blocks = tasks = texts.tasks(size)
+    if some and _join(plan).truncates:  # the blocks of the local engine, for the same pairs
+        blocks = -(-size // JOIN_BYTES)
     layout = BlockPairs.of(blocks)
-    sides = in_blocks(chunks, partial(_copies_of_blocks, layout))
+    sides = in_blocks(texts.chunks.select(*CHUNK), partial(_copies_of_blocks, layout))
     found = in_blocks(shuffled(sides, layout.parts), partial(_join_blocks, plan, some, tasks))
     return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
 
@@ -100,7 +111,11 @@ def _join_blocks(plan: Plan, some: bool, tasks: int, batches: Batches) -> Packed
 
 def _joined(plan: Plan, some: bool, features: Features, id_hashes: Numbers, first: int) -> tuple[Pairs, int]:
     """The pairs of the join, and the number of truncated posting lists."""
-    join: FeatureJoin = plan.candidates  # type: ignore[assignment]
     if some:
-        return join.links(features, plan.threshold, 1, unsigned(id_hashes), MOST_LINKS, first)
-    return join.pairs(features, plan.threshold, 1, first), 0
+        return _join(plan).links(features, plan.threshold, 1, unsigned(id_hashes), MOST_LINKS, first)
+    return _join(plan).pairs(features, plan.threshold, 1, first), 0
+
+
+def _join(plan: Plan) -> FeatureJoin:
+    join: FeatureJoin = plan.candidates  # type: ignore[assignment]
+    return join

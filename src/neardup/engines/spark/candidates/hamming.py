@@ -24,6 +24,7 @@ from neardup.engines.spark.candidates.hot_buckets import (
     REST,
     PairCollector,
     distinct_pairs,
+    needs_only_clusters,
     pair_blocks,
 )
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts
@@ -41,6 +42,9 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
+FINGERPRINT = 32  # bytes of a key, an id hash, a place and a word
 BUCKET = 4096  # the largest average number of members of a bucket
 MOST_TABLES = 256
 MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -57,11 +61,13 @@ class HammingTables:
     tasks: int
 
     @staticmethod
-    def of(plan: Plan, join: Hamming, documents: int, some: bool, tasks: int) -> HammingTables:
+    def of(plan: Plan, texts: DistinctTexts) -> HammingTables:
+        join: Hamming = plan.candidates  # type: ignore[assignment]
         decided = plan.check.measures == join.decides and plan.check_view is None
         distance = join.distance(plan.threshold)
-        masks = block_masks(join.bits, distance, documents) | last_bits(join.bits, join.exact)
-        return HammingTables(masks, distance, decided and some, tasks)
+        masks = block_masks(join.bits, distance, texts.documents) | last_bits(join.bits, join.exact)
+        tasks = texts.tasks(texts.documents * len(masks) * FINGERPRINT)
+        return HammingTables(masks, distance, decided and needs_only_clusters(plan), tasks)
 
     @property
     def pairs(self) -> int:
@@ -69,9 +75,10 @@ class HammingTables:
         return len(self.masks) * self.tasks
 
 
-def find_by_hamming(rule: HammingTables, chunks: DataFrame) -> DataFrame:
-    """PAIRS: all pairs of near fingerprints, or enough of them to connect these. `chunks` as in `find_by_keys`."""
-    chunks = chunks.select("chunk", "representation", "copies")
+def find_by_hamming(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS of near fingerprints: all of them, or enough to connect the same documents."""
+    rule = HammingTables.of(plan, texts)
+    chunks = texts.chunks.select("chunk", "representation", "copies")
     if rule.spanning:
         blocks = in_blocks(chunks, partial(_fingerprint_blocks, rule))
         keys = in_blocks(shuffled(blocks, rule.tasks), partial(_first_of_equal, rule))

@@ -23,10 +23,9 @@ from neardup.engines.spark.shuffle.packed_blocks import (
     received,
     split,
 )
+from neardup.plan import Plan
 
-FIRST = (
-    -ROUNDS
-)  # pairs with the first member of a bucket, in the first round; those of later rounds count up from here
+FIRST = -ROUNDS  # pairs with the first member of a bucket, first round; later rounds count up from here
 REST, EXTRA, COPY = 0, 1, 2  # other pairs of buckets; pairs that are no candidates but are measured; copies
 BUCKET_COUNTS = (
     3  # rows with counts of buckets: number, largest, number above the limit, pairs skipped in these
@@ -36,6 +35,11 @@ PAIRS = "kind int, left long, right long, left_place long, right_place long"
 BUFFERED_PAIRS = 1 << 22  # pairs after which duplicates are dropped
 HOT = 128  # members in one sending task above which a bucket is hot
 SPREAD = 32  # the least number of tasks over which its deferred members are spread
+
+
+def needs_only_clusters(plan: Plan) -> bool:
+    """Whether a join may leave out pairs of documents that other pairs connect."""
+    return plan.pairs == "clusters" and plan.clustering.kind == "components"
 
 
 @dataclass

@@ -21,6 +21,7 @@ from neardup.candidates.exact import check_threshold
 from neardup.candidates.partitions import boundaries
 from neardup.columns import Features, Hashes, Numbers
 from neardup.engines.local.candidates import MOST_LINKS
+from neardup.engines.spark.candidates.blocks import CHUNK
 from neardup.engines.spark.candidates.hot_buckets import (
     NAMES,
     PAIRS,
@@ -28,6 +29,7 @@ from neardup.engines.spark.candidates.hot_buckets import (
     PairCollector,
     counts_block,
     distinct_pairs,
+    needs_only_clusters,
     pair_blocks,
 )
 from neardup.engines.spark.copies import copies_of
@@ -53,21 +55,24 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
+PREFIX = 3000  # bytes of the prefix features of a document, on average
 SAMPLE = 16  # one document in 16 is sampled for common features
 COMMON = 1 << 16  # features in the list of common ones
 BLOCK = 1 << 20  # pairs that are made at a time
-CHUNK = ("chunk", "representation", "copies", "features")
 
 
-def find_by_prefix(plan: Plan, chunks: DataFrame, documents: int, some: bool, tasks: int) -> DataFrame:
+def find_by_prefix(plan: Plan, texts: DistinctTexts) -> DataFrame:
     """PAIRS that may reach the threshold: documents with equal features, or with a shared feature in their prefixes."""
     from pyspark.sql import functions as f
 
-    limit, chunks = check_threshold(plan.threshold), chunks.select(*CHUNK)
+    some, tasks = needs_only_clusters(plan), texts.tasks(texts.documents * PREFIX)
+    limit, chunks = check_threshold(plan.threshold), texts.chunks.select(*CHUNK)
     common = common_features(chunks)
     if some:
         equal = equal_features(chunks, tasks)
-        chunks = join_chunks(chunks, equal, "equal", "left", documents <= BROADCAST_ROWS)
+        chunks = join_chunks(chunks, equal, "equal", "left", texts.documents <= BROADCAST_ROWS)
     else:
         chunks = chunks.withColumn("equal", f.lit(None).cast("binary"))
     keys = in_blocks(chunks, PrefixBlocks(limit, common, tasks).blocks)

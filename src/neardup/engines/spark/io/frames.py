@@ -13,6 +13,7 @@ import neardup
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import _check_statistics
+from neardup.engines.spark.candidates.find import check_distribution
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.run import SparkRun
@@ -133,6 +134,7 @@ def run(
     """
     require_spark()
     require_frame(frame)
+    check_distribution(plan)
     _check_statistics(plan, statistics)
     if source is None and {POSITION, GIVEN_ID} & set(frame.columns):
         raise InputError(
