@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from neardup.columns import Features, Hashes, Pairs, Signatures, Texts, Tokens
     from neardup.statistics import Statistics
 
+# How an engine spreads candidates over tasks: by keys of tables, by tables of Hamming blocks, by the prefix filter, or
+# by joining every two blocks of documents.
+Distribution = Literal["keys", "hamming", "prefix", "blocks"]
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
 STAGE_FOLDERS = (
@@ -102,6 +105,8 @@ class Candidates(Protocol):
     @property
     def level(self) -> Literal["signatures", "features"]: ...
     @property
+    def distribution(self) -> Distribution: ...
+    @property
     def decides(self) -> str: ...  # the similarity that makes candidates by itself, without chance
     def probability(self, similarity: float) -> float: ...  # that a pair of this similarity is found
     def reach(self, recall: float) -> float: ...  # the least similarity found with this probability
@@ -121,6 +126,10 @@ class FeatureJoin(Candidates, Protocol):
     With `first`, only pairs of one of so many first documents with one of the others: two blocks that meet.
     """
 
+    @property
+    def truncates(
+        self,
+    ) -> bool: ...  # whether the pairs of `links` depend on which documents are joined together
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
     def links(  # those that clusters need, linear in a posting list; and how many lists were truncated
         self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
@@ -230,8 +239,8 @@ class Plan:
 
     @property
     def joins(self) -> bool:
-        """Whether pairs come from a join of all documents at once, which finds every one, not from keys."""
-        return hasattr(self.candidates, "pairs")
+        """Whether candidates come from an exact join of all documents instead of keys."""
+        return self.candidates.distribution != "keys"
 
     @property
     def join_decides(self) -> bool:
