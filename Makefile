@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz lint bench bench-spark docs clean
+.PHONY: help demo test test-nojit test-all fuzz lint bench bench-spark docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,6 +18,10 @@ $(BIN)/.core: pyproject.toml
 
 $(BIN)/.test: $(BIN)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@$(BIN)/python -c 'from neardup.engines.spark.session.session import ensure_java as java; java()' 2>/dev/null \
+	|| { echo "No Java 17 or newer: installing one into $(VENV) for the tests of the Spark engine ..."; \
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[java]'; } \
+	|| echo "No package with Java for this machine: the tests of the Spark engine will be skipped."
 	@touch $@
 
 $(BIN)/.lint: $(BIN)/.test
@@ -32,10 +37,13 @@ demo: $(BIN)/.core  ## find the near-duplicates among the bundled examples
 	@echo && echo 'The record of the run is demo-output/report.json; docs/tutorial.md goes on from here.'
 
 test: $(BIN)/.test  ## the suite, without what is marked slow
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
-test-all: $(BIN)/.test  ## the whole suite
-	$(BIN)/python -m pytest -n auto --maxprocesses 4
+test-nojit: $(BIN)/.test  ## the tests of the kernels as plain Python, without the compiler
+	NUMBA_DISABLE_JIT=1 NEARDUP_EXAMPLES=20 $(PYTEST) tests/kernels
+
+test-all: $(BIN)/.test test-nojit  ## the whole suite
+	$(PYTEST)
 
 fuzz: $(BIN)/.test  ## hostile inputs for every reader: make fuzz ARGS='jsonl --inputs 1000000'
 	$(BIN)/python tools/fuzz.py $(ARGS)
@@ -57,9 +65,15 @@ bench-spark: $(BIN)/.test  ## the Spark engine beside MLlib and the local engine
 	$(BIN)/python benchmarks/spark.py benchmarks/work/corpus/100k.parquet --mllib
 	$(BIN)/python benchmarks/spark_model.py
 
-docs: $(BIN)/.core  ## rewrite the generated reference pages
+$(BIN)/.docs: $(BIN)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(BIN)/.docs  ## rewrite the reference pages, and build the documentation with search in site/
 	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'The documentation is in site/index.html; a browser opens it without a server.'
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 
 from neardup.columns import Texts
-from neardup.engines.core.represent import cut, sign
+from neardup.engines.core.represent import chunks, represent
 from neardup.plan import stage_json
 from neardup.registry import get_method
 from neardup.statistics import Statistics, count_features
@@ -62,8 +62,8 @@ def ours(texts: list[str]) -> float:
     best = float("inf")
     for _ in range(7):
         began = time.process_time()
-        for _, part in cut(batch):
-            sign(plan, part, statistics)
+        for _, part in chunks(batch):
+            represent(plan, part, statistics)
         best = min(best, time.process_time() - began)
     return best
 

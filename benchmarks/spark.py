@@ -2,12 +2,12 @@
 
     python benchmarks/spark.py corpus.parquet [--documents 100000] [--master 'local[2]'] [--mllib] [--runs 3]
 
-Both Spark programs begin with the parquet file and end with verified pairs of Jaccard similarity 0.7 or more of 5-word
-shingles. Recall is the share of the pairs that the local engine finds with pairs=all and recall=0.9999. CPU seconds
+Both Spark programs read the parquet file and return verified pairs with a Jaccard similarity of at least 0.7 of word
+5-grams. Recall is the share of the pairs that the local engine finds with pairs=all and recall=0.9999. CPU seconds
 are those of the driver, the JVM and all Python workers. MLlib runs in a session of its own, with as many hash tables as
-it takes for a recall within a point of ours. Spark's own start is reported apart: the session, and a first
-query that does no more than read the same file. For each stage: CPU seconds of the JVM and of the workers, bytes that
-were shuffled and bytes that were written, and the same for each document.
+a recall within one point of ours needs. The start of Spark is reported separately: the session, and a first query that
+only reads the file. For each stage: CPU seconds of the JVM and of the workers, bytes shuffled and bytes written, also
+per document.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 import neardup
 from neardup import spark as engine
-from neardup.engines.spark.shuffle.side_files import NAME as SHELF
+from neardup.engines.spark.shuffle.side_files import FOLDER
 from neardup.engines.spark.shuffle.stages import Stages
 
 THRESHOLD = 0.7
@@ -55,7 +55,7 @@ def cpu_seconds() -> tuple[float, float, float]:
 
 
 def timed(name: str, work: Any) -> Any:
-    """What the work gives, after its wall-clock and CPU seconds have been printed."""
+    """The result of the work, after its wall-clock and CPU seconds have been printed."""
     wall, before = time.perf_counter(), cpu_seconds()
     found = work()
     driver, jvm, workers = (after - start for after, start in zip(cpu_seconds(), before, strict=True))
@@ -66,12 +66,12 @@ def timed(name: str, work: Any) -> Any:
 
 
 class Watch:
-    """Keeps what each stage of the engine costs: CPU seconds, shuffled and written bytes."""
+    """Records the cost of each stage: CPU seconds, shuffled and written bytes."""
 
     def __init__(self, session: Any) -> None:
         self.store, self.next, self.rows = session.sparkContext._jsc.sc().statusStore(), 0, {}
         self.open: list[list[float]] = []
-        self.on = False  # to look costs a second itself
+        self.on = False  # reading /proc costs a second itself
         usual = Stages.stage
 
         def stage(stages: Stages, name: str, *given: Any, **options: Any) -> Any:
@@ -90,9 +90,9 @@ class Watch:
         Stages.stage = stage  # type: ignore[method-assign]
 
     def shuffled(self) -> int:
-        """The bytes that were shuffled since the last time."""
+        """The bytes shuffled since the last call."""
         found, missing = 0, 0
-        while missing < 20:  # stages that were skipped have no number here
+        while missing < 20:  # skipped stages have no attempt
             try:
                 found += self.store.lastStageAttempt(self.next + missing).shuffleWriteBytes()
             except Exception:
@@ -102,14 +102,14 @@ class Watch:
         return found
 
     def bytes(self, stages: Stages, name: str) -> tuple[int, int]:
-        """What was shuffled since the last time, and the size of the stage's files."""
+        """The bytes shuffled since the last call, and the size of the stage's files."""
         folder = Path(stages.folder.removeprefix("file://"))
-        shelved = (folder / SHELF / name).glob("*")
-        files = [*(folder / name).glob("*.parquet"), *shelved]
+        side_files = (folder / FOLDER / name).glob("*")
+        files = [*(folder / name).glob("*.parquet"), *side_files]
         return self.shuffled(), sum(file.stat().st_size for file in files)
 
     def show(self, documents: int) -> None:
-        """Prints the table, and forgets it."""
+        """Prints and clears the table."""
         print(
             f"{'stage':18} {'JVM s':>8} {'workers s':>9} {'µs/doc':>8} {'shuffled B/doc':>15} {'written B/doc':>14}"
         )
@@ -146,9 +146,9 @@ def main() -> None:
     parser.add_argument(
         "--mllib",
         action="store_true",
-        help="run MLlib too, with more tables each time until its recall is ours: minutes",
+        help="run MLlib too, with more tables until its recall is ours: takes minutes",
     )
-    parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib to begin with")
+    parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib at the start")
     parser.add_argument("--mllib-alone", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.mllib_alone:
@@ -166,7 +166,7 @@ def main() -> None:
 def measure(given: Any, path: Path, n: int) -> None:
     """All engines over one file of n documents."""
     truth = neardup.dedup(path, threshold=THRESHOLD, recall=0.9999, pairs="all").pairs
-    wanted = as_pairs(truth.select(["left", "right"]))
+    expected = as_pairs(truth.select(["left", "right"]))
     for pairs in ("clusters", "all"):
         timed(f"local engine, pairs={pairs}", lambda pairs=pairs: neardup.dedup(path, threads=1, pairs=pairs))
     session = timed("Spark's start: the session", lambda: engine.make_session(given.master))
@@ -177,19 +177,19 @@ def measure(given: Any, path: Path, n: int) -> None:
     for pairs in ("clusters", "all"):
         for number in range(1, given.runs + 2):
             frame, watch.on = session.read.parquet(str(path)), number > given.runs
-            watch.shuffled()  # that of earlier runs does not count
+            watch.shuffled()  # skips earlier runs
             name = f"neardup on Spark, {pairs}, " + ("by stage" if watch.on else f"run {number}")
             result = timed(name, lambda frame=frame, pairs=pairs: engine.dedup(frame, pairs=pairs))
         watch.show(n)
-        recall = recall_of(result.pairs.select("left", "right").toArrow(), wanted)
-        print(f"recall {recall:.4f} of {len(wanted):,} pairs\n", flush=True)
+        recall = recall_of(result.pairs.select("left", "right").toArrow(), expected)
+        print(f"recall {recall:.4f} of {len(expected):,} pairs\n", flush=True)
     session.stop()
     if given.mllib:
-        beside_mllib(given, path, wanted, recall)
+        beside_mllib(given, path, expected, recall)
 
 
 def read_only(frame: Any) -> None:
-    """A query that does no more than hand a file to Python."""
+    """A query that only hands the file to Python."""
 
     def work(batches: Any) -> Any:
         for batch in batches:
@@ -203,24 +203,24 @@ def as_pairs(rows: pa.Table) -> set[tuple[Any, ...]]:
     return {tuple(sorted(row.values())) for row in rows.to_pylist()}
 
 
-def recall_of(rows: pa.Table, wanted: set[tuple[Any, ...]]) -> float:
-    """The share of the pairs that are wanted."""
-    return len(as_pairs(rows) & wanted) / len(wanted)
+def recall_of(rows: pa.Table, expected: set[tuple[Any, ...]]) -> float:
+    """The share of expected pairs that were found."""
+    return len(as_pairs(rows) & expected) / len(expected)
 
 
-def beside_mllib(given: Any, path: Path, wanted: set[tuple[Any, ...]], recall: float) -> None:
-    """MLlib with one table more each time, until its recall is within a point of ours."""
+def beside_mllib(given: Any, path: Path, expected: set[tuple[Any, ...]], recall: float) -> None:
+    """MLlib with one more table each time, until its recall is within one point of ours."""
     for tables in range(given.tables, MOST_TABLES + 1):
         command = [sys.executable, __file__, str(path), "--mllib-alone", "--master", given.master]
         subprocess.run([*command, "--tables", str(tables)], check=True)
-        theirs = recall_of(pq.read_table(path.with_name("mllib.parquet")), wanted)
+        theirs = recall_of(pq.read_table(path.with_name("mllib.parquet")), expected)
         print(f"recall of MLlib   {theirs:.4f} with {tables} tables, ours {recall:.4f}", flush=True)
         if theirs >= recall - 0.01:
             break
 
 
 def mllib_alone(given: Any) -> None:
-    """MLlib in a process of its own, with a Spark session as Spark makes it but for 4 GB of memory."""
+    """MLlib in a process of its own, with Spark's default settings except 4 GB of memory."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

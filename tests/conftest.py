@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import os
 import random
+import sys
+from collections import Counter
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,9 +35,25 @@ if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compiled_kernels() -> None:
-    """Compiles what a run needs before the first test: a command that compiles says so, and no test expects it."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compiles the kernels once, before workers start: a command that compiles says so, and no test expects it."""
+    worker = hasattr(session.config, "workerinput")
+    if worker or session.config.option.collectonly or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return
+    folder = Path(find_spec("neardup").origin).parent / "kernels"
+    stamp = folder / "__pycache__" / f"compiled-{sys.implementation.cache_tag}-numba-{version('numba')}"
+    if not stamp.exists() or stamp.stat().st_mtime < max(map(changed, folder.glob("*.py"))):
+        run_every_method()
+        stamp.touch()
+
+
+def changed(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def run_every_method() -> None:
+    """Calls the kernels of a usual run with the types that Numba compiles them for; other processes load them."""
     import neardup
     from neardup.registry import methods
 
@@ -47,3 +68,34 @@ def compiled_kernels() -> None:
     neardup.compare(texts[0], texts[1])
     for name in methods():
         neardup.dedup([*STORIES, STORIES[0].upper(), ""], method=name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves one case for each value of what `@pytest.mark.cut` names to `make test`, and marks the others slow.
+
+    The next value gets the next case, so that the cases that stay have every value of the other parameters too.
+    """
+    matrices: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        for marker in item.iter_markers("cut"):
+            values = repr([item.callspec.params[name] for name in marker.args])
+            matrices.setdefault(item.nodeid.split("[")[0], {}).setdefault(values, []).append(item)
+    for matrix in matrices.values():
+        for number, cases in enumerate(matrix.values()):
+            start = cases[0].get_closest_marker("cut").kwargs.get("start", 0)
+            stays = cases[(number + start) % len(cases)]
+            for case in cases:
+                if case is not stays:
+                    case.add_marker("slow")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says at the end what was skipped and why, the most frequent reason first."""
+    reports = terminalreporter.stats.get("skipped", [])
+    if not reports:
+        return
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    terminalreporter.section(f"{len(reports)} skipped", sep="-")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:>5}  {reason}")

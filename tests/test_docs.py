@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +24,11 @@ REMEDY = "run `make docs` and commit what it writes"
 
 
 def load_generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    return load_script(ROOT / "docs" / "generate.py")
+
+
+def load_script(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -112,6 +119,10 @@ def test_every_method_has_a_page_that_the_index_names(name: str) -> None:
             assert all(
                 f"\n## {part}" in text for part in ("The idea", "Param", "When to use it", "What we measure")
             )
+            opening = text.partition("\n## ")[0]
+            assert opening.strip().startswith("**For** "), "a page opens with what its method is for"
+            assert "\n**Not for** " in opening
+            assert f"--method {name}" in opening or f"--method {page.stem}" in opening
             return
     raise AssertionError(f"docs/methods has no page whose title names {name}")
 
@@ -145,3 +156,80 @@ def test_examples_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "example", "exec"), {"__name__": "example"})
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def first_column(text: str, header: str) -> set[str]:
+    """The names in backquotes in the first column of the table with this header."""
+    rows = text.partition(f"| {header} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+def test_the_readme_lists_every_extra() -> None:
+    extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    assert first_column(read("README.md"), "extra") == set(extras)
+
+
+def test_the_readme_names_every_method_and_command() -> None:
+    table = read("README.md").partition("## What it does")[2].partition("## Recipes")[0]
+    assert [name for name in methods() if f"`{name}`" not in table] == []
+    assert first_column(read("docs/index.md"), "method") == set(methods())
+
+
+def test_the_readme_lists_every_format_that_input_lists() -> None:
+    suffixes = set(
+        re.findall(r"`(\.[a-z.]+)`", read("README.md").partition("## Formats")[2].partition("\n\n")[0])
+    )
+    known = set(re.findall(r"`(\.[a-z.]+)`", read("docs/input.md").partition("| memory |")[0]))
+    assert known - suffixes <= {".text", ".htm", ".xhtml"}
+
+
+def shown_tree() -> set[str]:
+    """The paths of the tree in docs/architecture.md, below src/neardup."""
+    lines = read("docs/architecture.md").partition("```\nsrc/neardup/\n")[2].partition("```")[0].splitlines()
+    folders: list[str] = []
+    found = set()
+    for line in lines:
+        name = line.split()[0]
+        depth = (len(line) - len(line.lstrip())) // 2 - 1
+        folders[depth:] = [name]
+        found.add("".join(folders))
+    return found
+
+
+def test_the_tree_of_the_architecture_page_is_that_of_the_source() -> None:
+    package = ROOT / "src" / "neardup"
+    folders = {f"{path.parent.relative_to(package)}/" for path in package.rglob("*.py")} - {"./"}
+    modules = {path.name for path in package.glob("*.py")}
+    assert shown_tree() == folders | modules
+
+
+def test_modules_that_the_architecture_page_names_exist() -> None:
+    named = re.findall(r"`([a-z_/]+(?:\.py|/))`", read("docs/architecture.md"))
+    assert [
+        path for path in named if not any((root / path).exists() for root in (ROOT, ROOT / "src/neardup"))
+    ] == []
+
+
+def test_the_picture_of_the_readme_shows_the_results() -> None:
+    drawing = load_script(ROOT / "tools" / "draw_readme_picture.py")
+    picture = read("docs/images/peers.svg")
+    for tool in drawing.read_tools():
+        assert f">{tool.name}<" in picture, "run tools/draw_readme_picture.py"
+        assert f">{drawing.speed_label(tool)}<" in picture, "run tools/draw_readme_picture.py"
+
+
+LOADED = re.compile(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(https?:[^\" >]+)")
+
+
+def test_the_site_builds_with_every_page_and_link_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="the documentation site needs neardup[docs]")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in tmp_path.rglob("*.html"):
+        assert LOADED.findall(page.read_text("utf-8")) == [], page.name
+    assert (tmp_path / "search" / "search_index.js").exists()

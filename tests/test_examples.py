@@ -22,6 +22,7 @@ import neardup
 ROOT = Path(__file__).parent.parent
 ARTICLES = ROOT / "examples" / "articles.jsonl"
 PAGES = ("README.md", "docs/tutorial.md", "docs/output.md", "docs/evaluation.md")
+OUTPUT = re.compile(r" -o ([\w./-]+)|> ([\w./-]+)$", re.MULTILINE)  # what the commands of a page write
 
 CLUSTERS = [
     {"bridge", "bridge-corrected"},
@@ -151,7 +152,7 @@ def test_pages_of_one_template_are_told_apart() -> None:
     assert clusters(found) == [{"harbour-print.html", "harbour.html"}]
 
 
-def test_the_table_of_thresholds_in_the_readme_is_measured() -> None:
+def test_the_table_of_thresholds_is_measured() -> None:
     words = [f"word{place}" for place in range(200)]
     other = [f"other{place}" for place in range(50)]
 
@@ -162,10 +163,34 @@ def test_the_table_of_thresholds_in_the_readme_is_measured() -> None:
     versions = {f"{k} words, far apart": changed(k) for k in (3, 5, 7, 10)}
     versions |= {"1 word": changed(1), "50 words added at the end": words + other}
     versions |= {"the last 50 words replaced": words[:150] + other}
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "thresholds.md").read_text(encoding="utf-8")
     for change, version in versions.items():
         value = neardup.compare(" ".join(words), " ".join(version)).similarity
         assert f"| {change} | {value:.3f} |" in text
+
+
+def test_the_text_of_the_tutorial_has_the_numbers_of_its_output() -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    report = result().report
+    removed, documents, pairs = report["removed"], report["documents"], report["pairs"]
+    said = [f"{removed} of {documents} documents are near-duplicates", f"form {report['clusters']} clusters"]
+    said += [f"proposed {pairs['candidates']} pairs, and {pairs['verified']} pairs reach"]
+    assert [sentence for sentence in said if sentence not in text] == []
+
+
+def test_the_tutorial_writes_nothing_that_the_readme_has_written() -> None:
+    first, second = (
+        {"".join(found) for found in OUTPUT.findall((ROOT / page).read_text(encoding="utf-8"))}
+        for page in ("README.md", "docs/tutorial.md")
+    )
+    assert {"clean", "test-set.jsonl"} <= first
+    assert all(path.startswith("tutorial/") for path in second)
+
+
+def test_campaigns_are_found_and_a_shared_notice_makes_none() -> None:
+    found = clusters(neardup.dedup(ROOT / "examples" / "campaigns.mbox"))
+    assert [len(cluster) for cluster in found] == [2, 3]
+    assert all(len({id.partition("-")[0] for id in cluster}) == 1 for cluster in found)
 
 
 def test_the_method_of_the_contributing_page_works() -> None:

@@ -21,7 +21,7 @@ from neardup.evaluate.studies.data import DataFolder, default_folder
 from neardup.evaluate.studies.registry import Study, get_study, studies
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
-HEAD = """# The papers' tables, made again
+HEAD = """# The papers' tables, reproduced
 
 Every study of `neardup study list` that our data allows, ours beside the paper's. The data is not part of the
 project; [evaluation](evaluation.md) says how to run the same on your own. Made by `python tools/make_results.py`

@@ -21,13 +21,13 @@ from neardup.documents import (
     open_inputs,
     unified_schema,
 )
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.tables import annotation_table, cluster_table, pair_table
+from neardup.engines.core.tables import cluster_table, pair_table
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
-from neardup.engines.local.write import Mode, make_report, write_run
+from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, Plan
 from neardup.plurals import counted
@@ -157,17 +157,17 @@ class Result:
     @property
     def pairs(self) -> pa.Table:
         """left, right, similarity, containment, reason, bridge."""
-        return pair_table(self._run)
+        return pair_table(self._run.outcome)
 
     @property
     def clusters(self) -> pa.Table:
         """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
-        return cluster_table(self._run)
+        return cluster_table(self._run.outcome)
 
     @property
     def annotations(self) -> pa.Table:
         """keep, cluster, duplicate_of, similarity and containment of every document, in input order."""
-        return annotation_table(self._run)
+        return run_annotations(self._run)
 
     @property
     def kept(self) -> Any:
@@ -182,7 +182,7 @@ class Result:
     @property
     def report(self) -> dict[str, Any]:
         """Counts, sizes and times."""
-        return make_report(self._run, [])
+        return run_report(self._run, [])
 
     @property
     def problems(self) -> Problems:

@@ -7,6 +7,7 @@ This module is where Arrow meets NumPy: texts are used in place, as read-only vi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -241,3 +242,21 @@ class Pairs:
 def between(left: Numbers, right: Numbers, first: int) -> NDArray[np.bool_]:
     """Which pairs are of one of so many first documents with one of the others; all, if there is no first."""
     return (left < first) != (right < first) if first else np.ones(len(left), np.bool_)
+
+
+def fixed_lists(values: NDArray[Any]) -> pa.Array:
+    """A matrix as an Arrow column, one row for each document."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+def matrix(column: pa.ChunkedArray) -> NDArray[Any]:
+    """The matrix that such a column holds."""
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate(parts).reshape(-1, column.type.list_size)
+
+
+def ragged(offsets: Offsets, values: NDArray[Any]) -> pa.Array:
+    """Lists of any length as an Arrow column."""
+    return pa.LargeListArray.from_arrays(
+        pa.array(offsets - offsets[0]), pa.array(values[offsets[0] : offsets[-1]])
+    )

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from neardup.columns import Features, Hashes, Pairs, Signatures, Texts, Tokens
     from neardup.statistics import Statistics
 
+# How an engine spreads candidates over tasks: by keys of tables, by tables of Hamming blocks, by the prefix filter, or
+# by joining every two blocks of documents.
+Distribution = Literal["keys", "hamming", "prefix", "blocks"]
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
 STAGE_FOLDERS = (
@@ -64,6 +67,28 @@ class Weight(Protocol):
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features: ...
 
 
+class CorpusAware:
+    """Hooks of a weight that depends on what is rare in the corpus; such a weight derives from this class."""
+
+    @property
+    def first_pass(self) -> Any:
+        """The weight of a first pass, which finds near-duplicate groups before rarity is counted."""
+        raise NotImplementedError
+
+    @property
+    def tells_boilerplate(self) -> bool:
+        """Whether it weighs running text more than boilerplate."""
+        raise NotImplementedError
+
+    def unique_shares(self, features: Features, statistics: Statistics) -> NDArray[np.float64]:
+        """The share of each document's weight that is in features of no other text."""
+        raise NotImplementedError
+
+    def common_above_limit(self, statistics: Statistics) -> tuple[Any, int]:
+        """The feature stage whose frequent features are left out, and the most documents that a kept one is in."""
+        raise NotImplementedError
+
+
 class Signature(Protocol):
     """Features to a fixed number of slots."""
 
@@ -79,6 +104,8 @@ class Candidates(Protocol):
 
     @property
     def level(self) -> Literal["signatures", "features"]: ...
+    @property
+    def distribution(self) -> Distribution: ...
     @property
     def decides(self) -> str: ...  # the similarity that makes candidates by itself, without chance
     def probability(self, similarity: float) -> float: ...  # that a pair of this similarity is found
@@ -99,8 +126,12 @@ class FeatureJoin(Candidates, Protocol):
     With `first`, only pairs of one of so many first documents with one of the others: two blocks that meet.
     """
 
+    @property
+    def truncates(
+        self,
+    ) -> bool: ...  # whether the pairs of `links` depend on which documents are joined together
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
-    def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
+    def links(  # those that clusters need, linear in a posting list; and how many lists were truncated
         self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
@@ -148,6 +179,11 @@ class View:
         """The features whose document frequencies must be known before it can look."""
         return tuple(dict.fromkeys(feature for weight in self.weights for feature in weight.counts))
 
+    @property
+    def corpus_aware(self) -> CorpusAware | None:
+        """The weight that knows what is rare in the corpus, if one does."""
+        return next((weight for weight in self.weights if isinstance(weight, CorpusAware)), None)
+
     def represent(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
         """The features of a batch, weighted."""
         features = self.features(tokens)
@@ -161,7 +197,7 @@ class Clustering:
     """How verified pairs become clusters."""
 
     kind: Literal["components", "leaders"] = "components"
-    complete: int = 16  # clusters of up to so many contents have all their pairs measured
+    complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
 
 
 @dataclass(frozen=True)
@@ -203,12 +239,17 @@ class Plan:
 
     @property
     def joins(self) -> bool:
-        """Whether pairs come from a join of all documents at once, which finds every one, not from keys."""
-        return hasattr(self.candidates, "pairs")
+        """Whether candidates come from an exact join of all documents instead of keys."""
+        return self.candidates.distribution != "keys"
+
+    @property
+    def join_decides(self) -> bool:
+        """Whether the similarity that a join of signatures finds pairs by is the one that the check measures."""
+        return self.check.measures == self.candidates.decides and self.check_view is None
 
     @property
     def counts(self) -> tuple[Feature, ...]:
-        """The features whose document frequencies must be known before documents can be signed."""
+        """The features whose document frequencies must be known before documents can be represented."""
         return tuple(dict.fromkeys(feature for view in self.views for feature in view.counts))
 
     @property

@@ -1,4 +1,4 @@
-"""neardup.spark: `dedup` and `pairs` over Spark DataFrames, with the plans, kernels and results of the local engine.
+"""`dedup` and `pairs` over Spark DataFrames, with the plans, kernels and results of the local engine.
 
 from neardup import spark
 
@@ -12,8 +12,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from neardup.api import make_plan, with_statistics
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.spark.io.frames import Result, run
+from neardup.engines.core.documents import InputColumns
+from neardup.engines.spark.io.frames import SparkResult, run
 from neardup.engines.spark.session.session import make_session
 from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
@@ -23,7 +23,7 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Result", "SparkError", "dedup", "make_session", "pairs"]
+__all__ = ["SparkError", "SparkResult", "dedup", "make_session", "pairs"]
 
 
 def dedup(
@@ -37,12 +37,12 @@ def dedup(
     statistics: Statistics | str | os.PathLike[str] | None = None,
     df_unit: str | None = None,
     **options: Any,
-) -> Result:
-    """Near-duplicates among the rows of a DataFrame, decided when this returns.
+) -> SparkResult:
+    """Near-duplicates among the rows of a DataFrame, computed when this returns.
 
     Give a plan (`neardup.make_plan`), or a method and its options as to `neardup.dedup`. `work_dir` is a folder that
-    every worker can write to, on any storage that Spark knows; a run with the same plan and input goes on from what
-    is complete in it. Without one, a temporary folder of this machine is used, which is for local mode only.
+    all workers can write to, on any storage that Spark supports; a run with the same plan and input resumes from its
+    complete stages. Without `work_dir`, which only local mode allows, stages are in a temporary folder.
     """
     if plan is not None and options:
         raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))

@@ -135,13 +135,14 @@ module.{name} = slow
 """ + MAIN  # fmt: skip
 
 IN_THREADS = """
-import neardup.engines.local.read as reading
-reading.CHUNK, usual = 1, reading.sign
+import neardup.engines.core.represent as core
+import neardup.engines.local.read as read
+core.CHUNK, usual = 1, read.represent
 def slow(*arguments):
     print("here", flush=True)
     time.sleep(0.3)
     return usual(*arguments)
-reading.sign = slow
+read.represent = slow
 """
 
 

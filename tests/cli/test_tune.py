@@ -48,8 +48,8 @@ def test_the_default_is_explained() -> None:
     printed, shape = run().output, choose_bands(0.7)
     found = f"{shape.probability(0.7):.2%}"
     assert printed.startswith(f"{shape.bands} bands × {shape.rows} rows = {shape.slots} min-hashes\n")
-    assert "Why: the least expected work with a recall of 0.99 at 0.7." in printed
-    assert f"Found: {found} of the pairs at 0.7, half of those at {shape.midpoint:.3f}." in printed
+    assert "Reason: the least expected work for a recall of 0.99 at similarity 0.7." in printed
+    assert f"Recall: {found} of the pairs at similarity 0.7, 50% at {shape.midpoint:.3f}." in printed
     assert "Warning" not in printed
     assert f"▸ 0.7    {found}" in printed
     assert f"{8 * shape.bands}.0 MB" in printed  # 8 bytes for each band of a million documents
@@ -75,8 +75,8 @@ def test_the_size_of_the_corpus_changes_the_cost_and_not_the_choice() -> None:
 def test_what_is_given_by_hand_wins_and_is_warned_about() -> None:
     printed = run("--bands", "5", "--rows", "10").output
     assert printed.startswith("5 bands × 10 rows = 50 min-hashes\nWhy: from bands 5 and rows 10, as given.\n")
-    assert "Found: 13.35% of the pairs at 0.7" in printed
-    assert "Warning: this is less than the requested recall of 0.99" in printed
+    assert "Recall: 13.35% of the pairs at similarity 0.7" in printed
+    assert "Warning: the recall is below the target of 0.99" in printed
     found = tuned("--bands", "5", "--rows", "10")
     assert found["enough"] is False
     assert found["recall"] == pytest.approx(1 - (1 - 0.7**10) ** 5)
@@ -86,19 +86,19 @@ def test_what_is_given_by_hand_wins_and_is_warned_about() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--num-perm", "100", "--rows", "7"], "from num-perm 100 and rows 7, as given (2 of 100 unused)"),
-        (["--num-perm", "128"], "num-perm 128 as given, cut for a recall of 0.99 at 0.7"),
+        (["--num-perm", "100", "--rows", "7"], "given num-perm 100 and rows 7 (2 of 100 unused)"),
+        (["--num-perm", "128"], "given num-perm 128, the bands for a recall of 0.99 at similarity 0.7"),
         (
             ["--rows", "300", "--threshold", "0.9"],
-            "from rows 300, as given, nothing reaches a recall of 0.99",
+            "given rows 300, no bands reach a recall of 0.99",
         ),
-        (["--num-hashes", "128"], "num-perm 128 as given"),
-        (["--preset", "fineweb"], "from bands 14 and rows 8, as given"),
-        (["--preset", "datasketch", "--rows", "8"], "from num-perm 128 and rows 8, as given"),
+        (["--num-hashes", "128"], "given num-perm 128"),
+        (["--preset", "fineweb"], "given bands 14 and rows 8"),
+        (["--preset", "datasketch", "--rows", "8"], "given num-perm 128 and rows 8"),
     ],
 )
 def test_reasons(arguments: list[str], reason: str) -> None:
-    assert f"Why: {reason}" in run(*arguments).output
+    assert f"Reason: {reason}" in run(*arguments).output
 
 
 @pytest.mark.parametrize("name", presets())
@@ -141,7 +141,7 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
-        (["corpus.jsonl"], "corpus.jsonl needs labels: name their file with --labels"),
+        (["corpus.jsonl"], "INPUT corpus.jsonl needs labels: give them with --labels"),
     ],
 )
 def test_bad_options_are_one_line(

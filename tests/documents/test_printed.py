@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines.local.documents import with_fields
+from neardup.engines.core.documents import with_fields
 from neardup.text.fields import join_fields
 
 TEXT = st.text(alphabet='ab[]" ,\x0b\x0c\0é1', max_size=6)

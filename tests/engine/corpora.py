@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import neardup
 import neardup.documents
-import neardup.engines
+import neardup.engines.core
+import neardup.engines.local
+from neardup.engines.local import checkpoint
 from sentences import story
 
 # With so many bands of one row a pair of similarity s is missed with probability (1 − s)^48: 4e-8 at 0.3.
@@ -96,15 +98,13 @@ def facts(result: neardup.Result) -> dict[str, Any]:
 
 def set_constants(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
     """Give constants of neardup another value in every module that knows them by name."""
-    for package in (
-        neardup.documents,
-        neardup.engines,
-    ):  # a module loaded later would keep the value for good
+    packages = (neardup.documents, neardup.engines.core, neardup.engines.local, checkpoint)
+    for package in packages:  # a module loaded later would keep the value for good
         for found in iter_modules(package.__path__, f"{package.__name__}."):
             import_module(found.name)
     loaded = [module for name, module in sys.modules.items() if name.startswith("neardup.")]
     for name, value in values.items():
-        owners = [module for module in loaded if name in vars(module)]
-        assert owners, f"neardup has no constant {name} any more"
-        for module in owners:
+        known = [module for module in loaded if name in vars(module)]
+        assert known, f"neardup has no constant {name} any more"
+        for module in known:
             monkeypatch.setattr(module, name, value)

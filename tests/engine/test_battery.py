@@ -14,7 +14,7 @@ import pytest
 import neardup
 from corpora import corpus, facts, rows, set_constants
 from neardup.columns import Texts
-from neardup.engines.core import represent as signing
+from neardup.engines.core import represent
 from neardup.registry import methods
 from sentences import story
 
@@ -104,6 +104,7 @@ def test_no_reported_pair_is_below_the_threshold(name, table):
     assert min(result.pairs["similarity"].to_pylist()) >= result.plan.threshold
 
 
+@pytest.mark.cut("name", start=3)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [1, 7])
@@ -118,13 +119,14 @@ def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, mon
         "HUB": 1,
     }
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)
-    chunks = [part for _, part in signing.cut(Texts.from_arrow(table["text"].combine_chunks()))]
+    chunks = [part for _, part in represent.chunks(Texts.from_arrow(table["text"].combine_chunks()))]
     assert max(map(len, chunks)) <= size, "the chunks must be as small as this test believes"
     pq.write_table(table, tmp_path / "corpus.parquet")
     for documents in (table, tmp_path / "corpus.parquet"):
         assert facts(neardup.dedup(documents, method=name, threads=2, **shape)) == expected(name, shape)
 
 
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_where_batches_end_does_not_matter(name, shape, table, expected):
@@ -136,6 +138,7 @@ def test_where_batches_end_does_not_matter(name, shape, table, expected):
     assert facts(neardup.dedup(ragged, method=name, **shape)) == expected(name, shape)
 
 
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("threads", [2, 4])
@@ -153,6 +156,7 @@ def test_runs_at_the_same_time_do_not_disturb_each_other(name, table, expected):
         assert all(facts(run.result()) == expected(name, shape) for run in runs)
 
 
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("keep", ["longest", "shortest", "none"])
@@ -194,6 +198,7 @@ def test_first_and_last_follow_the_order_of_the_input(name, keep, best):
     assert result.clusters["leader"].to_pylist() == [best, best]
 
 
+@pytest.mark.cut("name", start=1)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_run_can_be_repeated(name, shape, table, expected):
@@ -213,6 +218,7 @@ def test_another_seed_finds_by_other_keys(name, table):
     assert len({candidates(seed) for seed in range(5)}) > 1
 
 
+@pytest.mark.cut("name", start=2)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_plan_that_has_travelled_as_json_gives_the_same_result(name, shape, table, expected):

@@ -10,12 +10,13 @@ from test_battery import facts
 
 import neardup
 from corpora import corpus
+from neardup.columns import fixed_lists, matrix, ragged
 from neardup.documents.memory import MemorySource
+from neardup.engines.core import rounds
 from neardup.engines.core.progress import Progress
-from neardup.engines.local import join_blocks as joining
 from neardup.engines.local.checkpoint import budget as memory_module
 from neardup.engines.local.checkpoint.budget import LEAST, MemoryBudget, available_memory, read_memory
-from neardup.engines.local.checkpoint.spill import SpilledRows, fixed_lists, matrix, ragged
+from neardup.engines.local.checkpoint.spill import SpilledRows
 from neardup.engines.local.run import Settings, run
 from neardup.errors import ParameterError
 from neardup.registry import methods
@@ -130,9 +131,9 @@ def test_joins_in_blocks_find_what_one_join_finds(
 ) -> None:
     table = corpus(families=20)
     whole = neardup.dedup(table, method=name, pairs=pairs)
-    size = whole._run.corpus.contents.bytes
+    size = whole._run.corpus.distinct_features.bytes
     for blocks in (2, 3, 7):
-        monkeypatch.setattr(joining, "JOIN_BYTES", size // blocks)
+        monkeypatch.setattr(rounds, "JOIN_BYTES", size // blocks)
         parts = neardup.dedup(table, method=name, pairs=pairs)
         found, expected = facts(parts), facts(whole)
         assert found["removed"] == expected["removed"] and found["kept"] == expected["kept"]

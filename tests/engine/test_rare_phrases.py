@@ -13,8 +13,8 @@ import pytest
 import neardup
 from neardup.cli import main
 from neardup.columns import Texts
-from neardup.engines.core import template_groups as families
-from neardup.engines.local import frequencies as counting
+from neardup.engines.core import represent, template_groups
+from neardup.engines.local import frequencies
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.frequencies import count
 from neardup.errors import InputError, NeardupError, ParameterError, PlanError, StatisticsError
@@ -87,14 +87,16 @@ def test_pages_of_several_sites_stay_apart_and_stories_are_found(options: dict[s
 def test_families_are_told_from_clusters_by_what_their_members_have_for_themselves() -> None:
     groups = np.array([5, 5, 5, 7, 7, 7, 9, 9, 2])
     ranks = np.arange(9, dtype=np.uint64)[::-1].copy()
-    sampled = families.sample_groups(groups, ranks)
-    assert sampled.tolist() == [0, 1, 2, 3, 4, 5]  # pairs and single documents are never families
+    sampled = template_groups.sample_groups(groups, ranks)
+    assert sampled.tolist() == [0, 1, 2, 3, 4, 5]  # pairs and single documents are never template groups
     shares = np.array([0.0, 0.1, 0.9, 0.3, 0.26, 0.0])
-    found = families.split_template_groups(groups, sampled, shares)
+    found = template_groups.split_template_groups(groups, sampled, shares)
     assert found[:3].tolist() == [5, 5, 5] and len(set(found[3:6].tolist())) == 3
     assert found[6:].tolist() == [9, 9, 2] and not set(found[3:6].tolist()) & {2, 5, 9}
-    many = families.sample_groups(np.zeros(1000, np.int64), np.arange(1000, dtype=np.uint64)[::-1].copy())
-    assert many.tolist() == list(range(1000 - families.LOOKED_AT, 1000))
+    many = template_groups.sample_groups(
+        np.zeros(1000, np.int64), np.arange(1000, dtype=np.uint64)[::-1].copy()
+    )
+    assert many.tolist() == list(range(1000 - template_groups.SAMPLED, 1000))
 
 
 def test_a_large_cluster_does_not_make_its_own_text_common() -> None:
@@ -144,7 +146,8 @@ def naive_counts(texts: list[str], groups: list[int], width: int) -> Counter[int
 @pytest.mark.parametrize("chunk", [60, 400, 1 << 20], ids=["groups are cut", "few at a time", "all at once"])
 @pytest.mark.parametrize("memory", [64, 1 << 20])
 def test_groups_count_once(chunk: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "CHUNK", chunk)
+    for module in (represent, frequencies):
+        monkeypatch.setattr(module, "CHUNK", chunk)
     random = np.random.default_rng(4)
     texts = [" ".join(random.choice(list("abcdefg"), random.integers(0, 30))) for _ in range(40)]
     groups = random.integers(0, 8, len(texts))

@@ -47,5 +47,5 @@ def test_what_decisions_measure_is_no_candidate() -> None:
     result = neardup.dedup(crowd(9, 60), threshold=0.6)
     matches = result._run.matches
     assert matches.besides > 0
-    assert len(matches.found) == len(matches.pairs) - matches.besides
-    assert neardup.dedup(crowd(9, 60), threshold=0.6, pairs="all")._run.matches.found.left.max() < 60
+    assert len(matches.pairs) == len(matches.pairs) - matches.besides
+    assert neardup.dedup(crowd(9, 60), threshold=0.6, pairs="all")._run.matches.pairs.left.max() < 60

@@ -273,7 +273,7 @@ def test_other_files_of_the_folder_are_left_alone(tmp_path, table):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("stage", ["write_pairs", "cluster_table", "_divide", "make_report"])
+@pytest.mark.parametrize("stage", ["write_pairs", "cluster_table", "_divide", "run_report"])
 def test_a_failure_leaves_nothing_behind(error, stage, tmp_path, table, monkeypatch):
     def fail(*arguments):
         raise error
@@ -293,7 +293,7 @@ def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path, table, monkeypat
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neardup.engines.local.write.make_report", fail)
+    monkeypatch.setattr("neardup.engines.local.write.run_report", fail)
     with pytest.raises(KeyboardInterrupt):
         result.write(tmp_path / "out", force=True)
     assert contents(tmp_path / "out") == before

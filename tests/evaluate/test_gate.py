@@ -117,12 +117,14 @@ def test_absent_data_is_skipped_and_keeps_its_floors(
     before = floors.read_bytes()
     assert set_floors() == 0
     assert floors.read_bytes() == before
-    assert "x: skipped, /nowhere/x/documents.jsonl is not here; NEARDUP_DATA" in capsys.readouterr().out
+    assert (
+        "x: skipped, /nowhere/x/documents.jsonl does not exist; set NEARDUP_DATA" in capsys.readouterr().out
+    )
 
 
 def test_data_of_the_project_must_be_there(floors: Path) -> None:
     (floors.parent / "clusters.csv").unlink()
-    with pytest.raises(InputError, match="belongs to the project"):
+    with pytest.raises(InputError, match="part of the repository"):
         read_floors(floors).data["small"].absent(floors)
 
 
@@ -138,7 +140,7 @@ def test_an_unknown_data_set_or_method_is_named(
 @pytest.mark.parametrize("text", ["", "[]", '{"data": {}}', '{"data": {"x": {}}, "floors": {}}'])
 def test_a_broken_file_is_one_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "floors.json").write_text(text)
-    with pytest.raises(InputError, match="cannot read the floors"):
+    with pytest.raises(InputError, match="cannot read the quality floors"):
         read_floors(tmp_path / "floors.json")
 
 

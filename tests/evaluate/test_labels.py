@@ -83,7 +83,7 @@ def test_undecided_clusters() -> None:
     Path("apart.csv").write_text("cluster_a,cluster_b\ny,x\n")
     truth = read("id,cluster\na,x\nb,x\nc,y\nd,y\ne,z\n", undecided="apart.csv")
     assert truth.total == 10 - 4
-    assert truth.counted(np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [True, False, True]
+    assert truth.labelled(np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [True, False, True]
     for bad, said in (("y,w", "no cluster 'w'"), ("x,x", "with itself")):
         Path("apart.csv").write_text(f"cluster_a,cluster_b\nx,y\n{bad}\n")
         assert said in (message := refused(CLUSTERS, undecided="apart.csv")) and "record 2" in message
@@ -98,13 +98,13 @@ def test_bad_clusters() -> None:
         refused(CLUSTERS + "a,y\n")
         == "labels.csv, record 5: the document 'a' is in 'y' here and in 'x' in record 1"
     )
-    assert "no cluster here" in refused(CLUSTERS + "a,\n")
+    assert "in no cluster, but in" in refused(CLUSTERS + "a,\n")
     assert "all labelled documents into one cluster" in refused("id,cluster\na,x\nb,x\n")
     assert "no cluster of two" in refused("id,cluster\na,x\nb,y\n")
     assert refused("id,colour\na,x\n").startswith("labels.csv has no column for the cluster (cluster, ")
     assert refused("name,cluster\na,x\n").endswith("its columns are name, cluster")
     assert "record 2" in refused('{"id": "a", "cluster": "x"}\n{"id": \n', "labels.jsonl")
-    assert "no table of labels" in refused("a x\n", "labels.txt")
+    assert "not a table of labels" in refused("a x\n", "labels.txt")
 
 
 # --- pairs -------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_judged_pairs() -> None:
     assert pairs(truth) == {(0, 1): True, (2, 3): False, (0, 4): True}
     assert (truth.positives, truth.total, truth.unclear) == (2, 3, 2)
     assert truth.positive(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, False, False]
-    assert truth.counted(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, True, False]
+    assert truth.labelled(np.array([1, 3, 0]), np.array([0, 2, 2])).tolist() == [True, True, False]
     half = truth.only(np.array([True, True, True, False, True]))
     assert pairs(half) == {(0, 1): True, (0, 4): True}
 
@@ -133,7 +133,7 @@ def test_the_majority_of_several_people_and_their_agreement() -> None:
     truth = read(text)
     assert pairs(truth) == {(0, 1): True, (0, 3): False} and truth.unclear == 1
     assert truth.agreement is not None
-    assert truth.agreement["by_two"]["ann and bob"] == {"pairs": 3, "cohen_kappa": pytest.approx(0.4)}
+    assert truth.agreement["by_pair"]["ann and bob"] == {"pairs": 3, "cohen_kappa": pytest.approx(0.4)}
     assert majority([True, None, False]) is None and majority([None, True]) is True
 
 
@@ -142,9 +142,9 @@ def test_bad_pairs() -> None:
     assert refused(head + "b,a,0\n") == "labels.csv, record 2: the pair is labelled '0', and '1' in record 1"
     assert refused(head + "c,c,0\n") == "labels.csv, record 2: 'c' is paired with itself"
     assert refused(head + "c,d,often\n").endswith("must be 0, 1, yes, no, unclear or a grade, not 'often'")
-    assert "record 2: there is no document 'q'" in refused(head + "c,q,1\n")
+    assert "record 2: no document has the id 'q'" in refused(head + "c,q,1\n")
     assert refused("id_a,id_b,colour\na,b,1\n").startswith("labels.csv has no column for the verdict")
-    assert "decides about no pair" in refused("id_a,id_b,label\na,b,unclear\n")
+    assert "labels no pair" in refused("id_a,id_b,label\na,b,unclear\n")
     assert "the pair is labelled" in refused("id_a,id_b,label,rater\na,b,1,ann\na,b,0,ann\n")
 
 
@@ -160,9 +160,9 @@ def test_a_folder_for_each_cluster() -> None:
     Path("corpus/notes.xyz").write_text("no document")
     truth = read_labels("corpus", pa.array([*names, "elsewhere"]))
     assert numbers(truth) == [0, 0, 1, -1, -1] and truth.names == ("news", "sport")
-    with pytest.raises(InputError, match=r"no document 'news/b\.txt'"):
+    with pytest.raises(InputError, match=r"no document has the id 'news/b\.txt'"):
         read_labels("corpus", pa.array(["news/a.txt", "d.txt"]))
-    with pytest.raises(InputError, match="no folders"):
+    with pytest.raises(InputError, match="no sub-folders"):
         read_labels("corpus/news", pa.array(["a.txt"]))
 
 
@@ -179,11 +179,11 @@ def test_scores_of_another_tool() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("c,d,high", "record 2: a score must be a number of at least 0, not 'high'"),
+        ("c,d,high", "record 2: a score must be a number ≥ 0, not 'high'"),
         ("c,d,nan", "record 2: a score must be a number"),
         ("c,d,-1", "not '-1'"),
-        ("b,a,0.4", "record 2: the pair has a score already, in record 1"),
-        ("c,q,0.4", "record 2: there is no document 'q'"),
+        ("b,a,0.4", "record 2: the pair already has a score in record 1"),
+        ("c,q,0.4", "record 2: no document has the id 'q'"),
     ],
 )
 def test_bad_scores(row: str, said: str) -> None:

@@ -61,7 +61,7 @@ def test_the_file_has_the_format_of_its_ending_and_the_same_bytes_each_time(
         ("precision and recall", ["recall", "precision", *(f"{name}  (F1 " for name in NAMES)]),
         ("thresholds", ["threshold", "F1", "MCC", *NAMES]),
         ("similarities", ["similarity", "different (30 pairs)", "same (20 pairs)", "threshold 0.7"]),
-        ("candidates", ["similarity", "promised by the bands", "measured, with 95 % interval", "pairs"]),
+        ("candidates", ["similarity", "expected from the bands", "measured, with 95 % interval", "pairs"]),
     ],
 )
 def test_axes_and_methods_are_named(kind: str, words: list[str], tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ import naive_scores as naive
 import neardup
 from neardup.clusters.graph import components
 from neardup.errors import InputError, ParameterError
-from neardup.evaluate import measure
+from neardup.evaluate import similarities
 from neardup.evaluate.corpus import Documents, read_documents
 from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.mistakes import find_mistakes
+from neardup.evaluate.method_errors import find_errors
 from neardup.evaluate.report import rows, to_csv, to_json, to_markdown
 from neardup.evaluate.run import Bench, Protocol, evaluate
 from neardup.evaluate.specs import Spec, make_specs, parse_specs
@@ -108,7 +108,7 @@ def test_what_the_candidates_find(documents: Documents, truth: Truth) -> None:
     result = evaluate(documents, truth, [Spec("minhash", options)], QUICK).results[0]
     data = every(ngram=2)
     similar = {pair for pair, score in zip(data.pairs, data.scores, strict=True) if score >= 0.3}
-    match = result.matching
+    match = result.candidate_recall
     assert match is not None
     assert match.pairs == len(similar)
     assert {*listed(result)} & similar <= {*reported(**options)}
@@ -126,8 +126,8 @@ def test_the_candidates_of_some_methods_decide_with_the_check(documents: Documen
     expected = reported(method="hybrid", threshold=0.5)
     assert listed(done.results[0]).keys() <= expected.keys()
     assert connected(listed(done.results[0])) == connected(expected)
-    assert done.results[0].matching is not None and done.results[0].matching.recall < 1
-    assert any("candidates miss" in note for note in done.notes)
+    assert done.results[0].candidate_recall is not None and done.results[0].candidate_recall.recall < 1
+    assert any("not candidates have the score 0" in note for note in done.notes)
 
 
 def reported(**options: Any) -> dict[tuple[int, int], float]:
@@ -152,7 +152,7 @@ def test_every_method_finds_what_its_run_finds(name: str, documents: Documents, 
     assert scores == pytest.approx({pair: expected[pair] for pair in scores})
     assert connected(scores) == connected(expected)
     assert result.counts.found == len(scores)
-    assert len(find_mistakes(documents, truth, result, most=1).pairs) <= 2
+    assert len(find_errors(documents, truth, result, most=1).pairs) <= 2
 
 
 def test_estimates_and_unverified_candidates(documents: Documents, truth: Truth) -> None:
@@ -162,22 +162,22 @@ def test_estimates_and_unverified_candidates(documents: Documents, truth: Truth)
         assert score == pytest.approx(exact[pair], abs=0.35)
     blind = evaluate(documents, truth, [Spec("minhash", {"verify": "none"})], QUICK).results[0]
     assert {*listed(blind).values()} == {1.0} and (0, 3) in listed(blind)
-    assert blind.matching is None
+    assert blind.candidate_recall is None
 
 
 def test_many_documents_are_scored_by_their_candidates(
     documents: Documents, truth: Truth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measure, "MOST", 3)
+    monkeypatch.setattr(similarities, "MOST", 3)
     done = evaluate(documents, truth, [Spec("minhash", {"threshold": 0.6})], QUICK)
     result = done.results[0]
-    assert 0 < result.least <= 0.6 and "lower ones count as 0" in done.notes[-1]
+    assert 0 < result.least <= 0.6 and "are unknown and count as 0" in done.notes[-1]
     assert (result.pairs.total, result.pairs.positives) == (truth.total, truth.positives)
     data = every()
     expected = {p: s for p, s in zip(data.pairs, data.scores, strict=True) if s >= result.least}
     assert listed(result) == pytest.approx(expected)
     assert (0, 3) in listed(result)  # copies, which are never compared
-    assert result.matching is None
+    assert result.candidate_recall is None
     assert result.best is not None and result.best.threshold >= result.least
 
 
@@ -189,13 +189,13 @@ def test_judged_pairs_only(documents: Documents) -> None:
     assert listed(result) == {(0, 1): pytest.approx(similarity(0, 1)), (0, 3): 1.0}
     assert result.judged is not None and (result.judged.judged, result.judged.unclear) == (2, 2)
     assert result.clustering is None and result.by_cluster is None
-    assert result.matching is not None and result.matching.recall == 1
+    assert result.candidate_recall is not None and result.candidate_recall.recall == 1
 
 
 def test_copies_without_features_are_found_by_every_method() -> None:
     corpus: Any = SimpleNamespace(present=np.array([False, False, True, False, False]))
     matches: Any = SimpleNamespace(content=np.array([0, 0, 2, 3, 0]))
-    left, right = measure._featureless_copies(corpus, matches, np.array([0, 1, 2, 3, 4]))
+    left, right = similarities._featureless_copies(corpus, matches, np.array([0, 1, 2, 3, 4]))
     assert {*zip(left.tolist(), right.tolist(), strict=True)} == {(0, 1), (0, 4), (1, 4)}
 
 
@@ -203,8 +203,8 @@ def test_a_sweep_compares_each_view_once(
     documents: Documents, truth: Truth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
-    usual = measure.all_pairs
-    monkeypatch.setattr(measure, "all_pairs", lambda *a, **k: (calls.append(1), usual(*a, **k))[1])
+    usual = similarities.all_pairs
+    monkeypatch.setattr(similarities, "all_pairs", lambda *a, **k: (calls.append(1), usual(*a, **k))[1])
     specs = parse_specs("minhash:ngram=3/5,threshold=0.5/0.7/0.9,recall=0.9")
     results = evaluate(documents, truth, specs, QUICK).results
     assert len(results) == 6 and len(calls) == 2
@@ -252,20 +252,20 @@ def test_tables(documents: Documents, truth: Truth) -> None:
 
 def test_the_worst_errors(documents: Documents, truth: Truth) -> None:
     result = evaluate(documents, truth, [Spec("minhash", {"threshold": 0.9})], QUICK).results[0]
-    found = find_mistakes(documents, truth, result, most=3)
+    found = find_errors(documents, truth, result, most=3)
     assert len(found.pairs) == 3 and {pair.kind for pair in found.pairs} == {"false negative"}
     data = every()
     missed = [s for s, label in zip(data.scores, data.labels, strict=True) if label and s < 0.9]
     assert found.errors.total_negatives == len(missed)
     assert found.pairs[0].score == pytest.approx(min(missed))
-    assert set(found.pairs[0].groups) <= {*NAMES}
+    assert set(found.pairs[0].clusters) <= {*NAMES}
 
 
 def test_a_pair_that_shares_nothing_is_the_worst_of_all() -> None:
     texts = ["one two three", "four five six", "one two three", "seven"]
     done = neardup.evaluation(texts, [0, 0, 0, 1], splits=0)
     column = pa.chunked_array([pa.array(texts, pa.large_string())])
-    found = find_mistakes(Documents(pa.array(range(4)), column), done.truth, done.results[0])
+    found = find_errors(Documents(pa.array(range(4)), column), done.truth, done.results[0])
     assert [(pair.left, pair.right, pair.score) for pair in found.pairs] == [("0", "1", 0.0), ("1", "2", 0.0)]
 
 
@@ -361,8 +361,8 @@ def test_documents_as_dedup_reads_them(tmp_path: Path) -> None:
     page = {"id": "p", "html": "<p>One <b>two</b></p>"}
     path.write_text(json.dumps(page) + "\n" + json.dumps({**page, "id": "q"}) + "\n")
     from neardup.documents import open_inputs
+    from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import InputColumns
 
     found = read_documents(open_inputs([path]), InputColumns(), Progress())
     assert found.ids.to_pylist() == ["p", "q"] and "<" not in found.texts[0].as_py()
@@ -386,7 +386,7 @@ def test_news_pages() -> None:
     assert time.process_time() - start < 20
     result = done.results[0]
     assert (done.truth.total, done.truth.positives) == (595_686, 41_489)
-    assert result.matching is not None and result.matching.recall > 0.98
+    assert result.candidate_recall is not None and result.candidate_recall.recall > 0.98
     assert result.best is not None and result.best.counts.f1 > 0.85
     assert result.intervals["best_f1"].low < result.best.counts.f1 < result.intervals["best_f1"].high
 

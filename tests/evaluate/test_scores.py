@@ -16,7 +16,7 @@ import naive_scores as naive
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.goals import Goal, find_best, parse_goal, short_number
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.scores import Counts, make_curve, pearson, score_clusters, score_pairs
+from neardup.evaluate.scores import PairCounts, make_curve, pearson, score_clusters, score_pairs
 
 thresholds = st.one_of(st.sampled_from(LEVELS), st.floats(0.01, 1.2))
 
@@ -30,7 +30,7 @@ def test_pairs_are_counted_without_listing_them(one: Collection) -> None:
     truth, data = one.truth, one.all
     assert (truth.total, truth.positives) == (len(data.pairs), sum(data.labels))
     left, right = np.triu_indices(len(one.clusters), 1)
-    counted = truth.counted(right, left)  # the order of the two is of no account
+    counted = truth.labelled(right, left)  # the order of the two is of no account
     assert {*zip(left[counted].tolist(), right[counted].tolist(), strict=True)} == {*data.pairs}
     assert truth.positive(left[counted], right[counted]).sum() == truth.positives
 
@@ -146,7 +146,7 @@ def test_scores_by_cluster(one: Collection, threshold: float) -> None:
 
 
 def test_large_counts_do_not_overflow() -> None:
-    counts = Counts(10**7, 9 * 10**6, 10**7, 5 * 10**13)
+    counts = PairCounts(10**7, 9 * 10**6, 10**7, 5 * 10**13)
     assert counts.mcc == pytest.approx(0.9, abs=1e-3)
 
 

@@ -66,7 +66,7 @@ def test_a_goal_that_a_half_does_not_reach_is_counted() -> None:
 
 
 def test_one_cluster_with_pairs_cannot_be_halved() -> None:
-    with pytest.raises(InputError, match="one cluster only"):
+    with pytest.raises(InputError, match="only one cluster"):
         list(halves(Truth(np.array([0, 0, 1]), names=("a", "b")), 1, 1))
 
 

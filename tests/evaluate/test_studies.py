@@ -13,7 +13,7 @@ from neardup.cli import group
 from neardup.cli.study import as_markdown
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.studies.data import FORMS, DataFolder, default_folder
-from neardup.evaluate.studies.registry import Table, find_studies, get_study, studies
+from neardup.evaluate.studies.registry import StudyTable, find_studies, get_study, studies
 from neardup.evaluate.study_plots import plot_table
 
 PRESENT = not DataFolder().missing("spotsigs_gold")
@@ -28,7 +28,7 @@ def test_every_study_says_what_it_shows_and_what_it_needs() -> None:
 
 def test_a_study_without_its_data_says_what_to_provide(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"needs the collection 'spotsigs_gold': .*documents.jsonl.gz.*--data"
+        InputError, match=r"needs the collection 'spotsigs_gold' in .*documents.jsonl.gz.*--data"
     ):
         get_study("spotsigs_table_1").run(DataFolder(tmp_path))
     with pytest.raises(ParameterError, match="slides_bands"):
@@ -63,18 +63,22 @@ def test_studies_are_found_by_pattern() -> None:
 def test_a_figure_is_drawn_from_its_table(tmp_path: Path) -> None:
     rows = [[64, 0.9, 0.8], [4096, 0.95, None], ["vectors", 0.97, 0.9]]
     drawn = plot_table(
-        tmp_path / "figure.svg", Table("Figure 1", ["bits", "ours", "theirs"], rows, plot=True)
+        tmp_path / "figure.svg", StudyTable("Figure 1", ["bits", "ours", "theirs"], rows, plot=True)
     )
     text = drawn.read_text()
     assert "<svg" in text and text.count("<path") > 10
     assert (
         text
-        == plot_table(tmp_path / "again.svg", Table("Figure 1", ["bits", "ours", "theirs"], rows)).read_text()
+        == plot_table(
+            tmp_path / "again.svg", StudyTable("Figure 1", ["bits", "ours", "theirs"], rows)
+        ).read_text()
     )
 
 
 def test_a_table_in_markdown() -> None:
-    table = Table("A title", ["a|b", "n", "x"], [["p", 12345, 0.25], ["q", None, float("nan")]], ["a note"])
+    table = StudyTable(
+        "A title", ["a|b", "n", "x"], [["p", 12345, 0.25], ["q", None, float("nan")]], ["a note"]
+    )
     lines = as_markdown(table).splitlines()
     assert lines[0] == "### A title" and lines[2] == "| a\\|b | n | x |"
     assert lines[4:6] == ["| p | 12,345 | 0.250 |", "| q | – | – |"]

@@ -97,7 +97,7 @@ def test_queries_shorter_than_a_k_gram_say_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("word,count\nred,1\n", "has no column of queries"),
+        ("word,count\nred,1\n", "has no query column"),
         ("query,count\nred,many\n", "frequency 'many', which must be a number"),
         ("query,count\nred,-1\n", "which must be a number from 0 upwards"),
         ("query,count\nred,0\n", "has no query of 1 or more tokens"),

@@ -81,7 +81,7 @@ def test_a_model_that_cannot_be_used_says_why(path: Path, changes: dict[str, Any
 
 def test_statistics_of_another_model_are_refused(path: Path) -> None:
     raw = json.loads(path.read_text(encoding="utf-8"))
-    with pytest.raises(InputError, match="those of another model"):
+    with pytest.raises(InputError, match="belong to another model"):
         read_model(broken(path, statistics={**raw["statistics"], "documents": 11}))
 
 

@@ -10,7 +10,7 @@ import neardup
 from corpora import rows
 
 
-def local_facts(table: pa.Table, **options: Any) -> dict[str, Any]:
+def local_result(table: pa.Table, **options: Any) -> dict[str, Any]:
     """What the local engine finds and decides."""
     result = neardup.dedup(table, threads=1, duplicate_ids="error", **options)
     return {
@@ -21,7 +21,7 @@ def local_facts(table: pa.Table, **options: Any) -> dict[str, Any]:
     }
 
 
-def spark_facts(frame: Any, **options: Any) -> dict[str, Any]:
+def spark_result(frame: Any, **options: Any) -> dict[str, Any]:
     """What the Spark engine finds and decides."""
     from neardup import spark
 

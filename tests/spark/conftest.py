@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
 def java():
     """Skips what needs Spark where it cannot run."""
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
-    from neardup.engines.spark.session.session import SparkError, check_java
+    from neardup.engines.spark.session.session import SparkError, ensure_java
 
     try:
-        check_java()
+        ensure_java()
     except SparkError as error:
         pytest.skip(str(error))
 

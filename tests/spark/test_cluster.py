@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from comparing import local_facts
+from comparing import local_result
 
 from corpora import corpus, rows
 from neardup.engines.core.represent import needs_distinct_texts_first
@@ -76,7 +76,7 @@ class Driver:
         """The stages that are being written, or are done."""
         if not self.work.exists():
             return set()
-        return {entry.name for entry in self.work.iterdir() if entry.is_dir() and entry.name != "shelf"}
+        return {entry.name for entry in self.work.iterdir() if entry.is_dir() and entry.name != "side-files"}
 
     def executors(self) -> list[int]:
         """The processes of the executors: those of our group that run Spark's backend."""
@@ -113,9 +113,9 @@ def same(found, expected):
 def stages_of(method):
     """The stages that a run of a method has at least."""
     plan = methods()[method].plan()
-    counted = ["statistics"] if plan.counts else []
+    counted = ["frequencies"] if plan.counts else []
     signed = ["signatures"] if needs_distinct_texts_first(plan) else []
-    return {"ids", "copies", *counted, *signed, "edges", "verified", "clusters"}
+    return {"documents", "copies", *counted, *signed, "candidates", "verified", "clusters"}
 
 
 @pytest.mark.parametrize("method", list(methods()))
@@ -132,7 +132,7 @@ def test_an_executor_is_killed_in_each_stage(source, tmp_path, method):
                     killed.add(stage)
             time.sleep(0.02)
         assert killed >= stages_of(method)
-        assert same(driver.finish(), local_facts(table, method=method))
+        assert same(driver.finish(), local_result(table, method=method))
     finally:
         if driver.process.poll() is None:
             driver.kill()
@@ -142,8 +142,8 @@ def test_an_executor_is_killed_in_each_stage(source, tmp_path, method):
     "method, stage",
     [
         *(("minhash", stage) for stage in ("copies", "verified", "clusters")),
-        *((method, "edges") for method in methods()),
-        ("imatch", "statistics"),
+        *((method, "candidates") for method in methods()),
+        ("imatch", "frequencies"),
         ("rare_phrases", "signatures"),
     ],
 )
@@ -153,11 +153,11 @@ def test_the_driver_is_killed_and_the_run_resumed(source, tmp_path, method, stag
     driver.wait_for(stage)
     driver.kill()
     done = {entry.parent.name: entry.stat().st_mtime_ns for entry in driver.work.glob("*/_SUCCESS")}
-    assert "ids" in done
+    assert "documents" in done
     driver.start()
     try:
-        assert same(driver.finish(), local_facts(table, method=method))
+        assert same(driver.finish(), local_result(table, method=method))
     finally:
         if driver.process.poll() is None:
             driver.kill()
-    assert (driver.work / "ids" / "_SUCCESS").stat().st_mtime_ns == done["ids"]
+    assert (driver.work / "documents" / "_SUCCESS").stat().st_mtime_ns == done["documents"]

@@ -1,4 +1,4 @@
-"""The workers' functions without Spark: whatever batches rows come in, the rules are those of the local engine."""
+"""The workers' functions without Spark: for any batches, the rules are those of the local engine."""
 
 from __future__ import annotations
 
@@ -19,20 +19,10 @@ from neardup.candidates.exact import exact_pairs
 from neardup.candidates.hamming import Hamming, to_columns
 from neardup.columns import Features, Signatures, make_distinct
 from neardup.engines.core.rounds import ROUNDS
-from neardup.engines.spark import (
-    components,
-    copies,
-    crowds,
-    edges,
-    exact,
-    families,
-    grid,
-    near,
-    parcels,
-    shelf,
-    stages,
-    statistics,
-)
+from neardup.engines.spark import candidate_components, components, copies
+from neardup.engines.spark.candidates import bands, blocks, hamming, hot_buckets, prefix
+from neardup.engines.spark.frequencies import count
+from neardup.engines.spark.shuffle import packed_blocks, side_files, stages
 from neardup.engines.spark.shuffle.arrow import (
     pack_features,
     ragged,
@@ -73,33 +63,41 @@ def test_features_come_back(weights):
     assert weights is None or (back.weights == weights).all()
 
 
-NO_PARCEL = pa.schema({"part": pa.int32(), "packed": pa.binary()})
+NO_BLOCKS = pa.schema({"part": pa.int32(), "packed": pa.binary()})
 
 
 class Wire:
-    """Parcels between two functions, for tasks that are all this one process."""
+    """Packed blocks between two functions, for tasks that all run in this process."""
 
     def __init__(self, tasks):
         self.tasks = tasks
 
     def __call__(self, function, batches):
-        """What a function gives for each task's parcels, as rows."""
+        """The rows that a function yields for the blocks of each task."""
         rows = [batch for batch in batches if batch.num_rows]
-        whole = pa.Table.from_batches(rows, None if rows else NO_PARCEL)
+        whole = pa.Table.from_batches(rows, None if rows else NO_BLOCKS)
         for task in range(self.tasks):
             mine = whole.filter(pa.array(whole["part"].to_numpy() % self.tasks == task))
             yield from function(iter(mine.to_batches(max_chunksize=2)))
 
-    def parcels(self, step, batches):
-        """The parcels that a step makes, as rows."""
-        return self(lambda some: parcels.packed_rows(step(some)), batches)
+    def blocks(self, step, batches):
+        """The blocks that a step makes, as rows."""
+        return self(lambda some: packed_blocks.packed_rows(step(some)), batches)
 
 
-def chunk_row(number, present, ranks, keys):
-    """A chunk with keys (tables × documents), as the edges read it."""
-    seen = {"rank": ranks, "present": present, **{f"key{t}": each for t, each in enumerate(keys)}}
+def chunk_row(number, present, id_hashes, keys):
+    """A chunk with keys (tables × documents), as `bands` reads it."""
+    representation = {
+        "id_hash": id_hashes,
+        "present": present,
+        **{f"key{t}": each for t, each in enumerate(keys)},
+    }
     return table(
-        {"chunk": np.array([number]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
+        {
+            "chunk": np.array([number]),
+            "representation": [packed_blocks.pack(representation)],
+            "copies": pa.nulls(1, pa.binary()),
+        }
     )
 
 
@@ -116,59 +114,62 @@ keyed = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=60)
     st.randoms(),
 )
 def test_pairs_of_buckets(documents, limit, pivots, tasks, spread, every, source):
-    """Star pairs, pivots, limits and counts as in the local engine, for any buckets, tasks and crowds."""
+    """Star pairs, pivots, limits and counts as in the local engine, for any buckets, tasks and hot_buckets."""
     n = len(documents)
-    ranks = np.array(source.sample(range(1, 2**32), n), np.int64)
+    id_hashes = np.array(source.sample(range(1, 2**32), n), np.int64)
     keys = np.array(documents, np.uint64).reshape(n, 2).T
-    rule = edges.Rule(every, limit, pivots, 2, tasks, tasks)
+    rule = bands.BucketRule(every, limit, pivots, 2, tasks, tasks)
     cut = source.randrange(n + 1)
     wire, present = Wire(tasks), np.ones(n, np.bool_)
     rows = [
-        chunk_row(number, present[part], ranks[part], keys[:, part])
+        chunk_row(number, present[part], id_hashes[part], keys[:, part])
         for number, part in enumerate((slice(0, cut), slice(cut, n)))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crowds, "HOT", 2 * rule.heads)  # so that few make a crowd
-        patch.setattr(crowds, "SPREAD", spread)
-        sent = [batch for row in rows for batch in parcels.packed_rows(edges._keys(rule, iter([row])))]
-        found = list(wire.parcels(partial(edges._pairing, rule), sent)) if sent else []
-        if sent and not rule.at_home:
-            found = list(wire.parcels(partial(edges._waiting, rule), found))
-        found = list(wire(partial(crowds.finished, tasks), found)) if sent else []
+        patch.setattr(hot_buckets, "HOT", 2 * rule.heads)  # so that few members make a hot bucket
+        patch.setattr(hot_buckets, "SPREAD", spread)
+        sent = [
+            batch for row in rows for batch in packed_blocks.packed_rows(bands._key_blocks(rule, iter([row])))
+        ]
+        found = list(wire.blocks(partial(bands._pair_blocks, rule), sent)) if sent else []
+        if sent and not rule.by_member:
+            found = list(wire.blocks(partial(bands._deferred_pairs, rule), found))
+        found = list(wire(partial(hot_buckets.distinct_pairs, tasks), found)) if sent else []
     got = [row for batch in found for row in batch.to_pylist()]
-    mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != edges.COUNTED}
-    assert len(mine) == sum(r["kind"] != edges.COUNTED for r in got), "each pair once"
-    expected, counts = local_pairs(keys, ranks, rule)
+    mine = {(r["kind"], r["left"], r["right"]) for r in got if r["kind"] != bands.BUCKET_COUNTS}
+    assert len(mine) == sum(r["kind"] != bands.BUCKET_COUNTS for r in got), "each pair once"
+    expected, counts = local_pairs(keys, id_hashes, rule)
     assert mine == expected
     places = {
-        rank: (int(k >= cut) << 16) + (k - cut if k >= cut else k) for k, rank in enumerate(ranks.tolist())
+        id_hash: (int(k >= cut) << 16) + (k - cut if k >= cut else k)
+        for k, id_hash in enumerate(id_hashes.tolist())
     }
     for row in got:
-        if row["kind"] != edges.COUNTED:
+        if row["kind"] != bands.BUCKET_COUNTS:
             assert (row["left_place"], row["right_place"]) == (places[row["left"]], places[row["right"]])
-    told = [[r[name] for name in crowds.NAMES[1:]] for r in got if r["kind"] == edges.COUNTED]
-    total = sum((BucketCounts(*each) for each in told), BucketCounts())
+    counted = [[r[name] for name in hot_buckets.NAMES[1:]] for r in got if r["kind"] == bands.BUCKET_COUNTS]
+    total = sum((BucketCounts(*each) for each in counted), BucketCounts())
     assert total == counts
 
 
-def local_pairs(keys, ranks, rule):
-    """Pairs (kind, left, right) of ranks, and counts, by the local engine's functions."""
-    pairs, counts, owners = {}, BucketCounts(), np.arange(len(ranks))
+def local_pairs(keys, id_hashes, rule):
+    """Pairs (kind, left, right) of id hashes, and counts, by the local engine's functions."""
+    pairs, counts, documents = {}, BucketCounts(), np.arange(len(id_hashes))
     for each in keys:
-        buckets = find_buckets(each, owners)
+        buckets = find_buckets(each, documents)
         if rule.every:
             counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
-            found = [(edges.REST, *some) for some in all_pairs(buckets, 7)]
+            found = [(bands.REST, *some) for some in all_pairs(buckets, 7)]
         else:
-            first = bucket_pairs(find_buckets(each, owners), ranks.astype(np.uint64), 1, 1)
-            rest = bucket_pairs(buckets, ranks.astype(np.uint64), rule.limit, rule.pivots)
+            first = bucket_pairs(find_buckets(each, documents), id_hashes.astype(np.uint64), 1, 1)
+            rest = bucket_pairs(buckets, id_hashes.astype(np.uint64), rule.limit, rule.pivots)
             counts += rest[2]
-            found = [(edges.REST, *rest[:2]), (edges.FIRST, *first[:2])]
+            found = [(bands.REST, *rest[:2]), (bands.FIRST, *first[:2])]
         for kind, left, right in found:
-            for a, b in zip(ranks[left].tolist(), ranks[right].tolist(), strict=True):
+            for a, b in zip(id_hashes[left].tolist(), id_hashes[right].tolist(), strict=True):
                 pairs[min(a, b), max(a, b)] = min(kind, pairs.get((min(a, b), max(a, b)), kind))
-    stars = [pair for pair, kind in pairs.items() if kind == edges.FIRST]
-    order = {rank: rank for pair in stars for rank in pair}
+    stars = [pair for pair, kind in pairs.items() if kind == bands.FIRST]
+    order = {id_hash: id_hash for pair in stars for id_hash in pair}
     for pair, number in zip(stars, naive.star_rounds(stars, order, ROUNDS - 1), strict=True):
         pairs[pair] += number
     return {(kind, *pair) for pair, kind in pairs.items()}, counts
@@ -176,67 +177,69 @@ def local_pairs(keys, ranks, rule):
 
 def test_copies_are_left_out():
     row = chunk_row(3, np.array([True, False, True, True]), np.arange(4), np.zeros((1, 4), np.uint64))
-    copies = parcels.pack({"place": parcels.places_of(3, np.array([2]))})
-    row = row.set_column(2, "wanted", pa.array([copies], pa.binary()))
-    seen, places = next(edges.represented_texts(row))
-    assert seen["rank"].to_pylist() == [0, 3] and (places & 0xFFFF).tolist() == [0, 3]
+    copies = packed_blocks.pack({"place": packed_blocks.places_of(3, np.array([2]))})
+    row = row.set_column(2, "copies", pa.array([copies], pa.binary()))
+    representation, places = next(bands.represented_texts(row))
+    assert representation["id_hash"].to_pylist() == [0, 3] and (places & 0xFFFF).tolist() == [0, 3]
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.booleans()), max_size=30), st.integers(1, 3)
 )
 def test_copies(documents, tasks):
-    """Copies belong to the smallest rank of their text, wherever they lie; all texts are counted."""
+    """The representative of a text has its smallest id hash, wherever copies are; all texts are counted."""
     n = len(documents)
-    ranks = np.arange(n, dtype=np.int64)[::-1].copy()
+    id_hashes = np.arange(n, dtype=np.int64)[::-1].copy()
     names = {
-        "rank": ranks, "second": ranks,
+        "id_hash": id_hashes, "second_hash": id_hashes,
         "digest_a": np.array([d[0] for d in documents], np.int64),
         "digest_b": np.array([d[1] for d in documents], np.int64),
         "tokens": np.array([d[2] for d in documents], np.int64),
     }  # fmt: skip
-    row = table({"chunk": np.array([5]), "names": [parcels.pack(names)]})
+    row = table({"chunk": np.array([5]), "identity": [packed_blocks.pack(names)]})
     wire = Wire(tasks)
-    sent = list(parcels.packed_rows(copies._names(tasks, iter([row]))))
-    found = list(wire(copies._by_chunk, wire.parcels(partial(copies._meeting, tasks), sent))) if n else []
+    sent = list(packed_blocks.packed_rows(copies._identity_blocks(tasks, iter([row]))))
+    found = list(wire(copies._by_chunk, wire.blocks(partial(copies._copy_blocks, tasks), sent))) if n else []
     rows = [
         each
         for batch in found
-        for packed in batch["wanted"]
+        for packed in batch["rows"]
         if packed.is_valid
-        for each in parcels.unpack(packed).to_pylist()
+        for each in packed_blocks.unpack(packed).to_pylist()
     ]
     best = {}
     for k in range(n):
-        best.setdefault(documents[k][:2], []).append(int(ranks[k]))
-    expected = {(rank, min(same)) for same in best.values() for rank in same if rank != min(same)}
-    assert {(r["rank"], r["content"]) for r in rows} == expected
-    assert all(r["place"] == (5 << 16) + n - 1 - r["rank"] for r in rows)
-    assert sum(batch["contents"][0].as_py() for batch in found) == len(best)
-    assert sum(batch["twice"][0].as_py() for batch in found) == 0
+        best.setdefault(documents[k][:2], []).append(int(id_hashes[k]))
+    expected = {(id_hash, min(same)) for same in best.values() for id_hash in same if id_hash != min(same)}
+    assert {(r["id_hash"], r["representative"]) for r in rows} == expected
+    assert all(r["place"] == (5 << 16) + n - 1 - r["id_hash"] for r in rows)
+    assert sum(batch["distinct_texts"][0].as_py() for batch in found) == len(best)
+    assert sum(batch["repeated_ids"][0].as_py() for batch in found) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40), st.integers(1, 4))
-def test_families(pairs, large):
-    """Pairs that are connected have one family; those of a large one are measured with few others."""
+def test_candidate_components(pairs, large):
+    """Connected pairs have one component; the pairs of a large one are verified in parts."""
     left, right = np.array([min(p) for p in pairs]), np.array([max(p) for p in pairs]) + 10
     columns = {"left": left, "right": right, "left_place": left, "right_place": right}
-    batch = table({"kind": np.full(len(left), crowds.FIRST + 1, np.int32), **columns})
-    rows = [row for each in families.Labelling(large, 2, 3)(iter([batch])) for row in each.to_pylist()]
-    sizes = Counter(r["family"] for r in rows)
-    assert all(r["kind"] == crowds.FIRST + (sizes[r["family"]] > 3) for r in rows), "few pairs: one round"
+    batch = table({"kind": np.full(len(left), hot_buckets.FIRST + 1, np.int32), **columns})
+    rows = [
+        row for each in candidate_components.Labelling(large, 2, 3)(iter([batch])) for row in each.to_pylist()
+    ]
+    sizes = Counter(r["component"] for r in rows)
+    assert all(r["kind"] == hot_buckets.FIRST + (sizes[r["component"]] > 3) for r in rows), (
+        "few pairs: one round"
+    )
     assert [(r["left"], r["right"]) for r in rows] == list(zip(left.tolist(), right.tolist(), strict=True))
     nodes, labels = components._connected(iter([batch]))
     known = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
     for row in rows:
-        assert row["family"] == known[row["left"]] == known[row["right"]]
-        size = sum(other["family"] == row["family"] for other in rows)
+        assert row["component"] == known[row["left"]] == known[row["right"]]
+        size = sum(other["component"] == row["component"] for other in rows)
         assert row["whole"] == (size <= large)
-        together = [
-            other for other in rows if other["part_of_it"] == row["part_of_it"] and not other["whole"]
-        ]
+        together = [other for other in rows if other["part"] == row["part"] and not other["whole"]]
         if row["whole"]:
-            assert row["part_of_it"] == row["family"]
+            assert row["part"] == row["component"]
         else:
             assert len([other for other in together if other["left"] == row["left"]]) <= 2
 
@@ -267,10 +270,10 @@ def test_near_fingerprints_share_a_key(bits, distance, documents):
     for row in range(200):
         for bit in rng.choice(bits, distance, replace=False).tolist():
             second[row, bit // 32] ^= np.uint32(1 << bit % 32)
-    masks = near.block_masks(bits, distance, documents)
+    masks = hamming.block_masks(bits, distance, documents)
     different = to_columns(first) ^ to_columns(second)
     assert all(any(not (different[:, row] & mask).any() for mask in masks) for row in range(200))
-    assert len(masks) <= near.MOST_TABLES
+    assert len(masks) <= hamming.MOST_TABLES
 
 
 @pytest.mark.parametrize("spanning", [False, True])
@@ -283,31 +286,41 @@ def test_buckets_of_fingerprints_find_every_near_pair(spanning, last, tasks):
     slots = np.concatenate([base, base, base, base])
     slots[40:80, 0] ^= np.uint32(5)
     slots[80:120, 1] ^= np.uint32(1 << 31)
-    ranks = rng.permutation(len(slots)).astype(np.int64)
+    id_hashes = rng.permutation(len(slots)).astype(np.int64)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(slots.ravel()), 2)
-    seen = {"rank": ranks, "present": np.ones(len(slots), np.bool_), "slots": lists}
-    row = table({"chunk": np.array([3]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())})
-    rule = near.Near(near.block_masks(64, 3, 100) | near.last_bits(64, last), 3, spanning, tasks)
+    representation = {"id_hash": id_hashes, "present": np.ones(len(slots), np.bool_), "slots": lists}
+    row = table(
+        {
+            "chunk": np.array([3]),
+            "representation": [packed_blocks.pack(representation)],
+            "copies": pa.nulls(1, pa.binary()),
+        }
+    )
+    rule = hamming.HammingTables(
+        hamming.block_masks(64, 3, 100) | hamming.last_bits(64, last), 3, spanning, tasks
+    )
     wire = Wire(tasks)
     if spanning:
-        named = list(parcels.packed_rows(near._named(rule, iter([row]))))
-        keys = list(wire.parcels(partial(near._first_of_equal, rule), named))
+        named = list(packed_blocks.packed_rows(hamming._fingerprint_blocks(rule, iter([row]))))
+        keys = list(wire.blocks(partial(hamming._first_of_equal, rule), named))
     else:
-        keys = list(parcels.packed_rows(near._keys(rule, iter([row]))))
-    met = list(wire.parcels(partial(near._meeting, rule), keys))
-    found = pa.Table.from_batches(wire(partial(crowds.finished, tasks), met))
+        keys = list(packed_blocks.packed_rows(hamming._key_blocks(rule, iter([row]))))
+    met = list(wire.blocks(partial(hamming._near_pairs, rule), keys))
+    found = pa.Table.from_batches(wire(partial(hot_buckets.distinct_pairs, tasks), met))
     mine = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
-    truth = Hamming(64, exact=last).pairs(Signatures(slots, seen["present"]), 1 - 3 / 64)
-    wanted = {tuple(sorted((ranks[a], ranks[b]))) for a, b in zip(truth.left, truth.right, strict=True)}
-    assert len(wanted) >= 120 and len(mine) == len(found) and mine <= wanted
+    truth = Hamming(64, exact=last).pairs(Signatures(slots, representation["present"]), 1 - 3 / 64)
+    expected = {
+        tuple(sorted((id_hashes[a], id_hashes[b]))) for a, b in zip(truth.left, truth.right, strict=True)
+    }
+    assert len(expected) >= 120 and len(mine) == len(found) and mine <= expected
     if spanning:
-        assert labels(mine) == labels(wanted)
+        assert labels(mine) == labels(expected)
     else:
-        assert mine == wanted
+        assert mine == expected
 
 
 def labels(pairs):
-    """The smallest rank that each rank is connected with."""
+    """The smallest id hash in the component of each."""
     left, right = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
     nodes, found = components._connected(iter([table({"left": left, "right": right})]))
     return dict(zip(nodes.tolist(), found.tolist(), strict=True))
@@ -331,78 +344,85 @@ def test_prefixes_meet_whatever_is_similar(lists, threshold, counted, common, so
     hashes = np.array([value for each in distinct for value in each], np.uint64)
     weights = [each.count(value) for each, own in zip(lists, distinct, strict=True) for value in own]
     features = Features(offsets, hashes, np.array(weights, np.float32) if counted else None, distinct=True)
-    ranks = np.arange(len(lists), dtype=np.int64)[::-1].copy()
+    id_hashes = np.arange(len(lists), dtype=np.int64)[::-1].copy()
     rows = np.arange(len(lists))
     packed = {"row": rows, **pack_features(features)}
-    seen = {"row": rows, "rank": ranks, "present": np.ones(len(lists), np.bool_)}
-    columns = {"chunk": np.array([2]), "seen": [parcels.pack(seen)], "wanted": pa.nulls(1, pa.binary())}
-    row = table({**columns, "features": [parcels.pack(packed)]})
+    representation = {"row": rows, "id_hash": id_hashes, "present": np.ones(len(lists), np.bool_)}
+    columns = {
+        "chunk": np.array([2]),
+        "representation": [packed_blocks.pack(representation)],
+        "copies": pa.nulls(1, pa.binary()),
+    }
+    row = table({**columns, "features": [packed_blocks.pack(packed)]})
     known, limit, wire = np.unique(np.array(common, np.uint64)), Fraction(threshold), Wire(2)
     equal = pa.nulls(1, pa.binary())
     if some:
-        named = list(parcels.packed_rows(exact._named(2, iter([row]))))
-        met = list(wire.parcels(partial(exact._equal, 2), named))
-        equal = pa.concat_arrays([each["wanted"] for each in wire(parcels.gathered, met)] or [equal])
+        named = list(packed_blocks.packed_rows(prefix._digest_blocks(2, iter([row]))))
+        met = list(wire.blocks(partial(prefix._equal_blocks, 2), named))
+        equal = pa.concat_arrays([each["rows"] for each in wire(packed_blocks.rows_by_chunk, met)] or [equal])
     row = row.append_column("equal", equal)
-    step = exact.Prefixes(limit, (known, np.arange(len(known)) + 2), 2).parcels
-    sent = list(parcels.packed_rows(step(iter([row]))))
-    met = list(wire.parcels(partial(exact._meeting, limit, 0, 2), sent)) if sent else []
+    step = prefix.PrefixBlocks(limit, (known, np.arange(len(known)) + 2), 2).blocks
+    sent = list(packed_blocks.packed_rows(step(iter([row]))))
+    met = list(wire.blocks(partial(prefix._bucket_pairs, limit, 0, 2), sent)) if sent else []
     found = (
-        [each for batch in wire(partial(crowds.finished, 2), met) for each in batch.to_pylist()]
+        [each for batch in wire(partial(hot_buckets.distinct_pairs, 2), met) for each in batch.to_pylist()]
         if met
         else []
     )
     mine = {(each["left"], each["right"]) for each in found}
     assert len(mine) == len(found)
     truth = exact_pairs(make_distinct(features), float(threshold))
-    wanted = {
-        tuple(sorted((int(ranks[a]), int(ranks[b])))) for a, b in zip(truth.left, truth.right, strict=True)
+    expected = {
+        tuple(sorted((int(id_hashes[a]), int(id_hashes[b]))))
+        for a, b in zip(truth.left, truth.right, strict=True)
     }
-    assert labels(wanted) == labels(mine & wanted) if some else wanted <= mine
+    assert labels(expected) == labels(mine & expected) if some else expected <= mine
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_shelf_gives_back_what_it_got(tmp_path, shared):
+def test_side_files_return_what_was_stored(tmp_path, shared):
     """Columns of several chunks, from a file or from the row; an index finds single documents of them."""
-    store = shelf.SideFiles(str(tmp_path / "shelf") if shared else None, None)
+    store = side_files.SideFiles(str(tmp_path / "side-files") if shared else None, None)
     chunks = [pa.array([f"{number}-{row}" for row in range(4 - number)]) for number in range(3)]
     with store.opened(7) as put:
         values = [put({"text": texts}) for texts in chunks]
     packed = pa.array(values, pa.binary())
     for texts, value in zip(chunks, packed, strict=True):
-        assert shelf.read_side_file(value).column("text").to_pylist() == texts.to_pylist()
+        assert side_files.read_side_file(value).column("text").to_pylist() == texts.to_pylist()
     if shared:
-        index = shelf.SideFileIndex(np.arange(3) + 5, {"text": values})
-        places = np.concatenate([parcels.places_of(5, np.array([1, 3])), parcels.places_of(7, np.array([0]))])
+        index = side_files.SideFileIndex(np.arange(3) + 5, {"text": values})
+        places = np.concatenate(
+            [packed_blocks.places_of(5, np.array([1, 3])), packed_blocks.places_of(7, np.array([0]))]
+        )
         assert index.rows("text", places).column("text").to_pylist() == ["0-1", "0-3", "2-0"]
 
 
 def test_a_file_that_is_gone(tmp_path):
-    store = shelf.SideFiles(str(tmp_path), None)
+    store = side_files.SideFiles(str(tmp_path), None)
     with store.opened(0) as put:
         value = pa.scalar(put({"text": pa.array(["a"])}), pa.binary())
     next(tmp_path.iterdir()).unlink()
-    with pytest.raises(OutputError, match="remove the work folder to begin anew"):
-        shelf.read_side_file(value)
+    with pytest.raises(OutputError, match="remove the work folder to start over"):
+        side_files.read_side_file(value)
 
 
 @pytest.mark.parametrize(
     "work, expected",
     [
-        ("/tmp/a b", "/tmp/a b/shelf"),
-        ("file:///tmp/a%20b", "/tmp/a%20b/shelf"),
-        ("file:/tmp/a#b?", "/tmp/a#b?/shelf"),
+        ("/tmp/a b", "/tmp/a b/side-files"),
+        ("file:///tmp/a%20b", "/tmp/a%20b/side-files"),
+        ("file:/tmp/a#b?", "/tmp/a#b?/side-files"),
         ("hdfs:///tmp/a", None),
         ("s3a://b/a", None),
     ],
 )
 def test_where_workers_share_files(work, expected):
-    assert shelf.side_folder(stages.place_of(work)) == expected
+    assert side_files.side_folder(stages.hadoop_path(work)) == expected
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 10, 11, 1000])
 def test_every_two_blocks_meet_in_one_place(tasks):
-    layout = grid.BlockPairs.of(tasks)
+    layout = blocks.BlockPairs.of(tasks)
     own = np.arange(layout.blocks)
     places = [tuple(layout.part(own, other).tolist()) for other in own]
     assert layout.parts >= tasks > (layout.blocks - 1) * layout.blocks // 2
@@ -410,7 +430,7 @@ def test_every_two_blocks_meet_in_one_place(tasks):
     assert all(places[a][b] == places[b][a] for a in own for b in own)
 
 
-def test_what_a_chunk_is_told_and_what_all_workers_know():
+def test_lookups_of_a_chunk_and_the_broadcast_distribution():
     """Quantiles are those of the whole table, however few of its features a chunk has."""
     plan = neardup.make_plan("imatch")
     name = stage_json(plan.counts[0])
@@ -419,7 +439,7 @@ def test_what_a_chunk_is_told_and_what_all_workers_know():
     outline = Frequencies(keys[:0], counts[:0], 2, whole=whole.spread)
     known = Statistics(500, stage_json(plan.text), {name: outline})
     some = {"stage": np.zeros(2, np.int32), "key": keys[[70, 3]], "count": counts[[70, 3]]}
-    told = statistics.told(plan, known, pa.scalar(parcels.pack(some), pa.binary())).table(name)
-    assert told.of(keys[[3, 4, 70]]).tolist() == [5, 0, 72]
-    assert [told.quantile(share) for share in (0.1, 0.5)] == [whole.quantile(share) for share in (0.1, 0.5)]
-    assert statistics.told(plan, known, pa.scalar(None, pa.binary())) is known
+    found = count.chunk_statistics(plan, known, pa.scalar(packed_blocks.pack(some), pa.binary())).table(name)
+    assert found.of(keys[[3, 4, 70]]).tolist() == [5, 0, 72]
+    assert [found.quantile(share) for share in (0.1, 0.5)] == [whole.quantile(share) for share in (0.1, 0.5)]
+    assert count.chunk_statistics(plan, known, pa.scalar(None, pa.binary())) is known

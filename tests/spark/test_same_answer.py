@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from comparing import local_facts, spark_facts
+from comparing import local_result, spark_result
 
 import neardup
 from corpora import corpus
@@ -26,16 +26,16 @@ def table():
 @pytest.mark.parametrize("method", ["minhash", "imatch"])
 def test_quick(spark, table, method):
     frame = spark.createDataFrame(table).repartition(2)
-    assert spark_facts(frame, method=method) == local_facts(table, method=method)
+    assert spark_result(frame, method=method) == local_result(table, method=method)
 
 
 @pytest.fixture(params=["files", "rows"])
 def storage(request, monkeypatch):
     """Texts in files that all workers share, or, as on other storage than file systems, in the rows of chunks."""
-    from neardup.engines.spark import run as running
+    from neardup.engines.spark import run
 
     if request.param == "rows":
-        monkeypatch.setattr(running, "side_folder", lambda work: None)
+        monkeypatch.setattr(run, "side_folder", lambda work: None)
     return request.param
 
 
@@ -43,11 +43,11 @@ def storage(request, monkeypatch):
     "method", [pytest.param(name, marks=[] if name == "minhash" else pytest.mark.slow) for name in methods()]
 )
 def test_texts_in_rows(spark, table, monkeypatch, method):
-    from neardup.engines.spark import run as running
+    from neardup.engines.spark import run
 
-    monkeypatch.setattr(running, "side_folder", lambda work: None)
+    monkeypatch.setattr(run, "side_folder", lambda work: None)
     frame = spark.createDataFrame(table).repartition(2)
-    assert spark_facts(frame, method=method) == local_facts(table, method=method)
+    assert spark_result(frame, method=method) == local_result(table, method=method)
 
 
 SPECIAL = {
@@ -67,30 +67,26 @@ SPECIAL = {
 )
 def test_small_corpora(spark, texts):
     small = pa.table({"id": [f"d{k}" for k in range(len(texts))], "text": texts})
-    assert spark_facts(spark.createDataFrame(small)) == local_facts(small)
+    assert spark_result(spark.createDataFrame(small)) == local_result(small)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["minhash", "rare_phrases", "spotsigs"])
 @pytest.mark.parametrize("clusters", ["components", "leaders"])
 def test_as_if_there_were_many(spark, table, monkeypatch, storage, method, clusters):
-    """The ways that only very many pairs take: joins in Spark, rounds of stars, families that are measured in parts."""
-    from neardup.engines.spark import candidate_components as families
-    from neardup.engines.spark import components
-    from neardup.engines.spark import decide as deciding
-    from neardup.engines.spark import run as running
-    from neardup.engines.spark import verify as verification
-    from neardup.engines.spark.shuffle import packed_blocks as parcels
+    """The code for very many pairs: joins in Spark, rounds of stars, components that are verified in parts."""
+    from neardup.engines.spark import candidate_components, components, decide, run, verify
+    from neardup.engines.spark.candidates import prefix
 
-    monkeypatch.setattr(families, "FEW_PAIRS", 0)
-    monkeypatch.setattr(families, "LARGE", 3)
-    monkeypatch.setattr(families, "TOGETHER", 2)
+    monkeypatch.setattr(candidate_components, "FEW_PAIRS", 0)
+    monkeypatch.setattr(candidate_components, "LARGE", 3)
+    monkeypatch.setattr(candidate_components, "PART_PAIRS", 2)
     monkeypatch.setattr(components, "SMALL", 0)
-    for module in (deciding, running, verification, parcels):
-        monkeypatch.setattr(module, "FEW", 0)
+    for module in (decide, run, verify, prefix):
+        monkeypatch.setattr(module, "BROADCAST_ROWS", 0)
     frame = spark.createDataFrame(table).repartition(3)
     options = {"method": method, "clusters": clusters}
-    assert spark_facts(frame, **options) == local_facts(table, **options)
+    assert spark_result(frame, **options) == local_result(table, **options)
 
 
 @pytest.mark.slow
@@ -103,30 +99,30 @@ def test_older_spark(spark, table, monkeypatch, partitions):
             monkeypatch.delattr(kind, "repartitionById")
     spark.conf.set("spark.neardup.partitions", partitions)
     try:
-        assert spark_facts(frame) == local_facts(table)
+        assert spark_result(frame) == local_result(table)
     finally:
         spark.conf.unset("spark.neardup.partitions")
 
 
 @pytest.mark.slow
-def test_families_that_are_large(spark, table, monkeypatch, storage):
-    """The same with few pairs: one task labels them, and large families are decided after another measurement."""
-    from neardup.engines.spark import candidate_components as families
+def test_large_candidate_components(spark, table, monkeypatch, storage):
+    """The same with few pairs: one task labels them, and large components are decided after another verification."""
+    from neardup.engines.spark import candidate_components
 
-    monkeypatch.setattr(families, "LARGE", 3)
+    monkeypatch.setattr(candidate_components, "LARGE", 3)
     frame = spark.createDataFrame(table).repartition(3)
-    assert spark_facts(frame) == local_facts(table)
+    assert spark_result(frame) == local_result(table)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("population", ["clusters", "column:site", "host:address"])
+@pytest.mark.parametrize("unit", ["clusters", "column:site", "host:address"])
 @pytest.mark.parametrize("method", ["rare_phrases", "imatch"])
-def test_populations(spark, table, method, population):
+def test_units_of_document_frequency(spark, table, method, unit):
     n = len(table)
     table = table.append_column("site", [[None if k % 7 == 0 else f"s{k % 5}" for k in range(n)]])
     table = table.append_column("address", [[f"https://www.h{k % 4}.example/{k}" for k in range(n)]])
-    options = {"method": method, "df_unit": population}
-    assert spark_facts(spark.createDataFrame(table).repartition(3), **options) == local_facts(
+    options = {"method": method, "df_unit": unit}
+    assert spark_result(spark.createDataFrame(table).repartition(3), **options) == local_result(
         table, **options
     )
 
@@ -142,16 +138,16 @@ def test_populations(spark, table, method, population):
     ],
 )
 def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, options):
-    """Chunks ask for the frequencies of their own features."""
-    from neardup.engines.spark.frequencies import stages as counting
+    """Chunks look up the frequencies of their own features."""
+    from neardup.engines.spark.frequencies import stages
 
-    asked = []
-    usual = counting.find_lookups
-    monkeypatch.setattr(counting, "SENT", 0)
-    monkeypatch.setattr(counting, "find_lookups", lambda *args: (asked.append(1), usual(*args))[1])
+    calls = []
+    usual = stages.find_lookups
+    monkeypatch.setattr(stages, "BROADCAST_FEATURES", 0)
+    monkeypatch.setattr(stages, "find_lookups", lambda *args: (calls.append(1), usual(*args))[1])
     frame = spark.createDataFrame(table).repartition(3)
-    assert spark_facts(frame, **options) == local_facts(table, **options)
-    assert asked
+    assert spark_result(frame, **options) == local_result(table, **options)
+    assert calls
 
 
 @pytest.mark.slow
@@ -159,9 +155,9 @@ def test_more_frequencies_than_workers_hold(spark, table, monkeypatch, storage, 
 @pytest.mark.parametrize("method", list(methods()))
 def test_every_method(spark, table, method, shape):
     frame = spark.createDataFrame(table).repartition(3)
-    found = spark_facts(frame, method=method, **shape)
+    found = spark_result(frame, method=method, **shape)
     assert len(found["pairs"]) > 50
-    assert found == local_facts(table, method=method, **shape)
+    assert found == local_result(table, method=method, **shape)
 
 
 @pytest.mark.slow
@@ -172,7 +168,7 @@ def test_partitions(spark, table, method, partitions):
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     spark.conf.set("spark.neardup.partitions", str(partitions))
     try:
-        assert spark_facts(frame, method=method) == local_facts(table, method=method)
+        assert spark_result(frame, method=method) == local_result(table, method=method)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
         spark.conf.unset("spark.neardup.partitions")
@@ -188,7 +184,7 @@ def test_keep_policies(spark, table, keep):
     table = table.append_column("day", [[f"2020-01-{k % 28 + 1:02}" if k % 5 else None for k in range(n)]])
     table = table.append_column("source", [["abc"[k % 3] for k in range(n)]])
     frame = spark.createDataFrame(table)
-    assert spark_facts(frame, keep=keep) == local_facts(table, keep=keep)
+    assert spark_result(frame, keep=keep) == local_result(table, keep=keep)
 
 
 @pytest.mark.slow
@@ -214,7 +210,7 @@ def test_statistics_from_elsewhere(spark, table, tmp_path):
     known = load_statistics(tmp_path / "s.stats.parquet")
     half = table.slice(0, len(table) // 2)
     frame = spark.createDataFrame(half)
-    assert spark_facts(frame, method="imatch", statistics=known) == local_facts(
+    assert spark_result(frame, method="imatch", statistics=known) == local_result(
         half, method="imatch", statistics=known
     )
 
@@ -226,16 +222,16 @@ def test_reserved_bits(spark, table, pairs):
     sections = table.append_column("section", [[f"s{k % 2}" for k in range(len(table))]])
     options = {"method": "simhash", "fields": "section", "pairs": pairs}
     frame = spark.createDataFrame(sections).repartition(2)
-    found = spark_facts(frame, reserve="section:8", **options)
-    assert found == local_facts(sections, reserve="section:8", **options)
-    assert 0 < len(found["pairs"]) < len(local_facts(sections, **options)["pairs"])
+    found = spark_result(frame, reserve="section:8", **options)
+    assert found == local_result(sections, reserve="section:8", **options)
+    assert 0 < len(found["pairs"]) < len(local_result(sections, **options)["pairs"])
 
 
 @pytest.mark.slow
 def test_integer_ids(spark, table):
     numbered = table.set_column(0, "id", [[(k * 7919) % 100_003 for k in range(len(table))]])
     frame = spark.createDataFrame(numbered)
-    assert spark_facts(frame) == local_facts(numbered)
+    assert spark_result(frame) == local_result(numbered)
 
 
 @pytest.mark.slow
@@ -251,11 +247,11 @@ def test_integer_ids(spark, table):
     ids=["containment", "cosine", "andd"],
 )
 def test_joins_in_blocks(spark, table, options, pairs, partitions):
-    """Whatever shares a feature meets, in as many places as there are tasks."""
+    """All pairs that share a feature are compared, in any number of tasks."""
     frame = spark.createDataFrame(table).repartition(3)
     spark.conf.set("spark.neardup.partitions", partitions)
     try:
-        assert spark_facts(frame, pairs=pairs, **options) == local_facts(table, pairs=pairs, **options)
+        assert spark_result(frame, pairs=pairs, **options) == local_result(table, pairs=pairs, **options)
     finally:
         spark.conf.unset("spark.neardup.partitions")
 

@@ -49,14 +49,14 @@ def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
     """Another column of ids is tried in the same folder after one whose ids are not unique."""
     rows = [{**row, "id": "same", "url": row["id"]} for row in table.to_pylist()]
     path = write_lines(tmp_path / "a.jsonl", rows)
-    assert "stand for more than one document" in refused(capsys, tmp_path / "spark", [path])
+    assert "used by more than one document" in refused(capsys, tmp_path / "spark", [path])
     assert not list((tmp_path / "spark").iterdir())
     check_same(tmp_path, [path], "--id-column", "url")
 
 
 def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     """They are refused, or removed with --force; those of the same run are gone on from."""
-    from neardup.cli import spark_engine
+    from neardup.cli.support import spark_engine
     from neardup.cli.support.spark_folder import Target
 
     path = write_lines(tmp_path / "a.jsonl", [*table.to_pylist(), "{bad\n"])
@@ -72,16 +72,16 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     run = next((out / ".stages").iterdir())
     before = (run / "manifest.json").read_text()
     report = spark_run(out, [path], "--mode", "none")
-    assert list(report["seconds"]) == ["write"] and "ids" in json.loads(before)["stages"]
+    assert list(report["seconds"]) == ["write"] and "documents" in json.loads(before)["stages"]
     assert report["problems"]["kinds"] == {"invalid JSON": 1}, (
-        "bad records are told also where nothing is read again"
+        "bad records are reported even if nothing is read again"
     )
     with monkeypatch.context() as patched:
         patched.setattr(Target, "finish", stop)
         with pytest.raises(SystemExit):
             spark_run(out, [path], "--threshold", "0.9", "--force")
     report = spark_run(out, [path], "--force")
-    assert "ids" in report["seconds"] and not (out / ".stages").exists()
+    assert "documents" in report["seconds"] and not (out / ".stages").exists()
 
 
 def stop(*_):

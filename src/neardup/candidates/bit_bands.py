@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.errors import PlanError
+from neardup.plan import Distribution
 from neardup.signatures.sign_bits import bit_agreement
 
 Kind = Literal["cosine", "jaccard"]
@@ -43,6 +44,7 @@ class BitBands:
     kind: Kind = "cosine"  # which similarity a plan's threshold is one of
     seed: int = 1
     level: ClassVar[Literal["signatures"]] = "signatures"
+    distribution: ClassVar[Distribution] = "keys"
     decides: ClassVar[str] = ""  # chance has its part in every band
 
     @property

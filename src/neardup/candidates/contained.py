@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from neardup.columns import Features, Hashes, Numbers, Pairs, between, make_distinct
+from neardup.plan import Distribution
 from neardup.sorted_sets import distinct, without
 from neardup.verify.containment import Containment
 
@@ -24,6 +25,8 @@ class Contained:
     """Every pair of which one document contains the other, and no other pair."""
 
     level: Literal["features"] = "features"
+    distribution: ClassVar[Distribution] = "blocks"
+    truncates: ClassVar[bool] = True
     decides: ClassVar[str] = "containment"
 
     def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs, between, make_distinct
 from neardup.errors import ParameterError, PlanError
+from neardup.plan import Distribution
 from neardup.thresholds import as_fraction
 
 MOST = (
@@ -79,6 +80,8 @@ class Exact:
 
     matcher: Literal["auto", "prefix", "partitions"] = "auto"
     level: Literal["features"] = "features"
+    distribution: ClassVar[Distribution] = "prefix"
+    truncates: ClassVar[bool] = True
     decides: ClassVar[str] = "multi-set jaccard"  # … of sets where features have no weights
 
     def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:

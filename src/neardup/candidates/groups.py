@@ -12,6 +12,7 @@ import numpy as np
 from neardup import kernels
 from neardup.columns import Hashes, Signatures
 from neardup.errors import PlanError
+from neardup.plan import Distribution
 
 MOST_TABLES = 1024  # of keys of several groups
 
@@ -29,6 +30,7 @@ class Groups:
     agree: int = 1
     seed: int = 1
     level: ClassVar[Literal["signatures"]] = "signatures"
+    distribution: ClassVar[Distribution] = "keys"
 
     def __post_init__(self) -> None:
         """Refuses what would need a table for each of very many choices."""

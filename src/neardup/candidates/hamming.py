@@ -22,6 +22,7 @@ from neardup.candidates.exact import products
 from neardup.candidates.hamming_cost import Layout, choose_layout
 from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.errors import ParameterError
+from neardup.plan import Distribution
 from neardup.signatures.sign_bits import bit_agreement
 from neardup.thresholds import as_fraction
 
@@ -54,6 +55,7 @@ class Hamming:
     kind: Literal["auto", "tables", "shards"] = "auto"
     exact: int = 0
     level: ClassVar[Literal["signatures"]] = "signatures"
+    distribution: ClassVar[Distribution] = "hamming"
 
     @property
     def decides(self) -> str:

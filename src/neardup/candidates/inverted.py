@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.columns import Features, Hashes, Pairs
+from neardup.plan import Distribution
 from neardup.thresholds import TOLERANCE
 
 
@@ -19,6 +20,8 @@ class Inverted:
 
     kind: Kind | Literal["extended_jaccard"] = "cosine"
     level: ClassVar[Literal["features"]] = "features"
+    distribution: ClassVar[Distribution] = "blocks"
+    truncates: ClassVar[bool] = False
 
     def links(
         self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0

@@ -1,4 +1,4 @@
-"""neardup evaluate: how good methods are on labelled documents."""
+"""neardup evaluate: scores of methods on labelled documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from neardup.evaluate.corpus import Documents
     from neardup.evaluate.labels import Truth
     from neardup.evaluate.results import Evaluation
-    from neardup.evaluate.worst import WorstPair
+    from neardup.evaluate.worst_errors import WorstPair
     from neardup.plan import Text
 
 PAGE_ERRORS = 25  # false positives, and as many false negatives, on a page
@@ -102,7 +102,7 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
 @input_options
 @statistics_options
 def command(inputs: tuple[str, ...], **values: Any) -> None:
-    """Score methods on the documents of INPUT, whose near-duplicates people have labelled.
+    """Score methods on the labelled documents of INPUT.
 
     Labels are a table (csv, tsv, jsonl, parquet) of id and cluster, where an empty cluster or 'irrelevant' leaves the
     document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), where a column 'rater' makes
@@ -124,7 +124,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     format = "json" if values["as_json"] else values["output_format"]
     documents, evaluation = _evaluate(inputs, values)
     if values["plots"]:
-        from neardup.evaluate.draw import draw_evaluation
+        from neardup.evaluate.evaluation_plots import draw_evaluation
 
         draw_evaluation(evaluation.results, values["plots"])
     if format == "table":
@@ -135,14 +135,14 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
 
 
 def _page(name: str | None, force: bool) -> Path | None:
-    """Where the page of errors goes."""
+    """The path of the error page."""
     return None if name is None else new_file(name, force, (".html", ".htm"))
 
 
 def read_input(
     inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
 ) -> Documents:
-    """The documents of the inputs, with the columns that these text stages read."""
+    """The documents of INPUT, with the text and columns that these text stages need."""
     from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
@@ -154,7 +154,7 @@ def read_input(
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
-    """The labels that the options name."""
+    """The labels of --labels."""
     from neardup.evaluate.label_files import read_labels
 
     return read_labels(
@@ -163,7 +163,7 @@ def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
 
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:
-    """How methods are judged, by the options."""
+    """The evaluation protocol of the options."""
     from neardup.evaluate.goals import parse_goal
     from neardup.evaluate.run import Protocol
     from neardup.statistics.file import load_statistics
@@ -183,13 +183,13 @@ def protocol(values: dict[str, Any], seed: int = 1) -> Any:
 
 
 def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Documents, Evaluation]:
-    """The documents, and every method on them."""
+    """The documents, and the evaluation of every method."""
     from neardup.cli.support.show import TerminalProgress
     from neardup.evaluate.label_files import read_scores
     from neardup.evaluate.run import evaluate
     from neardup.evaluate.specs import make_specs
 
-    rules = protocol(values, values["seed"])
+    settings = protocol(values, values["seed"])
     specs = make_specs(values["given"] or (() if values["scores"] else ("minhash",)))
     if not Path(values["labels"]).exists():
         raise InputError(f"{values['labels']} does not exist")
@@ -201,7 +201,7 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
             file, column = (text, None) if Path(text).exists() else _file_and_column(text)
             name = Path(file).name + (f":{column}" if column else "")
             scores[text if name in scores else name] = read_scores(file, documents.ids, column)
-        return documents, evaluate(documents, truth, specs, rules, progress, scores)
+        return documents, evaluate(documents, truth, specs, settings, progress, scores)
 
 
 def _file_and_column(text: str) -> tuple[str, str | None]:
@@ -210,18 +210,18 @@ def _file_and_column(text: str) -> tuple[str, str | None]:
 
 
 def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None, count: int) -> None:
-    """The worst errors of each method, in the terminal and as a page each."""
+    """Show the worst errors of each method in the terminal, and write a page for each."""
     if page is None and not count:
         return
     from rich.console import Console
 
     from neardup.cli.support.worst_errors import print_errors
-    from neardup.evaluate.mistakes import find_mistakes
-    from neardup.evaluate.worst_page import write_errors_page
+    from neardup.evaluate.error_page import write_errors_page
+    from neardup.evaluate.method_errors import find_errors
 
     for result, path in zip(evaluation.results, _pages(page, len(evaluation.results)), strict=True):
         most = max(count, PAGE_ERRORS if path is not None else 0)
-        found = find_mistakes(documents, evaluation.truth, result, most)
+        found = find_errors(documents, evaluation.truth, result, most)
         if count:
             console = Console(highlight=False)
             console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
@@ -229,7 +229,7 @@ def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None
         if path is not None:
             title = f"{found.name}: worst errors"
             write_errors_page(path, found.pairs, found.errors, title=title, threshold=found.threshold)
-            click.echo(f"The errors of {found.name} are in {path}.", err=True)
+            click.echo(f"Errors of {found.name} written to {path}.", err=True)
 
 
 def _pages(page: Path | None, count: int) -> list[Path | None]:
@@ -240,6 +240,6 @@ def _pages(page: Path | None, count: int) -> list[Path | None]:
 
 
 def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:
-    """The first false positives and false negatives, `count` of each."""
+    """The first `count` pairs of each kind."""
     kinds = ("false positive", "false negative")
     return [pair for kind in kinds for pair in [one for one in pairs if one.kind == kind][:count]]

@@ -48,7 +48,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.api import complete_plan
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
-    from neardup.engines.local.write import make_report, write_pairs
+    from neardup.engines.local.write import run_report, write_pairs
     from neardup.errors import OutputError
     from neardup.output import OutputFolder
 
@@ -66,7 +66,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
             with run.progress.stage("write pairs"):
                 rows = write_pairs(run, path)
             folder.commit()
-            report = {**make_report(run, [target.name]), "rows": rows}
+            report = {**run_report(run, [target.name]), "rows": rows}
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False))
     else:

@@ -1,4 +1,4 @@
-"""neardup sample: pairs for judging."""
+"""neardup sample: pairs of documents to label."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from neardup.plurals import counted
     click.option("--force", is_flag=True, help="Overwrite the file."),
 )
 @click.option(
-    "--pairs", type=int, default=456, show_default=True, metavar="N", help="How many pairs to write."
+    "--pairs", type=int, default=456, show_default=True, metavar="N", help="The number of pairs to write."
 )
 @click.option(
     "--draw", type=int, default=100_000, show_default=True, metavar="N",
@@ -35,11 +35,11 @@ from neardup.plurals import counted
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the draw.")
 @input_options
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
-    """Draw pairs of documents of INPUT that are worth judging: evenly spread over the range of similarity.
+    """Draw pairs of documents of INPUT to label, spread evenly over the range of similarity.
 
-    Nearly all pairs of a corpus share nothing. These share a phrase that is neither common nor unique; then about
-    as many are taken of each similarity. Writes id_a, id_b, label (to be filled in: 1 or 0, or a grade), jaccard
-    and containment; `neardup evaluate --labels FILE` reads the table when it is filled in.
+    Nearly all pairs of a corpus share nothing. The drawn pairs share a phrase that is neither common nor unique, and
+    about equally many are taken for each similarity. Writes id_a, id_b, label (empty: fill in 1, 0 or a grade),
+    jaccard and containment; `neardup evaluate --labels FILE` reads the completed table.
 
     \b
     Example:
@@ -48,16 +48,16 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.cli.support.show import TerminalProgress
     from neardup.documents import Problems, open_inputs
     from neardup.errors import OutputError
-    from neardup.evaluate.judging import Sampling, sample_pairs
+    from neardup.evaluate.pair_sample import PairSampling, sample_pairs
     from neardup.output import OutputFolder
     from neardup.workers import checked_threads
 
     low, high = values["idf"]
-    sampling = Sampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
+    sampling = PairSampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
     columns = taken_columns(values)
     target = Path(output)
     if target.suffix != ".csv":
-        raise OutputError(f"{output} must end in .csv: pairs for judging are written as a table")
+        raise OutputError(f"{output} must end in .csv, the format of pairs to label")
     with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
         path = folder.file(target.name)
         found = sample_pairs(
@@ -68,21 +68,21 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
         pyarrow.csv.write_csv(found.table, path)
         folder.commit()
-    about = {
+    summary = {
         "pairs": len(found.table),
         "phrases": found.phrases,
         "drawn": found.drawn,
-        "distance_from_even": round(found.distance, 4),
+        "distance_from_uniform": round(found.distance, 4),
         "distance_of_all_drawn": round(found.distance_before, 4),
     }
     if values["as_json"]:
-        click.echo(json.dumps(about))
+        click.echo(json.dumps(summary))
         return
     click.echo(
-        f"{counted(about['pairs'], 'pair')} written to {output}; {about['drawn']:,} drawn from documents "
-        f"that share one of {counted(about['phrases'], 'phrase')}"
+        f"{counted(len(found.table), 'pair')} written to {output}, of {found.drawn:,} drawn by "
+        f"{counted(found.phrases, 'shared phrase')}"
     )
     click.echo(
-        f"earth mover's distance from an even spread of similarities: {found.distance:.3f} "
-        f"(all drawn pairs: {found.distance_before:.3f}; 0.5 if all are equally similar)"
+        f"earth mover's distance from uniform similarities: {found.distance:.3f} "
+        f"(all drawn pairs: {found.distance_before:.3f}; pairs of one similarity: up to 0.5)"
     )

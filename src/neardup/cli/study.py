@@ -1,4 +1,4 @@
-"""neardup study: the papers' tables and figures on one's own copy of the data."""
+"""neardup study: the papers' tables and figures, reproduced on a local copy of the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from neardup.evaluate.studies.registry import Table
+    from neardup.evaluate.studies.registry import StudyTable
 
 
 @click.group()
@@ -18,7 +18,7 @@ def command() -> None:
     """Reproduce the papers' tables and figures, ours beside theirs.
 
     \b
-    Example:
+    Examples:
       neardup study list
       neardup study run spotsigs_table_1 --data ../shared/data
       neardup study run 'andd_*' -o andd.md --plots figures
@@ -39,7 +39,7 @@ def list_studies() -> None:
     data = DataFolder()
     for one in studies().values():
         absent = [name for name in one.needs if data.missing(name)]
-        state = f"  (needs {', '.join(absent)})" if absent else ""
+        state = f"  (missing data: {', '.join(absent)})" if absent else ""
         click.echo(f"{one.name:28} {one.source}: {one.summary}{state}")
 
 
@@ -50,7 +50,9 @@ def list_studies() -> None:
     type=click.Path(path_type=Path),
     help="The folder of labelled collections.  [default: $NEARDUP_DATA]",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads.  [default: one for each processor]")
+@click.option(
+    "--threads", type=click.IntRange(1), help="The number of threads.  [default: one for each processor]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 @click.option(
     "--plots",
@@ -99,8 +101,8 @@ def run_studies(
         output.write_text(text + "\n", encoding="utf-8")
 
 
-def _draw(tables: list[Table], name: str, folder: Path | None) -> None:
-    """Draws the figures among the tables into the folder, if one is given."""
+def _draw(tables: list[StudyTable], name: str, folder: Path | None) -> None:
+    """Draw the tables that are figures, if requested."""
     if folder is None:
         return
     from neardup.evaluate.study_plots import plot_table
@@ -111,7 +113,7 @@ def _draw(tables: list[Table], name: str, folder: Path | None) -> None:
             click.echo(f"{name}: {plot_table(folder / f'{name}.png', table)}", err=True)
 
 
-def as_dict(name: str, table: Table) -> dict[str, Any]:
+def as_dict(name: str, table: StudyTable) -> dict[str, Any]:
     """A table as plain values."""
     return {
         "study": name,
@@ -122,8 +124,8 @@ def as_dict(name: str, table: Table) -> dict[str, Any]:
     }
 
 
-def as_markdown(table: Table) -> str:
-    """A table in Markdown, its notes below."""
+def as_markdown(table: StudyTable) -> str:
+    """A table in Markdown, with its notes."""
     lines = [f"### {table.title}", "", _row(table.columns), _row("---" for _ in table.columns)]
     lines += [_row(map(show, row)) for row in table.rows]
     return "\n".join([*lines, *(["", *(f"- {note}" for note in table.notes)] if table.notes else [])])
@@ -134,7 +136,7 @@ def _row(cells: Any) -> str:
 
 
 def show(value: Any) -> str:
-    """A cell: shares with three places, counts with separators."""
+    """A cell: floats with three decimals, counts with separators."""
     if value is None or value != value:
         return "–"
     if isinstance(value, float):

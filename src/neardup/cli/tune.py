@@ -1,4 +1,4 @@
-"""neardup tune: the recall and the cost of a threshold and its bands."""
+"""neardup tune: bands for a threshold, their recall and their cost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import input_options, statistics_options
 from neardup.errors import OutputError, ParameterError
+from neardup.plurals import counted
 from neardup.signatures.estimate import standard_error, wilson_interval
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 )  # fmt: skip
 @click.option(
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-    help="With --labels, a method to try, as in neardup evaluate; may be given again.  [default: all methods]",
+    help="With --labels, a method to try, as in neardup evaluate; repeatable.  [default: all methods]",
 )  # fmt: skip
 @label_options(bootstrap=0)
 @click.option(
@@ -83,14 +84,14 @@ def command(
     else:
         _print(plan, shape, given, work)
     if plot is not None:
-        click.echo(f"The curve is in {plot}.", err=as_json)
+        click.echo(f"Curve written to {plot}.", err=as_json)
 
 
 def _shape(plan: Plan) -> Bands:
     """The bands of a plan that has them."""
     found = plan.candidates
     if not isinstance(found, Groups) or found.agree != 1:
-        raise ParameterError("method", "neardup tune", "one that finds candidates by bands", plan.method)
+        raise ParameterError("method", "neardup tune", "a method with bands", plan.method)
     return Bands(found.groups, found.width)
 
 
@@ -103,20 +104,20 @@ def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
 
 
 def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
-    """Why these bands."""
+    """The reason for these bands."""
     if plan.recall is None:
-        return f"the method {plan.method} takes bands and rows as they are"
-    requested = f"a recall of {plan.recall:g} at {plan.threshold:g}"
-    hand = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
+        return f"the method {plan.method} does not choose bands by recall"
+    target = f"a recall of {plan.recall:g} at similarity {plan.threshold:g}"
+    fixed = " and ".join(f"{name.replace('_', '-')} {value}" for name, value in given.items())
     unused = given.get("num_perm", shape.slots) - shape.slots
     rest = f" ({unused} of {given['num_perm']} unused)" if unused > 0 else ""
     if not given:
-        return f"the least expected work with {requested}"
+        return f"the least expected work for {target}"
     if len(given) > 1:
-        return f"from {hand}, as given{rest}"
+        return f"given {fixed}{rest}"
     if shape.probability(plan.threshold) < plan.recall:
-        return f"from {hand}, as given, nothing reaches {requested}; this finds most{rest}"
-    return f"{hand} as given, cut for {requested}{rest}"
+        return f"given {fixed}, no bands reach {target}; these come closest{rest}"
+    return f"given {fixed}, the bands for {target}{rest}"
 
 
 def _similarities(threshold: float) -> list[float]:
@@ -125,7 +126,7 @@ def _similarities(threshold: float) -> list[float]:
 
 
 def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dict[str, Any]:
-    """The output as plain values."""
+    """All results, as plain values."""
     found = shape.probability(plan.threshold)
     rows = expected_recall_table(shape, _similarities(plan.threshold))
     low, high = wilson_interval(round(plan.threshold * shape.slots), shape.slots)
@@ -136,7 +137,7 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
         "slots": shape.slots,
         "given": given,
         "reason": _reason(shape, given, plan),
-        "requested_recall": plan.recall,
+        "recall_target": plan.recall,
         "recall": found,
         "enough": plan.recall is None or found >= plan.recall,
         "midpoint": shape.midpoint,
@@ -149,17 +150,21 @@ def _as_dict(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> dic
 
 
 def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
-    """The choice, the table, the cost and the curve."""
+    """Print the bands, their recall, their cost and the curve."""
     from rich.console import Console
 
     from neardup.cli.support.curve_plot import terminal_plot
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     found = shape.probability(plan.threshold)
-    console.print(f"{shape.bands} bands × {shape.rows} rows = {shape.slots} min-hashes", style="bold")
-    console.print(f"Why: {_reason(shape, given, plan)}.")
     console.print(
-        f"Found: {found:.2%} of the pairs at {plan.threshold:g}, half of those at {shape.midpoint:.3f}."
+        f"{counted(shape.bands, 'band')} × {counted(shape.rows, 'row')} = "
+        f"{counted(shape.slots, 'min-hash', 'min-hashes')}",
+        style="bold",
+    )
+    console.print(f"Reason: {_reason(shape, given, plan)}.")
+    console.print(
+        f"Recall: {found:.2%} of the pairs at similarity {plan.threshold:g}, 50% at {shape.midpoint:.3f}."
     )
     if plan.recall is not None and found < plan.recall:
         warning = f"Warning: this is less than the requested recall of {plan.recall:g}"
@@ -167,7 +172,8 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
     console.print()
     console.print(_recall_table(shape, plan.threshold))
     console.print(
-        f"Standard error and interval (Wilson's): of an estimate from {shape.slots} slots.", style="dim"
+        f"Standard error and Wilson interval: of estimates from {counted(shape.slots, 'slot')}.",
+        style="dim",
     )
     for part in ("", _cost_table(work), ""):
         console.print(part)
@@ -175,7 +181,7 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
 
 
 def _recall_table(shape: Bands, threshold: float) -> Table:
-    """The recall at several similarities, and the standard error of an estimate."""
+    """The recall at several similarities, and the error of an estimate."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
@@ -196,10 +202,10 @@ def _recall_table(shape: Bands, threshold: float) -> Table:
 
 
 def _missed(found: float) -> str:
-    """The missed pairs, as a share or as 1 in N."""
+    """The share of missed pairs, as a percentage or as 1 in n."""
     if found < 0.99:
         return f"{1 - found:.2%}"
-    return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "under 1 in a million"
+    return f"1 in {1 / (1 - found):,.0f}" if found < 1 - 1e-6 else "< 1 in 1,000,000"
 
 
 def _cost_table(work: Cost) -> Table:
@@ -211,14 +217,14 @@ def _cost_table(work: Cost) -> Table:
     table.add_column(justify="left")
     table.add_column(justify="right")
     table.add_column()
-    table.add_row("documents", f"{work.documents:,}", f"of {SHINGLES} n-grams each, on one core")
+    table.add_row("documents", f"{work.documents:,}", f"with {SHINGLES} n-grams each, on one core")
     table.add_row("keys", decimal(work.key_bytes), "for all bands at once")
-    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as estimates need")
-    table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to compare, in an average corpus")
+    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as for estimates")
+    table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to verify, in an average corpus")
     table.add_row("signing", duration(work.signing), "")
     table.add_row("sorting keys", duration(work.sorting), "")
     table.add_row("verifying", duration(work.verifying), "")
-    table.add_row("work in all", duration(work.seconds), "without reading and writing", style="bold")
+    table.add_row("total", duration(work.seconds), "without reading and writing", style="bold")
     return table
 
 

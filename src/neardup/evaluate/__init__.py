@@ -1,1 +1,1 @@
-"""How good a method is on labelled documents: scores, curves, errors to look at, and floors that must hold."""
+"""Evaluation on labelled documents: scores, curves, intervals, errors to inspect, quality floors, studies."""

@@ -1,4 +1,4 @@
-"""How far people agree about labels, beyond what chance would give."""
+"""Agreement between raters beyond chance: Cohen's and Fleiss' kappa."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from neardup.evaluate.packages import load
 def cohen_kappa(
     first: Sequence[Any], second: Sequence[Any], weights: Literal["linear", "quadratic"] | None = None
 ) -> float:
-    """Cohen's kappa of two people's labels of the same things (J. Cohen, 1960); not a number for one label only.
+    """Cohen's kappa of two raters' labels of the same items (J. Cohen, 1960); NaN if only one label occurs.
 
-    With weights, grades that are near to each other count as half agreed.
+    With weights, close grades count as partial agreement.
     """
     if len(first) != len(second) or len(first) == 0:
         raise ParameterError("second", "cohen_kappa", "as long as the first, and not empty", len(second))
@@ -29,7 +29,7 @@ def cohen_kappa(
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:
-    """Fleiss' kappa of a table: for each thing how many people gave it each label (J. L. Fleiss, 1971)."""
+    """Fleiss' kappa of a table: for each item the number of raters that chose each label (J. L. Fleiss, 1971)."""
     table = np.asarray(counts)
     if table.ndim != 2 or len(table) == 0 or len({*table.sum(axis=1).tolist()}) != 1 or table.sum() < 1:
         raise ParameterError("counts", "fleiss_kappa", "a table whose rows have the same sum", table.tolist())
@@ -39,19 +39,19 @@ def fleiss_kappa(counts: ArrayLike) -> float:
 
 
 def agree(judged: Sequence[Mapping[str, bool | None]]) -> dict[str, Any]:
-    """Kappas of several people's verdicts, by thing: of each two of them, and of all where all judged the same.
+    """Kappas of several raters' verdicts: of each two raters, and of all raters on the items that all judged.
 
-    'unclear' is a verdict as good as yes and no here: two people who are both unsure do agree.
+    'unclear' is a verdict like yes and no: two raters who are both unsure agree.
     """
-    people = sorted({who for verdicts in judged for who in verdicts})
+    raters = sorted({who for verdicts in judged for who in verdicts})
     word = {True: "yes", False: "no", None: "unclear"}
     two: dict[str, Any] = {}
-    for a, b in combinations(people, 2):
+    for a, b in combinations(raters, 2):
         both = [(word[v[a]], word[v[b]]) for v in judged if a in v and b in v]
         if both:
             kappa = cohen_kappa([x for x, _ in both], [y for _, y in both])
             two[f"{a} and {b}"] = {"pairs": len(both), "cohen_kappa": kappa}
-    complete = [[word[value] for value in v.values()] for v in judged if len(v) == len(people)]
+    complete = [[word[value] for value in v.values()] for v in judged if len(v) == len(raters)]
     table = [[row.count(name) for name in word.values()] for row in complete]
     everyone = fleiss_kappa(table) if table else math.nan
-    return {"people": people, "judged_by_all": len(complete), "fleiss_kappa": everyone, "by_two": two}
+    return {"raters": raters, "judged_by_all": len(complete), "fleiss_kappa": everyone, "by_pair": two}

@@ -1,4 +1,4 @@
-"""Found clusters against labelled ones: adjusted Rand, B-cubed, and counts of pairs."""
+"""Scores of found clusters against labelled ones: adjusted Rand, B-cubed, counts of pairs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.evaluate.packages import load
-from neardup.evaluate.scores import Counts
+from neardup.evaluate.scores import PairCounts
 
 
 @dataclass(frozen=True)
 class ClusteringScores:
-    """How near a clustering comes to the labels."""
+    """Scores of a clustering against the labels."""
 
     adjusted_rand: float
     bcubed_precision: float
     bcubed_recall: float
     bcubed_f1: float
-    pairs: Counts  # of documents in one cluster
+    pairs: PairCounts  # of documents in one cluster
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -28,9 +28,9 @@ class ClusteringScores:
 
 
 def score_clustering(labelled: Numbers, found: Numbers) -> ClusteringScores:
-    """The scores of a found label for each document; documents with a negative label are left out.
+    """The scores of a found label for each document; documents with a negative label are excluded.
 
-    Only the labels are compared: a document in no found cluster has a found label of its own.
+    A document in no found cluster must have a found label of its own.
     """
     known = labelled >= 0
     truth, guess = labelled[known], found[known]
@@ -45,14 +45,16 @@ def score_clustering(labelled: Numbers, found: Numbers) -> ClusteringScores:
     )
 
 
-def count_pairs(labelled: Numbers, found: Numbers) -> Counts:
+def count_pairs(labelled: Numbers, found: Numbers) -> PairCounts:
     """Pairs of documents that are together in the found clusters, in the labels, and in both."""
     (different, wrong), (missed, right) = load("sklearn.metrics.cluster").pair_confusion_matrix(
         labelled, found
     )
-    # Every pair is counted in both directions there.
+    # scikit-learn counts every pair in both directions.
     true, found_pairs, positives = right // 2, (right + wrong) // 2, (right + missed) // 2
-    return Counts(int(found_pairs), int(true), int(positives), int((different + wrong + missed + right) // 2))
+    return PairCounts(
+        int(found_pairs), int(true), int(positives), int((different + wrong + missed + right) // 2)
+    )
 
 
 def bcubed(labelled: Numbers, found: Numbers) -> tuple[float, float]:

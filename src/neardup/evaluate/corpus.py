@@ -1,4 +1,4 @@
-"""The documents of an evaluation: read once, run as often as there are methods."""
+"""The documents of an evaluation, read once for all methods."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ from neardup.documents import (
     open_inputs,
     plain_column,
 )
+from neardup.engines.core.documents import InputColumns, with_fields
 from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.candidates import find_matches
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns, with_fields
-from neardup.engines.local.matches import Matches
-from neardup.engines.local.read import Corpus, Job, read_corpus
-from neardup.engines.local.run import LocalRun, Settings
+from neardup.engines.local.read import Corpus, Job
+from neardup.engines.local.run import LocalRun, Settings, read_corpus
 from neardup.engines.local.run import run as run_local
+from neardup.engines.local.verify import Matches, find_matches
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan, Text
 from neardup.statistics import Statistics
 
 PLAIN = InputColumns(text="text", id="id", html=False)
-ANY = 1e-9  # a threshold that every pair with something in common reaches
-WARM = 20  # documents that a method is tried on before it is timed
+ANY = 1e-9  # a threshold that every pair with a shared feature reaches
+WARM = 20  # documents of the warm-up run before timing
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Documents:
     ids: pa.Array
     texts: pa.ChunkedArray
     problems: Problems = field(default_factory=Problems)
-    fields: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # columns beside the text, by name
+    fields: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # columns used as fields, by name
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,13 +58,13 @@ class Documents:
         return int(pc.sum(pc.binary_length(self.texts)).as_py() or 0)
 
     def sources(self, most: int | None = None) -> Any:
-        """The first `most` documents, or all, as the engine reads them."""
+        """The first `most` documents, or all, as an input of the engine."""
         ids = pa.chunked_array([self.ids])
         columns = {**self.fields, "id": ids, "text": self.texts}
         return open_inputs([pa.table(columns).slice(0, most)])
 
     def texts_with(self, names: Sequence[str]) -> pa.Array:
-        """The texts with some of the columns behind them, as the engine hands them to a plan that has fields."""
+        """The texts with these columns appended, as the engine passes them to a plan with fields."""
         columns = [self.fields[name].combine_chunks() for name in names]
         return with_fields(self.texts.combine_chunks(), columns)
 
@@ -77,15 +76,15 @@ def read_documents(
     strict: bool = False,
     stages: Sequence[Text] = (),
 ) -> Documents:
-    """The documents that `dedup` would read, with the text that these text stages would see, and columns beside it."""
-    fields, markup = _looked_at(stages)
+    """The documents as `dedup` reads them, with the text and the columns that these text stages need."""
+    fields, markup = _inputs_of(stages)
     problems = Problems(strict=strict)
     alone = len(sources) == 1 and sources[0].format == "memory"
     known = [source.rows for source in sources]
     total = None if None in known else sum(count or 0 for count in known)
     texts: list[pa.Array] = []
     ids: list[pa.Array] = []
-    beside: dict[str, list[pa.Array]] = {name: [] for name in fields}
+    by_field: dict[str, list[pa.Array]] = {name: [] for name in fields}
     with progress.stage("read", total):
         for source in sources:
             text, identity = choose_columns(
@@ -93,29 +92,29 @@ def read_documents(
             )
             html = columns.is_html(text) and not markup
             _check_fields(source, fields)
-            wanted = dict.fromkeys(name for name in (text, identity, *fields) if name)
-            for batch in source.read(list(wanted), problems):
+            requested = dict.fromkeys(name for name in (text, identity, *fields) if name)
+            for batch in source.read(list(requested), problems):
                 found = document_texts(batch, text, problems, html=html, html_text=columns.html_text)
                 texts.append(found.cast(pa.large_string()))
                 for name in fields:
-                    beside[name].append(plain_column(batch, name).cast(pa.large_string()))
+                    by_field[name].append(plain_column(batch, name).cast(pa.large_string()))
                 numbered = identity is None and alone
                 ids.append(pa.array(batch.numbers - 1) if numbered else document_ids(batch, identity))
                 progress.advance(len(batch))
     if not texts:
-        raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
+        raise InputError(f"{', '.join(source.name for source in sources[:3])}: no documents found.")
     unique, _ = hash_ids(joined_ids(ids), columns.duplicate_ids)
-    columns_beside = {name: pa.chunked_array(parts, pa.large_string()) for name, parts in beside.items()}
-    return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems, columns_beside)
+    field_columns = {name: pa.chunked_array(parts, pa.large_string()) for name, parts in by_field.items()}
+    return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems, field_columns)
 
 
-def _looked_at(stages: Sequence[Text]) -> tuple[tuple[str, ...], bool]:
-    """The columns beside the text that stages look at, and whether pages stay as they are, with their tags."""
+def _inputs_of(stages: Sequence[Text]) -> tuple[tuple[str, ...], bool]:
+    """The columns that text stages use as fields, and whether they read HTML with its tags."""
     fields = dict.fromkeys(name for stage in stages for name in getattr(stage, "fields", ()))
     markup = {bool(getattr(stage, "markup", False)) for stage in stages}
     if len(markup) > 1:
-        limit = "methods that all look at tags, or none of them: evaluate them apart"
-        raise ParameterError("method", "evaluate", limit, "both kinds")
+        limit = "methods that all read HTML tags, or all do not (evaluate them separately)"
+        raise ParameterError("method", "evaluate", limit, "both")
     return tuple(fields), markup == {True}
 
 
@@ -125,32 +124,32 @@ def _check_fields(source: Source, fields: Sequence[str]) -> None:
         if names and name not in names:
             known = ", ".join(names)
             raise InputError(
-                f"{source.name} has no column {name!r}, which is asked for as a field; its columns are {known}"
+                f"{source.name} has no column {name!r}, which is requested as a field; its columns are {known}"
             )
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a method took: for all documents, and of memory for each of them."""
+class MeasuredCost:
+    """The measured cost of a run: time for all documents, memory for each document."""
 
     documents: int
     text_bytes: int
     seconds: float
     cpu_seconds: float
-    bytes_per_document: float  # keys, digests, sizes, ids: what is held however large the corpus
+    bytes_per_document: float  # keys, digests, sizes, ids
     threads: int
 
     @property
     def megabytes_per_second(self) -> float:
-        """Text that is worked through in a second."""
+        """Megabytes of text per second."""
         return self.text_bytes / 1e6 / self.seconds if self.seconds else float("inf")
 
     def seconds_for(self, documents: int) -> float:
-        """The time for so many documents of the same kind, growing with their number."""
+        """The time for this many documents of the same kind, proportional to their number."""
         return self.seconds * documents / max(self.documents, 1)
 
     def memory_for(self, documents: int) -> float:
-        """The bytes of memory that so many documents take, texts and features in work not counted."""
+        """The bytes of memory for this many documents, without the texts and features of the chunk in work."""
         return self.bytes_per_document * documents
 
 
@@ -161,8 +160,8 @@ def run_plan(
     work_dir: str | os.PathLike[str] | None,
     progress: Progress,
     statistics: Statistics | None = None,
-) -> tuple[LocalRun, Measured]:
-    """The run that `dedup` would do, and what it took once its kernels are compiled."""
+) -> tuple[LocalRun, MeasuredCost]:
+    """The run that `dedup` would do, and its cost with compiled kernels."""
     settings = Settings(threads, work_dir=work_dir)
     known = statistics if plan.counts else None
     run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.work.close()
@@ -171,18 +170,25 @@ def run_plan(
         run = run_local(plan, documents.sources(), PLAIN, settings, timed, known)
     seconds, cpu = sum(timed.seconds.values()), sum(timed.cpu.values())
     tables = getattr(plan.candidates, "tables", 0)
-    held = bytes_held(run.corpus) + 8.0 * tables * len(documents)  # keys are gone by now
-    each = held / len(documents)
-    return run, Measured(len(documents), documents.size, seconds, cpu, each, threads)
+    size = corpus_bytes(run.corpus) + 8.0 * tables * len(documents)  # keys, which are freed by now
+    each = size / len(documents)
+    return run, MeasuredCost(len(documents), documents.size, seconds, cpu, each, threads)
 
 
-def bytes_held(corpus: Corpus) -> float:
+def corpus_bytes(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
-    arrays = (corpus.ranks, corpus.present, corpus.digests, corpus.lengths, corpus.tokens, corpus.features)
+    arrays = (
+        corpus.id_hashes,
+        corpus.present,
+        corpus.digests,
+        corpus.lengths,
+        corpus.tokens,
+        corpus.features,
+    )
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
-    held = corpus.contents.bytes if corpus.contents is not None else 0
+    features = corpus.distinct_features.bytes if corpus.distinct_features is not None else 0
     fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes
-    return float(sum(a.nbytes for a in arrays) + fixed + slots + held)
+    return float(sum(a.nbytes for a in arrays) + fixed + slots + features)
 
 
 def find_candidates(
@@ -193,9 +199,9 @@ def find_candidates(
     progress: Progress,
     statistics: Statistics | None = None,
 ) -> tuple[Matches, Numbers]:
-    """Every candidate with something in common, measured, whatever its similarity; and codes of such pairs.
+    """Every candidate pair with a shared feature and its similarity; and the packed pairs, sorted.
 
-    A code is left · n + right, of contents.
+    A packed pair is left · n + right, of representatives.
     """
     exact = plan.check.level == "none" or plan.joins
     loose = plan.with_(pairs="all", threshold=plan.threshold if exact else ANY)
@@ -205,5 +211,5 @@ def find_candidates(
     with Workspace(folder=work_dir) as work, progress.stage(f"candidates of {plan.method}"):
         corpus = read_corpus(Job(loose, documents.sources(), work, PLAIN, threads=threads), known)
         matches = find_matches(loose, corpus, Progress(), threads)
-    codes = matches.pairs.left * len(documents) + matches.pairs.right
-    return matches, np.sort(codes)
+    packed = matches.pairs.left * len(documents) + matches.pairs.right
+    return matches, np.sort(packed)

@@ -1,8 +1,7 @@
-"""Floors of quality: what every method must reach on labelled documents, pinned together with the data's hash.
+"""The quality gate: floors of F1 and candidate recall for every method, pinned with the hash of the labelled data.
 
-A floor is a little below what was measured. It is raised when a method gets better, and lowered only by somebody
-who says so. Data that is not on this machine is skipped; data that has changed is an error, because a floor that
-was measured on something else says nothing.
+A floor is a little below the measured score. It is raised when a method improves, and lowered only on request. Missing
+data is skipped; changed data is an error, because its floors were measured on other data.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.label_files import read_labels
@@ -35,42 +34,40 @@ DATA_VARIABLE = "NEARDUP_DATA"
 
 
 class LoweredFloor(NeardupError):
-    """A method got worse, and nobody has said that this is meant."""
+    """A method scores below its floor, and lowering the floor was not requested."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a method reaches on a data set, or must reach."""
+    """The score of a method on a data set, or its floor."""
 
     f1: float  # the best over all thresholds above 0
-    recall: (
-        float | None
-    )  # of the candidates: the share of pairs at the threshold that are found; None: no pairs
+    recall: float | None  # of candidates among pairs that reach the threshold; None: no pairs
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Labelled documents: files of ours beside the floors, or of others below the folder of data."""
+    """Labelled documents: bundled files beside the floors, or files in the data folder."""
 
     documents: str
     labels: str
-    text: str  # the column that is compared
+    text: str  # the text column
     bundled: bool
     sha256: str  # of both files
 
     def paths(self, floors: Path) -> tuple[Path, Path]:
-        """Where both files are, or would be."""
+        """The paths of both files."""
         folder = floors.parent if self.bundled else data_folder(floors)
         return folder / self.documents, folder / self.labels
 
     def absent(self, floors: Path) -> str | None:
-        """Why the data cannot be used on this machine; None if it can."""
+        """Why the data is not available; None if it is."""
         missing = [path for path in self.paths(floors) if not path.is_file()]
         if not missing:
             return None
         if self.bundled:
-            raise InputError(f"{missing[0]} belongs to the project and is not there: check it out again")
-        return f"{missing[0]} is not here; {DATA_VARIABLE} names the folder of labelled data"
+            raise InputError(f"{missing[0]} is part of the repository and is missing: check it out again")
+        return f"{missing[0]} does not exist; set {DATA_VARIABLE} to the folder of labelled data"
 
 
 @dataclass(frozen=True)
@@ -85,17 +82,17 @@ class Floors:
         return ((name, method) for name, methods in self.scores.items() for method in methods)
 
     def with_score(self, name: str, method: str, score: Score) -> Floors:
-        """The same with another floor."""
+        """These floors with one changed."""
         methods = {**self.scores.get(name, {}), method: score}
         return replace(self, scores={**self.scores, name: methods})
 
     def with_hash(self, name: str, sha256: str) -> Floors:
-        """The same with another version of a data set."""
+        """These floors with another hash of a data set."""
         return replace(self, data={**self.data, name: replace(self.data[name], sha256=sha256)})
 
 
 def data_folder(floors: Path) -> Path:
-    """The folder of labelled data: as the environment says, or ../shared/data beside the repository."""
+    """The folder of labelled data: that of the environment variable, or ../shared/data beside the repository."""
     given = os.environ.get(DATA_VARIABLE)
     return Path(given) if given else floors.resolve().parents[2].parent / "shared" / "data"
 
@@ -110,15 +107,15 @@ def read_floors(path: Path) -> Floors:
             for name, methods in raw["floors"].items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: cannot read the floors of quality ({error})") from error
+        raise InputError(f"{path}: cannot read the quality floors ({error})") from error
     unknown = sorted(set(scores) - set(data))
     if unknown:
-        raise InputError(f"{path} has floors for {unknown[0]!r}, but does not say what that data is")
+        raise InputError(f"{path} has floors for {unknown[0]!r}, but does not define that data set")
     return Floors(data, scores)
 
 
 def write_floors(floors: Floors, path: Path) -> None:
-    """Write the file, in an order that only its content decides."""
+    """Write the file, sorted, so that equal floors give equal bytes."""
     raw: dict[str, Any] = {
         "data": {name: asdict(data) for name, data in sorted(floors.data.items())},
         "floors": {
@@ -138,7 +135,7 @@ def fingerprint(paths: tuple[Path, Path]) -> str:
 
 
 def open_bench(name: str, data: DataSet, floors: Path, *, same: bool = True, threads: int = 1) -> Bench:
-    """The documents and labels of a data set, ready to be measured; with `same`, they must be the pinned ones."""
+    """The documents and labels of a data set; with `same`, their hash must be the pinned one."""
     paths = data.paths(floors)
     found = fingerprint(paths)
     if same and found != data.sha256:
@@ -153,40 +150,40 @@ def open_bench(name: str, data: DataSet, floors: Path, *, same: bool = True, thr
 
 
 def measure(bench: Bench, method: str) -> Score:
-    """What a method with its settings (minhash:ngram=3,threshold=0.5) reaches."""
+    """The score of a method with its options (minhash:ngram=3,threshold=0.5)."""
     specs = parse_specs(method)
     if len(specs) != 1:
         raise ParameterError("method", "the floors", "one method, without alternatives", method)
     result = bench.evaluate(method, specs[0].plan)
-    matching = result.matching
-    recall = matching.recall if matching is not None and matching.pairs else None
-    above = result.curve.f1[:-1]  # the last threshold is 0, where every pair is found whatever the method
+    found = result.candidate_recall
+    recall = found.recall if found is not None and found.pairs else None
+    above = result.curve.f1[:-1]  # without the last threshold, 0, at which any method finds every pair
     return Score(float(above.max(initial=0.0)), recall)
 
 
 def shortfalls(floor: Score, measured: Score) -> list[str]:
-    """In which ways a method stays below its floor, in words."""
+    """The scores of a method that are below its floor, as sentences."""
     found = []
     if measured.f1 < floor.f1:
         found.append(f"best F1 {measured.f1:.4f} is below the floor {floor.f1:.4f}")
     if floor.recall is not None and (measured.recall is None or measured.recall < floor.recall):
         now = "unknown" if measured.recall is None else f"{measured.recall:.4f}"
-        found.append(f"matching recall {now} is below the floor {floor.recall:.4f}")
+        found.append(f"candidate recall {now} is below the floor {floor.recall:.4f}")
     return found
 
 
 def raised(floor: Score | None, measured: Score, *, lower: bool = False) -> Score:
-    """The floor after a measurement: never lower than before, unless that is asked for."""
+    """The floor after a measurement: never lower than before, except with `lower`."""
     new = Score(_below(measured.f1), None if measured.recall is None else _below(measured.recall))
     if floor is None or lower:
         return new
     short = shortfalls(floor, measured)
     if short:
-        raise LoweredFloor(f"{' and '.join(short)}: mend the method, or say --lower")
+        raise LoweredFloor(f"{' and '.join(short)}: fix the method, or use --lower")
     recalls = [recall for recall in (floor.recall, new.recall) if recall is not None]
     return Score(max(floor.f1, new.f1), max(recalls, default=None))
 
 
 def _below(value: float) -> float:
-    """A little less, with four digits."""
+    """The value less the margin, rounded down to four digits."""
     return max(0.0, math.floor((value - MARGIN) * 10_000) / 10_000)

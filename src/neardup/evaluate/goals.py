@@ -1,4 +1,4 @@
-"""What a threshold is chosen for, and the one that serves it best."""
+"""Goals of a threshold, and the best threshold for a goal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from neardup.errors import ParameterError
-from neardup.evaluate.scores import Counts, Curve
+from neardup.evaluate.scores import Curve, PairCounts
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a threshold is chosen for."""
+    """The score that a threshold maximizes, or the least precision or recall."""
 
     kind: Literal["f1", "mcc", "precision", "recall"] = "f1"
     least: float = 0.0  # of precision or recall
@@ -24,9 +24,9 @@ class Goal:
 
 
 def parse_goal(text: str) -> Goal:
-    """The goal in words: f1, mcc, precision=0.95 or recall=0.9."""
+    """The goal of a text: f1, mcc, precision=0.95 or recall=0.9."""
     kind, equals, number = text.strip().partition("=")
-    wanted = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
+    expected = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
     if kind in ("f1", "mcc") and not equals:
         return Goal("f1" if kind == "f1" else "mcc")
     try:
@@ -34,25 +34,25 @@ def parse_goal(text: str) -> Goal:
     except ValueError:
         least = math.nan
     if kind not in ("precision", "recall") or not 0 < least <= 1:
-        raise ParameterError("goal", "neardup", wanted, text)
+        raise ParameterError("goal", "neardup", expected, text)
     return Goal("precision" if kind == "precision" else "recall", least)
 
 
 @dataclass(frozen=True)
 class Best:
-    """A threshold, what it finds, and the thresholds that would find the same."""
+    """A threshold, its counts, and the interval of thresholds with the same counts."""
 
     threshold: float  # a short number inside the interval
     above: float  # the next lower score: a threshold must be higher than this …
     upto: float  # … and not higher than this
-    counts: Counts
+    counts: PairCounts
 
 
 def find_best(curve: Curve, goal: Goal, least: float = 0.0) -> Best | None:
-    """The threshold that serves the goal best, None where none reaches it; `least` is the lowest allowed.
+    """The best threshold for the goal, None if none reaches it; `least` is the lowest allowed.
 
     f1 and mcc: the highest. precision=p: most recall with that precision; recall=r: most precision with that
-    recall. Of equally good ones the highest threshold. Finding everything (threshold 0) is no choice.
+    recall. Ties: the highest threshold. The threshold 0, which finds every pair, is excluded.
     """
     allowed = (curve.thresholds > 0) & (curve.thresholds >= least)
     if goal.kind == "precision":
@@ -68,7 +68,7 @@ def find_best(curve: Curve, goal: Goal, least: float = 0.0) -> Best | None:
     place = int(np.argmax(np.where(allowed, value, -np.inf)))
     upto = float(curve.thresholds[place])
     below = float(curve.thresholds[place + 1]) if place + 1 < len(curve.thresholds) else 0.0
-    above = max(below, float(np.nextafter(least, -1.0)), 0.0)  # what lies below `least` is not known
+    above = max(below, float(np.nextafter(least, -1.0)), 0.0)  # scores below `least` are unknown
     return Best(short_number(above, upto), above, upto, curve.at(upto))
 
 

@@ -1,13 +1,13 @@
-"""How sure a score is: samples of clusters drawn with replacement, and Wilson's interval for judged samples.
+"""Confidence intervals of scores: bootstrap samples of clusters, and Wilson's interval for judged pairs.
 
-Pairs of one cluster are not independent of each other: forty copies of one story are 780 pairs and one event.
-So clusters are drawn, not pairs. A cluster that is drawn w times stands in the sample as w different clusters:
+Pairs of one cluster are not independent: 40 copies of one article are 780 pairs and one event. So clusters are
+drawn, not pairs. A cluster that is drawn w times is w different clusters in the sample:
 
 - a pair of documents of two clusters counts w₁ · w₂ times;
-- a pair inside a cluster counts w times: copies of one cluster are not compared with each other, for that
-  would make exact copies with different labels, which no collection has.
+- a pair inside a cluster counts w times: copies of one cluster are not compared with each other, because that would
+  give exact copies with different labels.
 
-Where pairs were judged and there are no clusters, the documents that judged pairs connect are drawn together.
+With judged pairs instead of clusters, documents that are connected by judged pairs are drawn together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from neardup.columns import Numbers
 from neardup.errors import ParameterError
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.scores import Counts, Floats, ScoredPairs, make_curve
+from neardup.evaluate.scores import Floats, PairCounts, ScoredPairs, make_curve
 from neardup.signatures.estimate import wilson_interval
 
 SCORES = ("precision", "recall", "f1", "mcc", "best_f1", "average_precision")
@@ -28,7 +28,7 @@ SCORES = ("precision", "recall", "f1", "mcc", "best_f1", "average_precision")
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a score lies, with some confidence."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -42,9 +42,9 @@ def resample(
     seed: int,
     found: ScoredPairs | None = None,
 ) -> dict[str, Floats]:
-    """Each score (see SCORES) in each of so many samples; equal seeds draw the same clusters for any method.
+    """Each score (see SCORES) in each bootstrap sample; equal seeds draw the same clusters for any method.
 
-    Scores at the threshold are those of the pairs that were `found`, where not all that reach it were.
+    Scores at the threshold are those of the `found` pairs, if candidates miss some.
     """
     units = truth.units
     at_threshold = found if found is not None else pairs
@@ -57,9 +57,9 @@ def resample(
             continue
         weight = weigh_found(weights)[reach]
         true = weight[at_threshold.positive[reach]].sum()
-        counts = Counts(float(weight.sum()), float(true), positives, total)
+        counts = PairCounts(float(weight.sum()), float(true), positives, total)
         curve = make_curve(pairs, weigh(weights), total, positives)
-        above = curve.f1[curve.thresholds > 0]  # to find everything is no choice
+        above = curve.f1[curve.thresholds > 0]  # 0 finds every pair
         best = float(above.max()) if len(above) else 0.0, curve.average_precision
         for name, value in zip(
             SCORES, (counts.precision, counts.recall, counts.f1, counts.mcc, *best), strict=True
@@ -69,14 +69,14 @@ def resample(
 
 
 def _weigher(units: Numbers, pairs: ScoredPairs) -> Callable[[Floats], Floats]:
-    """How often each pair counts in a sample."""
+    """A function from the weights of clusters to the weight of each pair."""
     a, b = units[pairs.left], units[pairs.right]
     inside = a == b
     return lambda weights: weights[a] * np.where(inside, 1.0, weights[b])
 
 
 def draw(truth: Truth, repeats: int, seed: int) -> Floats:
-    """For each sample how often each cluster is in it, as many clusters as there are."""
+    """For each sample the number of times each cluster is drawn."""
     if repeats < 1:
         raise ParameterError("repeats", "resample", "a whole number of at least 1", repeats)
     units = int(truth.units.max(initial=-1)) + 1
@@ -86,7 +86,7 @@ def draw(truth: Truth, repeats: int, seed: int) -> Floats:
 
 
 def weighted_counts(truth: Truth, weights: Floats) -> tuple[float, float]:
-    """The positive pairs and all pairs of a sample, known without listing them."""
+    """The positive pairs and all pairs of a sample, counted without listing them."""
     if truth.clusters is None:
         assert truth.left is not None and truth.judged is not None
         each = weights[truth.units[truth.left]]
@@ -100,7 +100,7 @@ def weighted_counts(truth: Truth, weights: Floats) -> tuple[float, float]:
 
 
 def interval(values: Floats, confidence: float = 0.95) -> Interval:
-    """The middle share of the samples' scores (percentile bootstrap)."""
+    """The percentile bootstrap interval of the samples' scores."""
     known = values[~np.isnan(values)]
     if len(known) == 0:
         return Interval(float("nan"), float("nan"))
@@ -115,19 +115,19 @@ def intervals(samples: Mapping[str, Floats], confidence: float = 0.95) -> dict[s
 
 @dataclass(frozen=True)
 class JudgedPrecision:
-    """Precision by a sample of found pairs that somebody has looked at."""
+    """Precision estimated from a judged sample of the found pairs."""
 
     precision: float
     interval: Interval
     judged: int
-    unclear: int  # left out
+    unclear: int  # excluded
 
 
 def judged_precision(right: int, wrong: int, unclear: int = 0, confidence: float = 0.95) -> JudgedPrecision:
-    """The precision of a method of whose found pairs so many were judged right and wrong, with Wilson's interval."""
+    """Precision from the numbers of found pairs judged right and wrong, with Wilson's interval."""
     judged = right + wrong
     if judged < 1:
-        raise ParameterError("right", "judged_precision", "one judged pair at least, with wrong", right)
+        raise ParameterError("right", "judged_precision", "at least one judged pair, right or wrong", right)
     return JudgedPrecision(
         right / judged, Interval(*wilson_interval(right, judged, confidence)), judged, unclear
     )

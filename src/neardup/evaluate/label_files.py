@@ -1,4 +1,4 @@
-"""Labels as people write them: a table of clusters, a table of judged pairs, or a folder for each cluster."""
+"""Label files: a table of clusters, a table of judged pairs, or a folder for each cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from neardup.documents.choose import ID_NAMES
 from neardup.documents.discover import files_below, format_of
 from neardup.errors import InputError
 from neardup.evaluate.agreement import agree
-from neardup.evaluate.labels import Truth, pair_codes
+from neardup.evaluate.labels import Truth, pack_pairs
+from neardup.plurals import counted
 
 CLUSTER_NAMES = ("cluster", "label", "group", "story", "class")
 PAIR_NAMES = (
@@ -36,25 +37,25 @@ IRRELEVANT = {"", "irrelevant"}
 
 
 @dataclass(frozen=True)
-class Table:
-    """The columns of a file that matter, as texts, and the number of each record."""
+class LabelTable:
+    """The columns of a label file as texts, and the number of each record."""
 
     source: str
     names: list[str]
     columns: dict[str, list[str]]
     records: list[int]
 
-    def find(self, wanted: Sequence[str]) -> str | None:
-        """The first of the names that the file has as a column, in any case of letters."""
+    def find(self, names: Sequence[str]) -> str | None:
+        """The first of these names that is a column, ignoring case."""
         lower = {name.lower(): name for name in reversed(self.names)}
-        return next((lower[name] for name in wanted if name in lower), None)
+        return next((lower[name] for name in names if name in lower), None)
 
-    def column(self, role: str, wanted: Sequence[str]) -> list[str]:
+    def column(self, role: str, names: Sequence[str]) -> list[str]:
         """The cells of the column with one of these names."""
-        found = self.find(wanted)
+        found = self.find(names)
         if found is None:
             raise InputError(
-                f"{self.source} has no column for the {role} ({', '.join(wanted)}); "
+                f"{self.source} has no column for the {role} ({', '.join(names)}); "
                 f"its columns are {', '.join(self.names) or 'none'}"
             )
         return self.columns[found]
@@ -71,7 +72,7 @@ def read_labels(
     positive_from: float = 1.0,
     undecided: str | os.PathLike[str] | None = None,
 ) -> Truth:
-    """The truth about documents with these ids, from a file of clusters or of pairs, or from a folder."""
+    """The labels of documents with these ids, from a table of clusters or pairs, or from a folder."""
     source = os.fspath(path)
     if Path(path).is_dir():
         truth = _from_folder(source, ids)
@@ -79,46 +80,46 @@ def read_labels(
         table = _read_table(source)
         truth = _from_pairs(table, ids, positive_from) if _pair_columns(table) else _from_clusters(table, ids)
     if undecided is not None:
-        truth = _leave_out(truth, _read_table(os.fspath(undecided)))
+        truth = _exclude(truth, _read_table(os.fspath(undecided)))
     return truth.require(source)
 
 
 def read_scores(
     path: str | os.PathLike[str], ids: pa.Array, column: str | None = None
 ) -> tuple[Numbers, Numbers, Any]:
-    """Pairs that another tool has scored: left, right and score, higher for more similar."""
+    """Another tool's scores of pairs: left, right and score, higher for more similar."""
     table = _read_table(os.fspath(path))
     left, right = _read_pairs(table, ids)
     cells = table.column("score", (column.lower(),) if column is not None else SCORE_NAMES)
     scores = np.array([_number(table, row, cell) for row, cell in enumerate(cells)])
-    codes = pair_codes(left, right)
-    order = np.argsort(codes, kind="stable")
-    again = np.flatnonzero(np.diff(codes[order]) == 0)
+    packed = pack_pairs(left, right)
+    order = np.argsort(packed, kind="stable")
+    again = np.flatnonzero(np.diff(packed[order]) == 0)
     if len(again):
         first, second = int(order[again[0]]), int(order[again[0] + 1])
-        raise table.refuse(second, f"the pair has a score already, in record {table.records[first]}")
+        raise table.refuse(second, f"the pair already has a score in record {table.records[first]}")
     return left, right, scores
 
 
-def _number(table: Table, row: int, cell: str) -> float:
+def _number(table: LabelTable, row: int, cell: str) -> float:
     try:
         value = float(cell)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise table.refuse(row, f"a score must be a number of at least 0, not {cell!r}")
+        raise table.refuse(row, f"a score must be a number ≥ 0, not {cell!r}")
     return value
 
 
 # Tables -----------------------------------------------------------------------------------------
 
 
-def _read_table(source: str) -> Table:
+def _read_table(source: str) -> LabelTable:
     """All cells of a csv, tsv, jsonl or parquet file, as texts; a record that cannot be read is an error."""
     problems = Problems()
     inputs = open_inputs([source])
     if len(inputs) != 1 or inputs[0].format in ("text", "mail", "lines"):
-        raise InputError(f"{source} is no table of labels: they come as csv, tsv, jsonl or parquet")
+        raise InputError(f"{source} is not a table of labels: use csv, tsv, jsonl or parquet")
     names, records, parts = inputs[0].names(), [], []
     for batch in inputs[0].read(names, problems):
         records += batch.numbers.tolist()
@@ -126,27 +127,27 @@ def _read_table(source: str) -> Table:
     if problems.first:
         raise InputError(str(problems.first[0]).rpartition(" (")[0])
     columns = {name: [cell for part in parts for cell in _cells(part[k])] for k, name in enumerate(names)}
-    return Table(source, names, columns, records)
+    return LabelTable(source, names, columns, records)
 
 
 def _cells(column: pa.Array) -> Iterator[str]:
-    """Values as they are printed; nothing is an empty text."""
+    """Values as printed; null is an empty text."""
     for value in column.to_pylist():
         yield "" if value is None else str(value)
 
 
-def _places(table: Table, cells: list[str], ids: pa.Array) -> Numbers:
-    """The number of the document that each cell names; an unknown one is an error that names its record."""
+def _places(table: LabelTable, cells: list[str], ids: pa.Array) -> Numbers:
+    """The number of the document that each cell names; an unknown id is an error."""
     known = ids.cast(pa.large_string())
     found = pc.index_in(pa.array(cells, pa.large_string()), value_set=known)
     if found.null_count:
         missing = pc.indices_nonzero(found.is_null()).to_pylist()
-        more = f", nor for {len(missing) - 1:,} more below" if len(missing) > 1 else ""
+        more = f" (and {counted(len(missing) - 1, 'more unknown id')} below)" if len(missing) > 1 else ""
         like = ", ".join(repr(value.as_py()) for value in known[:2])
         raise table.refuse(
             missing[0],
-            f"there is no document {cells[missing[0]]!r}{more} (ids are like {like}): correct the labels, or "
-            "choose another --id-column",
+            f"no document has the id {cells[missing[0]]!r}{more}; ids are like {like}. Correct the labels, or choose "
+            "another --id-column",
         )
     places: Numbers = found.to_numpy(zero_copy_only=False).astype(np.int64)
     return places
@@ -155,18 +156,18 @@ def _places(table: Table, cells: list[str], ids: pa.Array) -> Numbers:
 # Clusters ---------------------------------------------------------------------------------------
 
 
-def _from_clusters(table: Table, ids: pa.Array) -> Truth:
+def _from_clusters(table: LabelTable, ids: pa.Array) -> Truth:
     documents = table.column("document", (*ID_NAMES, "document"))
     clusters = [cell.strip() for cell in table.column("cluster", CLUSTER_NAMES)]
     flag = table.find(("irrelevant",))
-    aside = table.columns[flag] if flag is not None else ["no"] * len(clusters)
+    irrelevant = table.columns[flag] if flag is not None else ["no"] * len(clusters)
     places = _places(table, documents, ids)
     first: dict[int, int] = {}
     names: dict[str, int] = {}
     labels = np.full(len(ids), -1, np.int64)
     for row, place in enumerate(places.tolist()):
-        out = clusters[row].lower() in IRRELEVANT or _flag(table, row, aside[row])
-        label = -1 if out else names.setdefault(clusters[row], len(names))
+        excluded = clusters[row].lower() in IRRELEVANT or _flag(table, row, irrelevant[row])
+        label = -1 if excluded else names.setdefault(clusters[row], len(names))
         if place in first and labels[place] != label:
             raise table.refuse(row, _two_clusters(table, clusters, documents, first[place], row))
         first.setdefault(place, row)
@@ -174,26 +175,26 @@ def _from_clusters(table: Table, ids: pa.Array) -> Truth:
     return Truth(labels, names=tuple(names))
 
 
-def _flag(table: Table, row: int, cell: str) -> bool:
-    """Whether a cell of the column `irrelevant` says so."""
+def _flag(table: LabelTable, row: int, cell: str) -> bool:
+    """Whether a cell of the column `irrelevant` means yes."""
     word = cell.strip().lower()
     if word not in YES | NO | {"", "0", "1"}:
         raise table.refuse(row, f"'irrelevant' must be yes or no, not {cell!r}")
     return word in YES | {"1"}
 
 
-def _two_clusters(table: Table, clusters: list[str], documents: list[str], first: int, row: int) -> str:
+def _two_clusters(table: LabelTable, clusters: list[str], documents: list[str], first: int, row: int) -> str:
     was, now = (repr(clusters[k]) if clusters[k] else "no cluster" for k in (first, row))
-    return f"the document {documents[row]!r} is in {now} here and in {was} in record {table.records[first]}"
+    return f"the document {documents[row]!r} is in {now}, but in {was} in record {table.records[first]}"
 
 
 def _from_folder(folder: str, ids: pa.Array) -> Truth:
-    """A sub-folder is a cluster, and documents have their paths below the folder as ids."""
+    """Each sub-folder is a cluster; ids are paths below the folder."""
     files = [name for path, name in files_below(folder) if format_of(path) is not None]
     parents = [Path(name).parent.as_posix() for name in files]
     if set(parents) <= {"."}:
-        raise InputError(f"{folder} has no folders with documents in them: each of them would be a cluster")
-    table = Table(folder, ["path", "cluster"], {}, list(range(1, len(files) + 1)))
+        raise InputError(f"{folder} has no sub-folders with documents; each sub-folder is a cluster")
+    table = LabelTable(folder, ["path", "cluster"], {}, list(range(1, len(files) + 1)))
     places = _places(table, files, ids)
     names = {name: k for k, name in enumerate(sorted(set(parents) - {"."}))}
     labels = np.full(len(ids), -1, np.int64)
@@ -201,15 +202,15 @@ def _from_folder(folder: str, ids: pa.Array) -> Truth:
     return Truth(labels, names=tuple(names))
 
 
-def _leave_out(truth: Truth, table: Table) -> Truth:
-    """The truth without the pairs of documents of clusters that the table pairs."""
+def _exclude(truth: Truth, table: LabelTable) -> Truth:
+    """The labels without pairs of documents from two clusters that the table pairs."""
     if truth.clusters is None:
         raise InputError(
-            f"{table.source} pairs clusters, but the labels are judged pairs: mark those unclear"
+            f"{table.source} pairs clusters, but the labels are judged pairs: label such pairs unclear"
         )
     numbers = {name: k for k, name in enumerate(truth.names)}
     sides = [table.column(f"cluster {end}", (f"cluster_{end}",)) for end in "ab"]
-    codes = []
+    packed = []
     for row, pair in enumerate(zip(*sides, strict=True)):
         for name in pair:
             if name not in numbers:
@@ -217,14 +218,14 @@ def _leave_out(truth: Truth, table: Table) -> Truth:
         if pair[0] == pair[1]:
             raise table.refuse(row, f"the cluster {pair[0]!r} is paired with itself")
         low, high = sorted(numbers[name] for name in pair)
-        codes.append((low << 32) | high)
-    return replace(truth, undecided=np.unique(np.array(codes, np.int64)))
+        packed.append((low << 32) | high)
+    return replace(truth, undecided=np.unique(np.array(packed, np.int64)))
 
 
 # Pairs ------------------------------------------------------------------------------------------
 
 
-def _pair_columns(table: Table) -> tuple[str, str] | None:
+def _pair_columns(table: LabelTable) -> tuple[str, str] | None:
     for names in PAIR_NAMES:
         left, right = (table.find((name,)) for name in names)
         if left is not None and right is not None:
@@ -232,7 +233,7 @@ def _pair_columns(table: Table) -> tuple[str, str] | None:
     return None
 
 
-def _read_pairs(table: Table, ids: pa.Array) -> tuple[Numbers, Numbers]:
+def _read_pairs(table: LabelTable, ids: pa.Array) -> tuple[Numbers, Numbers]:
     """The documents of each row, the smaller number left."""
     names = _pair_columns(table)
     if names is None:
@@ -247,18 +248,18 @@ def _read_pairs(table: Table, ids: pa.Array) -> tuple[Numbers, Numbers]:
     return np.minimum(a, b), np.maximum(a, b)
 
 
-def _from_pairs(table: Table, ids: pa.Array, positive_from: float) -> Truth:
+def _from_pairs(table: LabelTable, ids: pa.Array, positive_from: float) -> Truth:
     left, right = _read_pairs(table, ids)
     cells = table.column("verdict", VERDICT_NAMES)
     verdicts = [_verdict(table, row, cell, positive_from) for row, cell in enumerate(cells)]
-    who = table.find(RATER_NAMES)
-    raters = table.columns[who] if who is not None else [""] * len(cells)
-    judged: dict[tuple[int, int], dict[str, int]] = {}  # for each pair the row of each person's verdict
+    column = table.find(RATER_NAMES)
+    raters = table.columns[column] if column is not None else [""] * len(cells)
+    judged: dict[tuple[int, int], dict[str, int]] = {}  # for each pair, the row of each rater's verdict
     for row, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         before = judged.setdefault(pair, {}).setdefault(raters[row], row)
         if verdicts[before] != verdicts[row]:
             raise table.refuse(
-                row, f"the pair is labelled {cells[row]!r}, and {cells[before]!r} in record "
+                row, f"the pair is labelled {cells[row]!r}, but {cells[before]!r} in record "
                 f"{table.records[before]}"
             )  # fmt: skip
     votes = [[verdicts[row] for row in rows.values()] for rows in judged.values()]
@@ -267,19 +268,19 @@ def _from_pairs(table: Table, ids: pa.Array, positive_from: float) -> Truth:
     known = np.array([verdict is not None for verdict in settled], np.bool_)
     yes = np.array([bool(verdict) for verdict in settled], np.bool_)
     truth = Truth.of_pairs(pairs[known, 0], pairs[known, 1], yes[known], unclear=int((~known).sum()))
-    if who is None or len(set(raters)) < 2:
+    if column is None or len(set(raters)) < 2:
         return truth
     by_pair = [{raters[row]: verdicts[row] for row in rows.values()} for rows in judged.values()]
     return replace(truth, agreement=agree(by_pair))
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
-    """What most people say who are sure; None where as many say one as the other."""
+    """The majority of the clear votes; None for a tie."""
     yes, no = votes.count(True), votes.count(False)
     return None if yes == no else yes > no
 
 
-def _verdict(table: Table, row: int, cell: str, positive_from: float) -> bool | None:
+def _verdict(table: LabelTable, row: int, cell: str, positive_from: float) -> bool | None:
     word = cell.strip().lower()
     if word in UNCLEAR:
         return None

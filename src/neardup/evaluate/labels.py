@@ -1,4 +1,4 @@
-"""Which pairs of documents are near-duplicates, according to people: as clusters, or as judged pairs."""
+"""Labels: the pairs of documents that are near-duplicates, as clusters or as judged pairs."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ NONE: Numbers = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Truth:
-    """Which pairs of documents are near-duplicates, according to people."""
+    """The labelled near-duplicates: clusters, or judged pairs."""
 
-    clusters: NDArray[np.int64] | None  # of each document; -1: left out; None: pairs were judged
-    left: Numbers | None = None  # judged pairs, left < right, in order, each once
+    clusters: NDArray[np.int64] | None  # of each document; -1: excluded; None: judged pairs
+    left: Numbers | None = None  # judged pairs, left < right, sorted, each once
     right: Numbers | None = None
     judged: Mask | None = None
     names: tuple[str, ...] = ()  # of the clusters, by number
-    undecided: Numbers = field(default_factory=lambda: NONE)  # coded pairs of clusters that are left out
-    unclear: int = 0  # judgements that count neither way
-    agreement: dict[str, Any] | None = None  # between several people, where their names were given
+    undecided: Numbers = field(default_factory=lambda: NONE)  # packed pairs of clusters that are excluded
+    unclear: int = 0  # judgements that are excluded
+    agreement: dict[str, Any] | None = None  # between raters, if they are named
 
     @staticmethod
     def of_pairs(left: Numbers, right: Numbers, judged: Mask, unclear: int = 0) -> Truth:
-        """The truth that judged pairs tell; which of two documents is named first is of no account."""
+        """The truth of judged pairs; the order of the two documents does not matter."""
         low, high = np.minimum(left, right), np.maximum(left, right)
-        order = np.argsort(pair_codes(low, high), kind="stable")
+        order = np.argsort(pack_pairs(low, high), kind="stable")
         return Truth(None, low[order], high[order], judged[order], unclear=unclear)
 
     @property
     def positives(self) -> int:
-        """How many pairs are near-duplicates, known without listing them."""
+        """The number of near-duplicate pairs, counted without listing them."""
         if self.clusters is None:
             return int(self._judged().sum())
         return int((self.sizes * (self.sizes - 1) // 2).sum())
 
     @property
     def total(self) -> int:
-        """How many pairs have a known truth."""
+        """The number of labelled pairs."""
         if self.clusters is None:
             return len(self._judged())
         sizes, n = self.sizes, int(self.sizes.sum())
@@ -60,9 +60,9 @@ class Truth:
 
     @property
     def units(self) -> Numbers:
-        """For each document what it is drawn with when samples are taken; -1: it has no label.
+        """The sampling unit of each document: its cluster, or the documents that judged pairs connect it with.
 
-        Clusters; or, where pairs were judged, documents that are connected by such pairs.
+        -1: the document has no label.
         """
         if self.clusters is not None:
             return self.clusters
@@ -76,42 +76,42 @@ class Truth:
         return units
 
     def positive(self, left: Numbers, right: Numbers) -> Mask:
-        """Which of these pairs are near-duplicates; False where nobody knows."""
+        """Which of these pairs are near-duplicates; False for unlabelled pairs."""
         if self.clusters is not None:
             same: Mask = (self.clusters[left] == self.clusters[right]) & (self.clusters[left] >= 0)
             return same
         place, known = self._find(left, right)
         return known & self._judged()[place]
 
-    def counted(self, left: Numbers, right: Numbers) -> Mask:
-        """Of which of these pairs the truth is known."""
+    def labelled(self, left: Numbers, right: Numbers) -> Mask:
+        """Which of these pairs are labelled."""
         if self.clusters is None:
             return self._find(left, right)[1]
         a, b = self.clusters[left], self.clusters[right]
         known: Mask = (a >= 0) & (b >= 0) & (left != right)
         if len(self.undecided):
-            known &= ~np.isin(pair_codes(np.minimum(a, b), np.maximum(a, b)), self.undecided)
+            known &= ~np.isin(pack_pairs(np.minimum(a, b), np.maximum(a, b)), self.undecided)
         return known
 
-    def only(self, wanted: Mask) -> Truth:
-        """The truth about pairs of which both documents are wanted."""
+    def only(self, chosen: Mask) -> Truth:
+        """The truth of pairs of chosen documents."""
         if self.clusters is not None:
-            return replace(self, clusters=np.where(wanted, self.clusters, -1))
+            return replace(self, clusters=np.where(chosen, self.clusters, -1))
         assert self.left is not None and self.right is not None
-        both = wanted[self.left] & wanted[self.right]
+        both = chosen[self.left] & chosen[self.right]
         return replace(self, left=self.left[both], right=self.right[both], judged=self._judged()[both])
 
     def require(self, source: str) -> Truth:
-        """The truth itself, if there is something to be found and something to be wrong about."""
+        """The truth itself; refuses labels without near-duplicates, or without different documents."""
         if self.clusters is not None and int((self.sizes > 0).sum()) < 2:
             raise InputError(
-                f"{source} puts all labelled documents into one cluster: every pair would be right, and "
-                "precision 1 for any method; labels need two clusters at least"
+                f"{source} puts all labelled documents into one cluster, so that any method has precision 1; labels "
+                "need at least two clusters"
             )
         if self.total == 0:
-            raise InputError(f"{source} decides about no pair of documents")
+            raise InputError(f"{source} labels no pair of documents")
         if self.clusters is not None and self.positives == 0:
-            raise InputError(f"{source} has no cluster of two documents: there is no near-duplicate to find")
+            raise InputError(f"{source} has no cluster of two documents, and so no near-duplicates")
         return self
 
     def _judged(self) -> Mask:
@@ -119,17 +119,17 @@ class Truth:
         return self.judged
 
     def _find(self, left: Numbers, right: Numbers) -> tuple[Numbers, Mask]:
-        """Where each pair stands among the judged ones, and whether it does."""
+        """The position of each pair among the judged ones, and whether it is judged."""
         assert self.left is not None and self.right is not None
-        known = pair_codes(self.left, self.right)
-        codes = pair_codes(np.minimum(left, right), np.maximum(left, right))
+        known = pack_pairs(self.left, self.right)
+        packed = pack_pairs(np.minimum(left, right), np.maximum(left, right))
         if len(known) == 0:
-            return np.zeros(len(codes), np.int64), np.zeros(len(codes), np.bool_)
-        place = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-        return place, known[place] == codes
+            return np.zeros(len(packed), np.int64), np.zeros(len(packed), np.bool_)
+        place = np.minimum(np.searchsorted(known, packed), len(known) - 1)
+        return place, known[place] == packed
 
 
-def pair_codes(left: Numbers, right: Numbers) -> Numbers:
-    """One number for each pair, in the order of left and right."""
-    codes: Numbers = (np.asarray(left, np.int64) << 32) | np.asarray(right, np.int64)
-    return codes
+def pack_pairs(left: Numbers, right: Numbers) -> Numbers:
+    """Each pair packed into one number, ordered by left, then right."""
+    packed: Numbers = (np.asarray(left, np.int64) << 32) | np.asarray(right, np.int64)
+    return packed

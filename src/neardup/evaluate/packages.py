@@ -1,4 +1,4 @@
-"""Packages that only evaluation needs: loaded when they are used, with a remedy where they are missing."""
+"""Packages that only evaluation needs, loaded on use; a missing one is an error that says what to install."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup.errors import MissingExtra
 
-NAMES = {"sklearn": "scikit-learn"}  # what a package is called where it is installed from
+NAMES = {"sklearn": "scikit-learn"}  # names on PyPI
 
 
 def load(module: str) -> Any:

@@ -1,7 +1,7 @@
-"""Pictures for a report: how methods compare, where a threshold belongs, and what the candidates miss.
+"""Plots for a report: methods compared, scores by threshold, similarities by label, missed candidates.
 
-Pure drawing: plain arrays and names go in, a .png, .svg or .pdf file comes out, and its path is returned.
-The colours are those of Okabe and Ito, which colour-blind readers tell apart; dashes and markers repeat them.
+Plain arrays and names go in, a .png, .svg or .pdf file comes out, and its path is returned. The colours are those of
+Okabe and Ito, which colour-blind people can distinguish; dashes and markers repeat them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def plot_thresholds(
     for axes, label in zip(panels, ("F1", "MCC"), strict=True):
         axes.set(xlim=(0, 1.005), ylim=(lowest * 1.05, 1.015), xlabel="threshold", ylabel=label)
         axes.tick_params(labelleft=True)
-    finish_figure(figure, panels, title or "Scores against the threshold")
+    finish_figure(figure, panels, title or "Scores by threshold")
     return write_figure(figure, path)
 
 
@@ -89,7 +89,7 @@ def plot_similarities(
     bins: int = 50,
     title: str = "",
 ) -> Path:
-    """How many pairs have which similarity, by label, on a logarithmic scale."""
+    """The histogram of similarities by label, on a logarithmic scale."""
     values = np.asarray(similarity, np.float64)
     same = np.asarray(positive, np.bool_)
     if values.shape != same.shape:
@@ -97,8 +97,8 @@ def plot_similarities(
     figure = new_figure((7.6, 4.4))
     axes = figure.add_subplot()
     edges = np.linspace(0, 1, bins + 1)
-    kinds = (("different", values[~same], RED, "\\\\\\"), ("same", values[same], BLUE, "///"))
-    for name, chosen, colour, hatch in kinds:
+    series = (("different", values[~same], RED, "\\\\\\"), ("same", values[same], BLUE, "///"))
+    for name, chosen, colour, hatch in series:
         counts, _ = np.histogram(np.clip(chosen, 0, 1), edges)
         label = f"{name} ({len(chosen):,} pairs)"
         axes.stairs(counts, edges, fill=True, color=colour, alpha=0.22, linewidth=0)
@@ -121,17 +121,17 @@ def plot_candidates(
     threshold: float | None = None,
     title: str = "",
 ) -> Path:
-    """The promised chance of becoming a candidate (similarity, chance) beside the share found in each bin.
+    """The expected probability of becoming a candidate (similarity, probability), and the measured share in each bin.
 
     `edges` bound the bins of similarity, `total` counts the pairs of each and `found` the candidates among
-    them. Bars show the 95 % interval of Wilson; below is how many pairs each bin rests on.
+    them. Error bars are 95 % Wilson intervals; the lower panel shows the number of pairs in each bin.
     """
     bounds, hits, pairs = (np.asarray(array, np.float64) for array in (edges, found, total))
     if not len(bounds) - 1 == len(hits) == len(pairs):
         raise ParameterError("edges", "plot_candidates", f"one more than its {len(pairs)} bins", len(bounds))
     figure = new_figure((7.6, 5.2))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    upper.plot(*_columns("curve", *curve), color=BLUE, linewidth=2, label="promised by the bands")
+    upper.plot(*_columns("curve", *curve), color=BLUE, linewidth=2, label="expected from the bands")
     some = pairs > 0
     middle, share = ((bounds[1:] + bounds[:-1]) / 2)[some], hits[some] / pairs[some]
     ends = [wilson_interval(int(k), int(n)) for k, n in zip(hits[some], pairs[some], strict=True)]
@@ -143,10 +143,10 @@ def plot_candidates(
         if threshold is not None:
             label = f"threshold {threshold:g}" if axes is upper else None
             axes.axvline(threshold, color=BLACK, linestyle="--", linewidth=1.2, label=label)
-    upper.set(xlim=(0, 1), ylim=(-0.02, 1.02), ylabel="share that become candidates")
+    upper.set(xlim=(0, 1), ylim=(-0.02, 1.02), ylabel="share of pairs that become candidates")
     lower.set(yscale="log", ylabel="pairs", xlabel="similarity")
     lower.set_ylim(bottom=0.5)
-    finish_figure(figure, [upper, lower], title or "Candidates: promised and measured")
+    finish_figure(figure, [upper, lower], title or "Candidates: expected and measured")
     return write_figure(figure, path)
 
 
@@ -162,7 +162,7 @@ def _draw_curve(axes: Axes, number: int, label: str, x: Values, y: Values, best:
 
 
 def _thin(x: Values, y: Values, best: int) -> NDArray[np.int64]:
-    """The points that differ visibly from the one before; the first, the last and the best are among them."""
+    """The points that differ visibly from the previous one, with the first, the last and the best."""
     if len(x) == 0:
         return np.zeros(0, np.int64)
     cells = np.rint(np.stack([x, y]) * GRID)
@@ -178,7 +178,7 @@ def _harmonic(recall: Values, precision: Values) -> Values:
 
 
 def _columns(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
-    """Both as arrays of one length; points that are not numbers (no precision without finds) are left out."""
+    """Both as arrays of one length, without points that are not numbers (precision with nothing found)."""
     first, second = np.asarray(x, np.float64).ravel(), np.asarray(y, np.float64).ravel()
     if len(first) != len(second):
         raise ParameterError(name, "the plot", f"two columns of one length ({len(first)})", len(second))
@@ -199,7 +199,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 
 def finish_figure(figure: Figure, panels: Sequence[Axes], title: str) -> None:
-    """BlockPairs, title, and one legend beside the panels, where no curve is."""
+    """Adds grid, title, and one legend below the panels."""
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     for axes in panels:
         axes.grid(color="0.92", linewidth=0.6)
@@ -208,7 +208,7 @@ def finish_figure(figure: Figure, panels: Sequence[Axes], title: str) -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     if not handles:
         return
-    column = 60 + 5.4 * max(map(len, labels))  # points that the widest entry takes
+    column = 60 + 5.4 * max(map(len, labels))  # width of the widest entry, in points
     most = int(figure.get_figwidth() * 72 // column)
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), most, 4)),
                   frameon=False, fontsize=9, handlelength=3.2)  # fmt: skip
@@ -221,7 +221,7 @@ def write_figure(figure: Figure, path: str | Path) -> Path:
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in FORMATS:
-        raise OutputError(f"{path}: a plot is written as {', '.join(FORMATS)}, not {kind or 'no ending'}")
+        raise OutputError(f"{path}: the file name of a plot must end in {', '.join(FORMATS)}")
     stamp: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
     try:
         with rc_context({"svg.hashsalt": "neardup"}):

@@ -1,4 +1,4 @@
-"""neardup.evaluation: the evaluation as a function. (neardup.evaluate is the package that it comes from.)"""
+"""The library function `neardup.evaluation` (neardup.evaluate is this package)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.api import as_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
@@ -21,6 +21,7 @@ from neardup.evaluate.results import Evaluation
 from neardup.evaluate.run import Protocol, evaluate
 from neardup.evaluate.specs import make_specs
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.text.article import HtmlText, check_html_text
 from neardup.workers import checked_threads
 
@@ -65,7 +66,7 @@ def evaluation(
     """
     check_html_text(html_text, "evaluation")
     inputs, _ = as_inputs(documents, format, html_text=html_text)
-    told = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
+    protocol = Protocol(parse_goal(goal), splits, bootstrap, seed, threads=checked_threads(threads))
     several = [methods] if isinstance(methods, (str, Plan)) else list(methods)
     plans = [
         one for method in several for one in ([method] if isinstance(method, Plan) else make_specs([method]))
@@ -77,7 +78,7 @@ def evaluation(
         truth = read_labels(labels, read.ids, positive_from=positive_from)
     else:
         truth = clusters_in_memory(labels, read.ids).require("the labels")
-    return evaluate(read, truth, plans, told, progress)
+    return evaluate(read, truth, plans, protocol, progress)
 
 
 def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:
@@ -87,13 +88,15 @@ def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:
         unknown = [one for one in labels if one not in set(known)]
         if unknown:
             raise InputError(
-                f"the labels name {unknown[0]!r}, which is no document's id ({len(unknown)} such)"
+                f"no document has the id {unknown[0]!r} of the labels ({counted(len(unknown), 'unknown id')})"
             )
         values = [labels.get(one) for one in known]
     else:
         values = list(labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
     if len(values) != len(known):
-        raise InputError(f"there are {len(values)} labels for {len(known)} documents")
+        raise InputError(
+            f"{counted(len(values), 'label')} for {counted(len(known), 'document')}: give one label for each"
+        )
     names: dict[Any, int] = {}
     numbers = [-1 if value is None else names.setdefault(value, len(names)) for value in values]
     return Truth(np.array(numbers, np.int64), names=tuple(map(str, names)))

@@ -1,4 +1,4 @@
-"""An evaluation as a table: one row for each method, for Markdown, csv, or a frame."""
+"""An evaluation as a table with one row for each method: Markdown, csv or JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neardup.evaluate.results import Evaluation, MethodResult
 
 
 def rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The figures of each method by column; what does not apply is None."""
+    """The scores of each method by column; None if a score does not apply."""
     return [_row(result) for result in evaluation.results]
 
 
@@ -21,7 +21,7 @@ def _row(result: MethodResult) -> dict[str, Any]:
     counts, best, splits = result.counts, result.best, result.splits
     macro = result.by_cluster.macro if result.by_cluster else {}
     found = result.clustering
-    held = splits.as_dict() if splits else None
+    held_out = splits.as_dict() if splits else None
     row: dict[str, Any] = {
         "method": result.name,
         "threshold": result.threshold,
@@ -43,13 +43,13 @@ def _row(result: MethodResult) -> dict[str, Any]:
         "average_precision": result.average_precision,
         "pearson": result.pearson,
         "separation": result.separation,
-        "held_out_f1": held["f1"]["mean"] if held else None,
-        "held_out_f1_deviation": held["f1"]["standard_deviation"] if held else None,
+        "held_out_f1": held_out["f1"]["mean"] if held_out else None,
+        "held_out_f1_deviation": held_out["f1"]["standard_deviation"] if held_out else None,
         "adjusted_rand": found.adjusted_rand if found else None,
         "bcubed_precision": found.bcubed_precision if found else None,
         "bcubed_recall": found.bcubed_recall if found else None,
         "bcubed_f1": found.bcubed_f1 if found else None,
-        "matching_recall": result.matching.recall if result.matching else None,
+        "candidate_recall": result.candidate_recall.recall if result.candidate_recall else None,
         "seconds": result.measured.seconds if result.measured else None,
         "mb_per_second": result.measured.megabytes_per_second if result.measured else None,
     }
@@ -66,7 +66,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def figure(value: Any, digits: int = 3) -> str:
-    """A figure as it is printed; a dash where there is none."""
+    """A figure as printed; a dash for None and NaN."""
     if value is None or _is_nan(value):
         return "–"
     if isinstance(value, float):
@@ -75,7 +75,7 @@ def figure(value: Any, digits: int = 3) -> str:
 
 
 def to_markdown(evaluation: Evaluation) -> str:
-    """A table of one row a method; columns that no method has are left out."""
+    """A table with one row for each method, without empty columns."""
     table = rows(evaluation)
     columns = [name for name in table[0] if any(row[name] is not None for row in table)]
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
@@ -86,12 +86,12 @@ def to_markdown(evaluation: Evaluation) -> str:
 
 
 def _short(name: str, value: Any) -> str:
-    """Thresholds with all their digits, other figures with three."""
+    """Thresholds with all digits, other figures with three."""
     return f"{value:g}" if name.endswith("threshold") and value is not None else figure(value)
 
 
 def to_csv(evaluation: Evaluation) -> str:
-    """All columns, all digits; nothing where a figure does not apply."""
+    """All columns, all digits; empty if a figure does not apply."""
     table, out = rows(evaluation), io.StringIO()
     writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
     writer.writeheader()
@@ -100,5 +100,5 @@ def to_csv(evaluation: Evaluation) -> str:
 
 
 def to_json(evaluation: Evaluation) -> str:
-    """Everything, with each method's plan and clusters."""
+    """All scores, with each method's plan and clusters."""
     return json.dumps(evaluation.as_dict(), ensure_ascii=False, allow_nan=False)

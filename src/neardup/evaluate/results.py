@@ -1,4 +1,4 @@
-"""What an evaluation gives: for each method its scores, how sure they are, and what it took."""
+"""The results of an evaluation: scores, intervals, comparisons and costs of each method."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ from typing import Any
 import numpy as np
 
 from neardup.evaluate.clusterings import ClusteringScores
-from neardup.evaluate.corpus import Measured
+from neardup.evaluate.comparison import SignificanceTest
+from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best, Goal
 from neardup.evaluate.intervals import Interval, JudgedPrecision
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import Matching
-from neardup.evaluate.scores import ClusterScores, Counts, Curve, Floats, ScoredPairs
+from neardup.evaluate.scores import ClusterScores, Curve, Floats, PairCounts, ScoredPairs
+from neardup.evaluate.similarities import CandidateRecall
 from neardup.evaluate.splits import SplitScores
-from neardup.evaluate.versus import Test
 from neardup.plan import Plan
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method with its settings, scored."""
+    """The scores of a method with its options."""
 
     name: str
     plan: Plan | None  # None: another tool's scores
-    threshold: float  # the plan's, or the best one
-    least: float  # scores below are not known, and count as 0
-    pairs: ScoredPairs  # by similarity
-    found: ScoredPairs  # … those that the method gets to see
-    curve: Curve  # of the similarities, at all thresholds
-    counts: Counts  # of what is found at the threshold
-    best: Best | None  # for the goal; None: no threshold reaches it
+    threshold: float  # the plan's, or without a plan the best
+    least: float  # lower scores are unknown and count as 0
+    pairs: ScoredPairs  # all
+    found: ScoredPairs  # the candidates among them
+    curve: Curve  # of `pairs`, at all thresholds
+    counts: PairCounts  # of `found`, at the threshold
+    best: Best | None  # for the goal; None: not reached
     average_precision: float
     pearson: float
     separation: float
-    sensitivity: dict[float, float]  # F1 with the threshold so much higher
+    sensitivity: dict[float, float]  # F1 by offset of the threshold
     by_cluster: ClusterScores | None = None
-    clustering: ClusteringScores | None = None  # of the clusters that `dedup` makes
-    judged: JudgedPrecision | None = None  # of found pairs, where pairs were judged
+    clustering: ClusteringScores | None = None  # of the clusters of `dedup`
+    judged: JudgedPrecision | None = None  # of found pairs, if the labels are judged pairs
     intervals: dict[str, Interval] = field(default_factory=dict)
-    samples: dict[str, Floats] = field(default_factory=dict)  # the scores of the bootstrap's samples
+    samples: dict[str, Floats] = field(default_factory=dict)  # scores of the bootstrap samples
     splits: SplitScores | None = None
-    matching: Matching | None = None
-    measured: Measured | None = None
+    candidate_recall: CandidateRecall | None = None
+    measured: MeasuredCost | None = None
 
     def as_dict(self, cluster_names: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Plain values, without pairs and samples; what is not a number is None."""
+        """Plain values, without pairs and samples; NaN becomes None."""
         best = None
         if self.best is not None:
             bounds = {"above": self.best.above, "upto": self.best.upto}
             best = {"threshold": self.best.threshold, **bounds, **self.best.counts.as_dict()}
-        matching = None
-        if self.matching is not None:
-            matching = {**asdict(self.matching), "recall": self.matching.recall}
+        recall = None
+        if self.candidate_recall is not None:
+            recall = {**asdict(self.candidate_recall), "recall": self.candidate_recall.recall}
         return plain({
             "name": self.name,
             "threshold": self.threshold,
@@ -70,14 +70,14 @@ class MethodResult:
             "judged": self.judged,
             "intervals": {name: asdict(value) for name, value in self.intervals.items()},
             "splits": self.splits.as_dict() if self.splits else None,
-            "matching": matching,
+            "candidate_recall": recall,
             "cost": self.measured,
             "clusters": self._clusters(cluster_names),
             "plan": self.plan.to_dict() if self.plan else None,
         })  # fmt: skip
 
     def _clusters(self, names: tuple[str, ...]) -> list[dict[str, Any]] | None:
-        """Each cluster's own scores, the worst first."""
+        """The scores of each cluster, worst first."""
         one = self.by_cluster
         if one is None:
             return None
@@ -95,36 +95,36 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A method beside the first one."""
+class MethodComparison:
+    """A method compared with the first one."""
 
     first: str
     second: str
     f1_difference: float  # second − first, at their thresholds
-    f1_interval: Interval | None  # of the difference, over samples of clusters
+    f1_interval: Interval | None  # of the difference, by bootstrap
     correlation: float  # of the scores
-    earth_movers_distance: float  # between the distributions of the scores
-    mcnemar: Test
-    chi_square: Test
-    t_test: Test | None  # of F1 on held-out halves
-    corrected_t_test: Test | None
+    earth_movers_distance: float  # between the distributions of scores
+    mcnemar: SignificanceTest
+    chi_square: SignificanceTest
+    t_test: SignificanceTest | None  # of F1 on held-out halves
+    corrected_t_test: SignificanceTest | None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All methods on the same documents and labels."""
+    """The results of all methods on the same documents and labels."""
 
     documents: int
     truth: Truth
     goal: Goal
     results: list[MethodResult]
-    comparisons: list[Comparison]
+    comparisons: list[MethodComparison]
     notes: list[str]
     seconds: float
     peak_memory: int  # bytes, of the process so far
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
+        """Plain values for JSON."""
         truth = self.truth
         clusters = None if truth.clusters is None else int((truth.sizes > 0).sum())
         labelled = int((truth.units >= 0).sum())
@@ -148,7 +148,7 @@ class Evaluation:
 
 
 def plain(value: Any) -> Any:
-    """The same in types that JSON has; not-a-number and infinity become None."""
+    """The value in types of JSON; NaN and infinity become None."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""An evaluation: documents and labels, one or many methods, every score of each."""
+"""An evaluation run: methods on documents and labels, with all their scores."""
 
 from __future__ import annotations
 
@@ -15,23 +15,7 @@ from neardup.engines.core.progress import Progress, peak_memory
 from neardup.engines.local.run import LocalRun
 from neardup.errors import ParameterError
 from neardup.evaluate.clusterings import score_clustering
-from neardup.evaluate.corpus import Documents, find_candidates, run_plan
-from neardup.evaluate.goals import Goal, find_best
-from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
-from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import (
-    Similarities,
-    cache_key,
-    is_candidate,
-    match_recall,
-    promises_recall,
-    similarities,
-)
-from neardup.evaluate.results import Comparison, Evaluation, MethodResult
-from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
-from neardup.evaluate.specs import Spec
-from neardup.evaluate.splits import OFFSETS, SplitScores, score_splits
-from neardup.evaluate.versus import (
+from neardup.evaluate.comparison import (
     align,
     chi_square,
     corrected_t_test,
@@ -41,13 +25,30 @@ from neardup.evaluate.versus import (
     paired_t_test,
     separation,
 )
+from neardup.evaluate.corpus import Documents, find_candidates, run_plan
+from neardup.evaluate.goals import Goal, find_best
+from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.results import Evaluation, MethodComparison, MethodResult
+from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
+from neardup.evaluate.similarities import (
+    Similarities,
+    cache_key,
+    candidate_recall,
+    is_candidate,
+    promises_recall,
+    similarities,
+)
+from neardup.evaluate.specs import Spec
+from neardup.evaluate.splits import OFFSETS, SplitScores, score_splits
 from neardup.plan import Plan
+from neardup.plurals import counted
 from neardup.statistics import Statistics
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How methods are judged."""
+    """Options of an evaluation: goal, splits, bootstrap, statistics."""
 
     goal: Goal = field(default_factory=Goal)
     splits: int = 5  # repeats of halving the clusters; 0: none
@@ -56,10 +57,8 @@ class Protocol:
     confidence: float = 0.95
     threads: int = 1
     work_dir: str | os.PathLike[str] | None = None
-    statistics: Statistics | None = (
-        None  # frequencies of a background collection, for methods that ask for them
-    )
-    df_unit: str | None = None  # what counts once where frequencies are counted; None: as the method says
+    statistics: Statistics | None = None  # frozen document frequencies, for methods that need them
+    df_unit: str | None = None  # unit of document frequency; None: that of the method
 
     def __post_init__(self) -> None:
         for name in ("splits", "bootstrap", "seed"):
@@ -71,7 +70,7 @@ class Protocol:
 
 @dataclass
 class Bench:
-    """Documents, labels and what was computed of them so far: a sweep measures each view once."""
+    """Documents and labels with a cache of similarities: a sweep computes those of each view once."""
 
     documents: Documents
     truth: Truth
@@ -80,26 +79,26 @@ class Bench:
     cache: dict[str, Similarities] = field(default_factory=dict)
 
     def evaluate(self, name: str, plan: Plan) -> MethodResult:
-        """One method, run and scored."""
-        told = self.protocol
-        work = (self.documents, told.threads, told.work_dir, self.progress, told.statistics)
-        if told.df_unit is not None and plan.counts:
-            plan = plan.with_(df_unit=told.df_unit)
-        matches, codes = find_candidates(plan, *work)
+        """Runs a method and scores it."""
+        protocol = self.protocol
+        work = (self.documents, protocol.threads, protocol.work_dir, self.progress, protocol.statistics)
+        if protocol.df_unit is not None and plan.counts:
+            plan = plan.with_(df_unit=protocol.df_unit)
+        matches, packed = find_candidates(plan, *work)
         run, measured = run_plan(plan, *work)
         try:
             with self.progress.stage("compare all pairs"):
                 scored = self._similarities(plan, run, matches)
         finally:
             run.corpus.work.close()
-        seen = is_candidate(matches, codes, scored.left, scored.right)
-        found = scored.take(seen)
+        candidates = is_candidate(matches, packed, scored.left, scored.right)
+        found = scored.take(candidates)
         result = self.score(name, plan, scored if promises_recall(plan) else found, found)
         clustering = None
         if self.truth.clusters is not None:
             clustering = score_clustering(self.truth.clusters, found_clusters(run))
-        matching = match_recall(plan, scored, seen)
-        return replace(result, clustering=clustering, matching=matching, measured=measured)
+        recall = candidate_recall(plan, scored, candidates)
+        return replace(result, clustering=clustering, candidate_recall=recall, measured=measured)
 
     def _similarities(self, plan: Plan, run: LocalRun, matches: Any) -> Similarities:
         key = cache_key(plan, self.truth)
@@ -111,12 +110,14 @@ class Bench:
         return self.cache[key]
 
     def score(
-        self, name: str, plan: Plan | None, scored: Similarities, seen: Similarities | None = None
+        self, name: str, plan: Plan | None, scored: Similarities, candidates: Similarities | None = None
     ) -> MethodResult:
-        """The scores of a method's similarities; at its own threshold, those of the pairs that it gets to see."""
+        """The scores of a method's similarities; at its own threshold, of its candidates alone."""
         truth, protocol = self.truth, self.protocol
         pairs = score_pairs(truth, scored.left, scored.right, scored.score)
-        found = pairs if seen is None else score_pairs(truth, seen.left, seen.right, seen.score)
+        found = pairs
+        if candidates is not None:
+            found = score_pairs(truth, candidates.left, candidates.right, candidates.score)
         curve = make_curve(pairs)
         best = find_best(curve, protocol.goal, scored.least)
         threshold = plan.threshold if plan is not None else best.threshold if best is not None else 1.0
@@ -146,28 +147,28 @@ class Bench:
         )
 
     def _samples(self, pairs: ScoredPairs, found: ScoredPairs, threshold: float) -> dict[str, Any]:
-        """The scores of samples of clusters, if they are wanted."""
+        """The scores of bootstrap samples, if requested."""
         protocol = self.protocol
         if not protocol.bootstrap:
             return {}
         return resample(self.truth, pairs, threshold, protocol.bootstrap, protocol.seed, found)
 
     def split(self, pairs: ScoredPairs, least: float, fixed: float | None = None) -> SplitScores | None:
-        """The scores of held-out halves, if they are wanted and the labels allow; of a fixed threshold if given."""
+        """The scores of held-out halves, if requested and possible; with `fixed`, at that threshold."""
         protocol = self.protocol
         if not protocol.splits or not can_split(self.truth):
             return None
         return score_splits(self.truth, pairs, protocol.goal, protocol.splits, protocol.seed, least, fixed)
 
-    def compare(self, first: MethodResult, second: MethodResult) -> Comparison:
-        """The second method beside the first."""
+    def compare(self, first: MethodResult, second: MethodResult) -> MethodComparison:
+        """Compares the second method with the first."""
         both, decided = align(first.pairs, second.pairs), align(first.found, second.found)
         difference = None
         if first.samples and second.samples:
             difference = interval(second.samples["f1"] - first.samples["f1"], self.protocol.confidence)
         halves = first.splits is not None and second.splits is not None
         x, y = (first.splits.f1, second.splits.f1) if first.splits and second.splits else (None, None)
-        return Comparison(
+        return MethodComparison(
             first=first.name,
             second=second.name,
             f1_difference=second.counts.f1 - first.counts.f1,
@@ -191,11 +192,11 @@ def evaluate(
     progress: Progress | None = None,
     scores: Mapping[str, tuple[Numbers, Numbers, Any]] | None = None,
 ) -> Evaluation:
-    """Every method on the same documents and labels; `scores` are those of other tools, by name."""
+    """Evaluates every method on the same documents and labels; `scores` are those of other tools, by name."""
     start = time.perf_counter()
     bench = Bench(documents, truth, protocol or Protocol(), progress or Progress())
     if not methods and not scores:
-        raise ParameterError("methods", "evaluate", "one method at least", list(methods))
+        raise ParameterError("methods", "evaluate", "at least one method", list(methods))
     results = [bench.evaluate(*_named(method)) for method in methods]
     for name, (left, right, values) in (scores or {}).items():
         results.append(bench.score(name, None, Similarities(left, right, values)))
@@ -213,14 +214,14 @@ def _named(method: Spec | Plan) -> tuple[str, Plan]:
 
 
 def found_clusters(run: LocalRun) -> Numbers:
-    """For each document of a run the number of its cluster, one of its own where it is in none."""
+    """The cluster of each document of a run; a document in no cluster has its own."""
     labels = np.arange(len(run.corpus), dtype=np.int64)
     labels[run.decisions.documents] = run.decisions.cluster
     return labels
 
 
 def can_split(truth: Truth) -> bool:
-    """Whether there are near-duplicates in two clusters at least (or groups of judged pairs)."""
+    """Whether at least two clusters (or components of judged pairs) have near-duplicates."""
     if truth.clusters is not None:
         return int((truth.sizes > 1).sum()) > 1
     assert truth.left is not None and truth.judged is not None
@@ -234,27 +235,22 @@ def _judged(truth: Truth, right: float, wrong: float) -> Any:
 
 
 def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
-    """What one should know to read the figures."""
+    """Notes on excluded documents and unknown scores."""
     notes = []
     truth, n = bench.truth, len(bench.documents)
     labelled = int((truth.units >= 0).sum())
     if labelled < n:
-        notes.append(
-            f"left out, because they have no label or are irrelevant: {n - labelled:,} of {n:,} documents"
-        )
+        notes.append(f"{n - labelled:,} of {counted(n, 'document')} excluded: no label, or irrelevant")
     if truth.unclear:
-        notes.append(f"left out, because they are unclear: {truth.unclear:,} pairs")
+        notes.append(f"{counted(truth.unclear, 'pair')} excluded: unclear")
     if bench.protocol.splits and not can_split(truth):
-        notes.append("the labels have near-duplicates in one cluster only: there are no held-out halves")
+        notes.append("no held-out F1: only one cluster has near-duplicates")
     for result in results:
         if result.plan is not None and not promises_recall(result.plan):
             notes.append(
-                f"{result.name}: what its candidates miss has the score 0 at any threshold, for they do not "
-                "promise to find what is similar"
+                f"{result.name}: pairs that are not candidates have the score 0 at any threshold, because its "
+                "candidates have no recall target"
             )
         if result.least > 0:
-            notes.append(
-                f"{result.name}: scores are known from a similarity of {result.least:.3f} upwards, "
-                "by its candidates; lower ones count as 0"
-            )
+            notes.append(f"{result.name}: similarities below {result.least:.3f} are unknown and count as 0")
     return notes

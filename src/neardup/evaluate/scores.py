@@ -1,7 +1,7 @@
-"""Scores of pairs against the truth: at one threshold, at all of them, and the best for a goal.
+"""Scores of pairs against the labels, at one threshold and at all.
 
-Pairs that are not listed have the score 0. They are counted, never made: a corpus of n documents has
-n(n − 1)/2 pairs, nearly all of which share nothing.
+Unlisted pairs have the score 0. They are counted, never listed: a corpus of n documents has n(n − 1)/2 pairs, nearly
+all of which share nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs with a score, and how many there are in all: those that are not listed have the score 0."""
+    """Pairs with a score, and the number of all pairs: unlisted ones have the score 0."""
 
     left: Numbers
     right: Numbers
@@ -35,7 +35,7 @@ class ScoredPairs:
         return len(self.score)
 
     def take(self, which: Mask | Numbers, truth: Truth) -> ScoredPairs:
-        """Some of the pairs, of which `truth` knows all that count."""
+        """Some of the pairs, with the counts of `truth`."""
         return ScoredPairs(
             self.left[which],
             self.right[which],
@@ -47,11 +47,11 @@ class ScoredPairs:
 
 
 def score_pairs(truth: Truth, left: Numbers, right: Numbers, score: Floats) -> ScoredPairs:
-    """The pairs of which the truth is known, the highest score first; a score of 0 is not worth a row."""
+    """The labelled pairs with a score above 0, highest score first."""
     if not np.isfinite(score).all() or (score < 0).any():
         worst = int(np.flatnonzero(~(np.isfinite(score) & (score >= 0)))[0])
-        raise InputError(f"a score must be a number of at least 0, not {score[worst]} (pair {worst + 1})")
-    kept = np.flatnonzero((score > 0) & truth.counted(left, right))
+        raise InputError(f"a score must be a number ≥ 0, not {score[worst]} (pair {worst + 1})")
+    kept = np.flatnonzero((score > 0) & truth.labelled(left, right))
     kept = kept[np.argsort(-score[kept], kind="stable")]
     a, b = left[kept], right[kept]
     low, high = np.minimum(a, b), np.maximum(a, b)
@@ -59,8 +59,8 @@ def score_pairs(truth: Truth, left: Numbers, right: Numbers, score: Floats) -> S
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How many pairs were found, how many of those rightly, and what there was to find."""
+class PairCounts:
+    """Numbers of pairs: found, correctly found, near-duplicates, all."""
 
     found: float
     true: float
@@ -69,12 +69,12 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """The share of found pairs that are right; not a number where nothing is found."""
+        """The share of found pairs that are near-duplicates; NaN if nothing is found."""
         return self.true / self.found if self.found else math.nan
 
     @property
     def recall(self) -> float:
-        """The share of right pairs that are found."""
+        """The share of near-duplicates that are found."""
         return self.true / self.positives if self.positives else math.nan
 
     @property
@@ -85,22 +85,22 @@ class Counts:
 
     @property
     def mcc(self) -> float:
-        """Matthews' correlation coefficient; 0 where one side of the table is empty, as in scikit-learn."""
+        """Matthews' correlation coefficient; 0 if one side of the table is empty, as in scikit-learn."""
         return float(_mcc(np.array([self.found]), np.array([self.true]), self.positives, self.total)[0])
 
     @property
     def false_positives(self) -> float:
-        """Found, but wrong."""
+        """Found, but not near-duplicates."""
         return self.found - self.true
 
     @property
     def false_negatives(self) -> float:
-        """Right, but not found."""
+        """Near-duplicates that are not found."""
         return self.positives - self.true
 
     @property
     def true_negatives(self) -> float:
-        """Neither right nor found."""
+        """Neither near-duplicates nor found."""
         return self.total - self.found - self.false_negatives
 
     def as_dict(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Counts:
 
 
 def _mcc(found: Floats, true: Floats, positives: float, total: float) -> Floats:
-    """Covariance of found and right, over the root of both variances: all in floats, which hold the products."""
+    """Covariance of found and right, over the root of both variances: in floats, to avoid overflow."""
     found, true = found.astype(np.float64), true.astype(np.float64)
     scale = np.sqrt(found * (total - found)) * math.sqrt(float(positives) * float(total - positives))
     return np.divide(true * total - found * positives, scale, out=np.zeros(len(found)), where=scale > 0)
@@ -127,7 +127,7 @@ def _mcc(found: Floats, true: Floats, positives: float, total: float) -> Floats:
 
 @dataclass(frozen=True)
 class Curve:
-    """What is found at every threshold that makes a difference, from the strictest to the laxest.
+    """Counts at every distinct threshold, highest first.
 
     The last threshold is 0, where every pair is found.
     """
@@ -164,17 +164,17 @@ class Curve:
         gains = np.diff(self.true, prepend=0.0)
         return float((gains * self.precision).sum() / self.positives) if self.positives else math.nan
 
-    def at(self, threshold: float) -> Counts:
-        """What a threshold finds: all pairs that score at least so much."""
+    def at(self, threshold: float) -> PairCounts:
+        """The counts at a threshold: pairs with at least this score."""
         place = int(np.searchsorted(-self.thresholds, -threshold, "right")) - 1
         if place < 0:
-            return Counts(0, 0, self.positives, self.total)
-        return Counts(self.found[place], self.true[place], self.positives, self.total)
+            return PairCounts(0, 0, self.positives, self.total)
+        return PairCounts(self.found[place], self.true[place], self.positives, self.total)
 
 
 def make_curve(pairs: ScoredPairs, weights: Floats | None = None, total: float | None = None,
                positives: float | None = None) -> Curve:  # fmt: skip
-    """The curve of all thresholds by one sort; with weights a pair counts as so many.
+    """The curve of all thresholds by one sort; with weights, each pair counts by its weight.
 
     `positives` and `total` are the weighted counts of all pairs, listed or not.
     """
@@ -189,7 +189,7 @@ def make_curve(pairs: ScoredPairs, weights: Floats | None = None, total: float |
     ends = np.flatnonzero(np.diff(score[order], append=-1.0))
     found = np.cumsum(weight)[ends]
     true = np.cumsum(weight * pairs.positive[order])[ends]
-    some = found > 0  # a sample may leave out all pairs of a score
+    some = found > 0  # a sample may have no pair of a score
     return Curve(
         np.append(score[order][ends][some], 0.0),
         np.append(found[some], everything),
@@ -200,7 +200,7 @@ def make_curve(pairs: ScoredPairs, weights: Floats | None = None, total: float |
 
 
 def pearson(pairs: ScoredPairs) -> float:
-    """The correlation of score and label over all pairs, from sums: those that are not listed add zeros."""
+    """The correlation of score and label over all pairs, from sums: unlisted pairs add zeros."""
     n, right = float(pairs.total), float(pairs.positives)
     sum_x, sum_xx = float(pairs.score.sum()), float((pairs.score**2).sum())
     sum_xy = float(pairs.score[pairs.positive].sum())
@@ -214,20 +214,20 @@ class ClusterScores:
 
     cluster: Numbers
     documents: Numbers
-    precision: Floats  # not a number where nothing is found
+    precision: Floats  # NaN if nothing is found
     recall: Floats
     f1: Floats
 
     @property
     def macro(self) -> dict[str, float]:
-        """The means: every cluster counts the same, however large."""
+        """The means over clusters, whatever their size."""
         with_pairs = ~np.isnan(self.precision)
         precision = float(self.precision[with_pairs].mean()) if with_pairs.any() else math.nan
         return {"precision": precision, "recall": float(self.recall.mean()), "f1": float(self.f1.mean())}
 
 
 def score_clusters(truth: Truth, pairs: ScoredPairs, threshold: float) -> ClusterScores:
-    """Scores by cluster: its recall is over its inner pairs, its precision over found pairs that touch it."""
+    """Scores by cluster: recall over its inner pairs, precision over the found pairs with a member."""
     assert truth.clusters is not None
     found = pairs.score >= threshold
     a, b = truth.clusters[pairs.left[found]], truth.clusters[pairs.right[found]]

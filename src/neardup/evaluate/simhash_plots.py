@@ -1,4 +1,4 @@
-"""The simhash thesis' figures: weights against position, evenness of fingerprints, sizes of clusters."""
+"""Figures of the simhash thesis: weights by position, evenness of fingerprints, cluster sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neardup.weights.position import as_bag, over_occurrences
 def weights_by_position(
     plan: Plan, text: str, statistics: Statistics | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """The place of each feature's first occurrence in a document, ascending, and its weight there."""
+    """The position of each feature's first occurrence in a document, ascending, and its weight."""
     tokens = plan.text(Texts.from_strings([text]))
     bag = as_bag(plan.view.represent(tokens, statistics))
     assert bag.weights is not None
@@ -38,7 +38,7 @@ def plot_weights(path: Path, plan: Plan, text: str, statistics: Statistics | Non
 
 
 def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png") -> list[Path]:
-    """All figures of a collection: clusters by size, evenness, and a document's weights after each stage."""
+    """All figures of a corpus: cluster sizes, evenness, and a document's weights after each weight stage."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -56,7 +56,7 @@ def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png
 
 
 def plot_evenness(path: Path, bins: Evenness) -> Path:
-    """Figures 3-2 and 6-1: values in each of 256 bins, and the line that they would keep to if they were uniform."""
+    """Figures 3-2 and 6-1: values in each of 256 bins, and the line of uniform values."""
     figure, axes = _axes("leading byte", "values")
     axes.bar(np.arange(len(bins.counts)), bins.counts, width=1.0)
     axes.axhline(bins.counts.mean(), color="red", linewidth=1)
@@ -64,8 +64,8 @@ def plot_evenness(path: Path, bins: Evenness) -> Path:
 
 
 def plot_cluster_sizes(path: Path, sizes: ClusterSizes) -> Path:
-    """Figure 6-2: how many clusters have each size, at each distance."""
-    figure, axes = _axes("size of a cluster", "clusters")
+    """Figure 6-2: the number of clusters by size, for each distance."""
+    figure, axes = _axes("cluster size", "clusters")
     for distance in range(len(sizes.sizes)):
         axes.plot(*sizes.histogram(distance), marker=".", label=f"distance ≤ {distance}")
     axes.set(xscale="log", yscale="log")

@@ -1,4 +1,4 @@
-"""Methods with settings, in the words of the command line: minhash:ngram=3,threshold=0.6."""
+"""Methods with options as one text: minhash:ngram=3,threshold=0.6."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from neardup.registry import ALIASES, Parameter, get_method
 
 @dataclass(frozen=True)
 class Spec:
-    """A method and what it is told; its name says both."""
+    """A method and its options; its name contains both."""
 
     method: str
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """As it may be typed again."""
-        told = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.method}:{told}" if told else self.method
+        """The text of this method and its options."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.method}:{options}" if options else self.method
 
     @property
     def plan(self) -> Plan:
-        """The plan of it."""
+        """The plan of this method."""
         return get_method(self.method).plan(**self.options)
 
     def at(self, threshold: float) -> Spec:
-        """The same with another threshold, where the method has one; candidates are chosen anew for it."""
+        """The same with another threshold, if the method has one; its candidates follow the threshold."""
         if "threshold" not in get_method(self.method).parameters:
             return self
         return Spec(self.method, {**self.options, "threshold": threshold})
 
     def words(self) -> list[str]:
-        """The options of `neardup dedup` for it."""
-        told = [f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in self.options.items()]
-        return [f"--method {self.method}", *told]
+        """The options of `neardup dedup` for this method."""
+        options = [
+            f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in self.options.items()
+        ]
+        return [f"--method {self.method}", *options]
 
 
 def parse_specs(text: str) -> list[Spec]:
-    """The specs that a text stands for: values separated by / make one for each (ngram=3/5/8)."""
+    """The specs of a text: values separated by / give one spec each (ngram=3/5/8)."""
     name, _, rest = text.strip().partition(":")
     method = get_method(name.strip())
     names: list[str] = []
@@ -58,7 +60,9 @@ def parse_specs(text: str) -> list[Spec]:
                 "method", "evaluate", f"NAME:option=value,… with options of {name} ({known})", text
             )
         if key in names:
-            raise ParameterError("method", "evaluate", f"told {key} once only (values go apart by /)", text)
+            raise ParameterError(
+                "method", "evaluate", f"{key} given once (separate several values by /)", text
+            )
         names.append(key)
         parameter = method.parameters[key]
         choices.append([parameter.read(word, name) for word in _values(parameter, value)])
@@ -66,12 +70,12 @@ def parse_specs(text: str) -> list[Spec]:
 
 
 def _values(parameter: Parameter, text: str) -> list[str]:
-    """The values of one option; a free text, such as a path, may have a slash in it."""
+    """The values of one option; a free text, for example a path, may contain slashes."""
     return [text] if parameter.kind is str and not parameter.choices else text.split("/")
 
 
 def make_specs(given: Iterable[str | Spec]) -> list[Spec]:
-    """All specs, each once, in the order given."""
+    """All specs, each once, in order."""
     found: dict[str, Spec] = {}
     for one in given:
         for spec in [one] if isinstance(one, Spec) else parse_specs(one):

@@ -1,4 +1,4 @@
-"""A threshold fixed on some clusters and applied to the others: what it is worth where it was not chosen."""
+"""Held-out scores: a threshold chosen on one half of the clusters and applied to the other."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OFFSETS = (-0.1, -0.05, -0.01, 0.01, 0.05, 0.1)
 
 @dataclass(frozen=True)
 class SplitScores:
-    """One entry for each time that a threshold was fixed on one half and applied to the other."""
+    """The scores of each held-out half, at the threshold chosen on the other half."""
 
     goal: Goal
-    threshold: Floats  # not a number where the half did not reach the goal
-    precision: Floats  # … of the other half
+    threshold: Floats  # NaN if the goal was not reached
+    precision: Floats  # of the held-out half
     recall: Floats
     f1: Floats
-    sensitivity: dict[float, Floats]  # F1 with the threshold so much higher
+    sensitivity: dict[float, Floats]  # F1 by offset of the threshold
 
     def as_dict(self) -> dict[str, Any]:
         """Means and standard deviations, as plain values."""
@@ -54,22 +54,22 @@ def _mean(values: Floats) -> float:
 
 
 def halves(truth: Truth, repeats: int, seed: int) -> Iterator[tuple[Mask, Mask]]:
-    """Documents of one half of the clusters and of the other, so many times, drawn anew each time.
+    """Random halves of the clusters, `repeats` times, as masks of documents.
 
-    Clusters with pairs to find and those without are halved apart, so that both sides have some of each.
+    Clusters with near-duplicates and single documents are halved separately, so that both halves have some of each.
     """
     units = truth.units
     count = int(units.max(initial=-1)) + 1
     with_pairs = _units_with_pairs(truth, count)
     present = np.bincount(units[units >= 0], minlength=count) > 0
     if int((with_pairs & present).sum()) < 2:
-        raise InputError("the labels have near-duplicates in one cluster only: it cannot be halved")
+        raise InputError("only one cluster has near-duplicates: the labels cannot be split into halves")
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         first = np.zeros(count, np.bool_)
-        for kind in (with_pairs, ~with_pairs):
-            some = rng.permutation(np.flatnonzero(kind & present))
-            odd = int(rng.integers(2))  # which side has one more
+        for group in (with_pairs, ~with_pairs):
+            some = rng.permutation(np.flatnonzero(group & present))
+            odd = int(rng.integers(2))  # which half has one more
             first[some[: (len(some) + odd) // 2]] = True
         yield (units >= 0) & first[units], (units >= 0) & ~first[units]
 
@@ -92,9 +92,9 @@ def score_splits(
     least: float = 0.0,
     fixed: float | None = None,
 ) -> SplitScores:
-    """The scores of held-out halves; each half is once the sample that fixes the threshold and once the rest.
+    """The scores of held-out halves; of each two halves, either chooses the threshold for the other.
 
-    A threshold that is `fixed` beforehand is applied to the same halves.
+    A `fixed` threshold is applied to the same halves.
     """
     rows: list[list[float]] = []
     for pair in halves(truth, repeats, seed):

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from neardup.evaluate.plots import COLOURS, DASHES, MARKERS, finish_figure, new_figure, write_figure
 
 if TYPE_CHECKING:
-    from neardup.evaluate.studies.registry import Table
+    from neardup.evaluate.studies.registry import StudyTable
 
 
-def plot_table(path: str | Path, table: Table) -> Path:
-    """A line for each column, and a dashed level for each row that has a name instead of a number."""
+def plot_table(path: str | Path, table: StudyTable) -> Path:
+    """A line for each column, and a dashed level for each row with a name instead of a number."""
     figure = new_figure((7.2, 4.4))
     axes = figure.add_subplot()
     numbers = [row for row in table.rows if isinstance(row[0], (int, float))]
     named = [row for row in table.rows if isinstance(row[0], str)]
     for column, title in enumerate(table.columns[1:], 1):
-        if title == "loss":  # the same again, from the other side
+        if title == "loss":  # the complement of another column
             continue
         points = [(row[0], row[column]) for row in numbers if isinstance(row[column], float)]
         style = {"color": COLOURS[column - 1], "marker": MARKERS[column - 1]}

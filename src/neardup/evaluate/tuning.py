@@ -1,4 +1,4 @@
-"""The best method and threshold for a goal, by labels, and what it will cost on the whole corpus."""
+"""The best method and threshold for a goal on labels, and its estimated cost on the whole corpus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neardup.errors import ParameterError
-from neardup.evaluate.corpus import Measured, run_plan
+from neardup.evaluate.corpus import MeasuredCost, run_plan
 from neardup.evaluate.goals import Best
 from neardup.evaluate.results import MethodResult, plain
 from neardup.evaluate.run import Bench
@@ -20,33 +20,33 @@ NGRAMS = (2, 3, 5, 8)
 
 @dataclass(frozen=True)
 class Choice:
-    """One method that was tried, at its best threshold."""
+    """A tried method at its best threshold."""
 
     spec: Spec  # with that threshold
     result: MethodResult
-    value: float  # what the goal asks for, on held-out halves if there are any; not a number: not reached
+    value: float  # the score to rank by, on held-out halves if possible; NaN: goal not reached
 
     @property
     def reached(self) -> bool:
-        """Whether a threshold fulfils the goal on the labels."""
+        """Whether a threshold reaches the goal on the labels."""
         return self.result.best is not None
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """All methods that were tried, the best first, and what the best one takes."""
+    """All tried methods, best first, and the cost of the best."""
 
     choices: list[Choice]
-    measured: Measured | None  # of the best one at its threshold; None: none reaches the goal
+    measured: MeasuredCost | None  # of the best method at its threshold; None: no method reaches the goal
     documents: int  # of the whole corpus
 
     @property
     def best(self) -> Choice | None:
-        """The choice to make, if one reaches the goal."""
+        """The best choice, if it reaches the goal."""
         return self.choices[0] if self.choices and self.choices[0].reached else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
+        """Plain values for JSON."""
         cost = None
         if self.measured is not None:
             cost = {
@@ -69,7 +69,7 @@ class Tuning:
 
 
 def default_specs() -> list[Spec]:
-    """Every method as it comes, and with other lengths of n-grams where it has them."""
+    """Every method with default options, or with several n-gram lengths if it has them."""
     found = []
     for name, method in methods().items():
         if "ngram" in method.parameters:
@@ -80,9 +80,9 @@ def default_specs() -> list[Spec]:
 
 
 def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
-    """The methods by what they reach on clusters that their thresholds were not chosen on."""
+    """The methods ranked by their scores on held-out clusters."""
     if not specs:
-        raise ParameterError("specs", "tune", "one method at least", list(specs))
+        raise ParameterError("specs", "tune", "at least one method", list(specs))
     choices = []
     for spec in specs:
         result = bench.evaluate(spec.name, spec.plan)
@@ -91,7 +91,7 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         key=lambda one: (one.reached, -math.inf if math.isnan(one.value) else one.value), reverse=True
     )
     measured = None
-    if choices[0].reached:  # other bands than those of the first run: measured again
+    if choices[0].reached:  # its bands differ from those of the first run: measure again
         protocol = bench.protocol
         run, measured = run_plan(
             choices[0].spec.plan, bench.documents, protocol.threads, protocol.work_dir, bench.progress
@@ -101,7 +101,7 @@ def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
 
 
 def _choice(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
-    """The spec with its best threshold, if it can have it: candidates may not reach down so far."""
+    """The spec with its best threshold, if its candidates support that threshold."""
     if result.best is None:
         return Choice(spec, result, math.nan)
     chosen = spec.at(result.best.threshold)
@@ -110,12 +110,12 @@ def _choice(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
     except ParameterError:
         return Choice(spec, replace(result, best=None), math.nan)
     if plan.threshold != result.best.threshold:
-        return _as_it_is(bench, spec, result)
+        return _without_threshold(bench, spec, result)
     return Choice(chosen, result, _value(bench, result))
 
 
-def _as_it_is(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
-    """A method that has no threshold to choose (a number of hashes must agree): good enough, or not."""
+def _without_threshold(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
+    """A method without a threshold (a number of hashes must agree), which reaches the goal or not."""
     goal, at = bench.protocol.goal, result.threshold
     enough = goal.kind in ("f1", "mcc") or getattr(result.counts, goal.kind) >= goal.least
     best = Best(at, at, at, result.counts) if enough else None
@@ -124,7 +124,7 @@ def _as_it_is(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
 
 
 def _value(bench: Bench, result: MethodResult) -> float:
-    """F1 (or recall for a precision, precision for a recall) on held-out halves; on all labels without them."""
+    """F1 (or recall for a precision goal, precision for a recall goal), on held-out halves or else on all labels."""
     name = {"precision": "recall", "recall": "precision"}.get(bench.protocol.goal.kind, "f1")
     if result.splits is not None:
         return float(result.splits.as_dict()[name]["mean"])

@@ -13,12 +13,13 @@ import numpy as np
 
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, Source, open_inputs, plain_column
+from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import distinct_texts
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.frequencies import count
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError
 from neardup.index.documents import Access, Document
 from neardup.plan import Plan
@@ -148,7 +149,7 @@ def read_batch(
         digests = [row.tobytes() for row in corpus.digests]
         counted = None
         if plan.counts and known is not None:
-            representatives, _ = distinct_texts(corpus.digests, corpus.ranks)
+            representatives, _ = distinct_texts(corpus.digests, corpus.id_hashes)
             fresh = np.array([n for n in representatives.tolist() if not known(digests[n])], np.int64)
             if len(fresh):
                 counted = count(

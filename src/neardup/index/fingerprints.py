@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.run import read_corpus
 from neardup.errors import PlanError
 from neardup.plan import Plan
 from neardup.statistics import Statistics

@@ -12,12 +12,13 @@ from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, Evenness, balance, cluster_sizes, evenness
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import portions
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.representations import spooled_chunks
+from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError
 from neardup.index.fingerprints import check_fingerprints
 from neardup.plan import Plan
@@ -116,7 +117,7 @@ def sizes_by_distance(columns: Hashes, most: int) -> ClusterSizes:
 def _some_features(plan: Plan, spool: Spool, numbers: Numbers) -> Hashes:
     """About MOST_FEATURES distinct hashes of features, from the first documents."""
     found = np.zeros(0, np.uint64)
-    for some in portions(spool, numbers):
+    for some in spooled_chunks(spool, numbers):
         tokens = plan.text(spool.read(some), details=plan.view.details)
         found = np.union1d(found, plan.view.features(tokens).hashes)
         if len(found) >= MOST_FEATURES:

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from neardup.documents import Problems
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError, NeardupError, PlanError
 from neardup.index.database import open_database, read_about, transaction, write_about
 from neardup.index.document_rows import AttributeColumns, IndexBatch, read_batch, reopen_source, to_document

@@ -26,7 +26,7 @@ Status = Literal["new", "unchanged", "slightly changed", "changed", "empty"]
 TABLES = """
 CREATE TABLE IF NOT EXISTS pages (
     id TEXT PRIMARY KEY, digest BLOB NOT NULL, history BLOB NOT NULL, streak INTEGER NOT NULL,
-    interval REAL NOT NULL, seen REAL NOT NULL, made INTEGER NOT NULL
+    interval REAL NOT NULL, visited REAL NOT NULL, made INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS stale (
     id TEXT NOT NULL, made INTEGER NOT NULL, history BLOB NOT NULL, PRIMARY KEY (id, made)

@@ -57,3 +57,8 @@ def host_of(address: str) -> str | None:
     except ValueError:
         return None
     return host.removeprefix("www.") if host else None
+
+
+def by_document(stage: object) -> bool:
+    """Whether a stage's features are counted once per document; passages are units of their own."""
+    return not getattr(stage, "passages", False)

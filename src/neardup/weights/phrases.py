@@ -21,7 +21,7 @@ from neardup import kernels
 from neardup.columns import Features, Tokens, make_distinct
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.shingles import Shingles
-from neardup.plan import Feature, stage_json
+from neardup.plan import CorpusAware, Feature, stage_json
 from neardup.statistics import Statistics
 from neardup.weights.checks import keep_only
 from neardup.weights.position import as_bag, over_occurrences
@@ -44,7 +44,7 @@ COMMON_CLUSTERS = 5  # where a cluster counts once: what so many different stori
 
 
 @dataclass(frozen=True)
-class PhraseWeight:
+class PhraseWeight(CorpusAware):
     """Distinct phrases, weighted; common ones are left out.
 
     phrases       the feature stage whose phrases these are
@@ -89,9 +89,28 @@ class PhraseWeight:
         return self.around == 0
 
     @property
-    def before_rarity(self) -> PhraseWeight:
-        """The weight for a first run, which finds out what belongs together before rarity is counted."""
+    def first_pass(self) -> PhraseWeight:
+        """The same without rarity."""
         return replace(self, rare=1.0, inverse=False, inside=False, common_above=None)
+
+    @property
+    def tells_boilerplate(self) -> bool:
+        """Words around a phrase tell running text from boilerplate."""
+        return self.around > 0
+
+    def unique_shares(self, features: Features, statistics: Statistics) -> Floats:
+        """The share of each document's weight that is in phrases of no other text."""
+        assert features.weights is not None
+        alone = statistics.table(stage_json(self.phrases)).of(features.hashes) <= 1
+        document = np.repeat(np.arange(len(features)), features.sizes)
+        whole = np.bincount(document, features.weights, len(features))
+        own = np.bincount(document, features.weights * alone, len(features))
+        result: Floats = own / np.maximum(whole, np.finfo(np.float64).tiny)
+        return result
+
+    def common_above_limit(self, statistics: Statistics) -> tuple[Feature, int]:
+        """Phrases above the limit are common."""
+        return self.phrases, self.limit(statistics)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
         if statistics is None:

@@ -1,4 +1,4 @@
-"""An evaluation in the terminal: what was labelled, each method's figures, and who is better."""
+"""An evaluation in the terminal: labels, the scores of each method, and comparisons."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from neardup.evaluate.report import figure, rows
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
-    from neardup.evaluate.results import Comparison, Evaluation
-    from neardup.evaluate.versus import Test
+    from neardup.evaluate.comparison import SignificanceTest
+    from neardup.evaluate.results import Evaluation, MethodComparison
 
 
 def show(evaluation: Evaluation) -> None:
-    """Print everything that fits a terminal."""
+    """Print the evaluation."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -21,9 +21,9 @@ def show(evaluation: Evaluation) -> None:
         console.print(line)
     table = rows(evaluation)
     for title, build in (
-        ("At the threshold of each method", _at_threshold),
+        ("At each method's own threshold", _at_threshold),
         (f"At the best threshold for {evaluation.goal}", _at_best),
-        ("Clusters, candidates and speed", _beyond),
+        ("Clusters, candidates and speed", _clusters_and_speed),
     ):
         console.print()
         console.print(title, style="bold")
@@ -48,15 +48,17 @@ def _head(evaluation: Evaluation) -> list[str]:
         labelled = int(truth.sizes.sum())
         lines = [f"{counted(labelled, 'document')} in {counted(clusters, 'labelled cluster')}: {pairs}."]
     if truth.agreement is not None:
-        kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_two"].items()]
-        lines.append(f"Agreement (Cohen's kappa): {'; '.join(kappas)}.")
-        if len(truth.agreement["people"]) > 2:
-            lines.append(f"Agreement of all (Fleiss' kappa): {figure(truth.agreement['fleiss_kappa'])}.")
+        kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_pair"].items()]
+        lines.append(f"Rater agreement (Cohen's kappa): {'; '.join(kappas)}.")
+        if len(truth.agreement["raters"]) > 2:
+            lines.append(
+                f"Agreement of all raters (Fleiss' kappa): {figure(truth.agreement['fleiss_kappa'])}."
+            )
     return lines
 
 
 def as_table(columns: list[str], body: list[list[str]]) -> str:
-    """Names left, figures right; never cut, for a figure that is folded cannot be read."""
+    """Names left-aligned, figures right-aligned; lines are never wrapped."""
     lines = [columns, *body]
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
     return "\n".join(
@@ -107,22 +109,22 @@ def _at_best(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
         [
             row["method"], _threshold(row["best_threshold"]), figure(row["best_precision"]),
             figure(row["best_recall"]), figure(row["best_f1"]), _interval(row, "best_f1"),
-            _held(row), figure(row["average_precision"]), figure(row["pearson"]),
+            _held_out(row), figure(row["average_precision"]), figure(row["pearson"]),
         ]
         for row in table
     ]  # fmt: skip
     return as_table(columns, body)
 
 
-def _held(row: dict[str, Any]) -> str:
+def _held_out(row: dict[str, Any]) -> str:
     if row["held_out_f1"] is None:
         return "–"
     return f"{figure(row['held_out_f1'])} ±{figure(row['held_out_f1_deviation'])}"
 
 
-def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
+def _clusters_and_speed(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
     columns = ["method", "adj. Rand", "B³ prec.", "B³ recall", "B³ F1", "cand. recall", "MB/s"]
-    names = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "matching_recall")
+    names = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "candidate_recall")
     body = [
         [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]
         for row in table
@@ -130,12 +132,12 @@ def _beyond(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
     return as_table(columns, body)
 
 
-def _compared(one: Comparison) -> list[str]:
-    """Whether the second method is better than the first, in a few lines."""
+def _compared(one: MethodComparison) -> list[str]:
+    """The comparison of the second method with the first."""
     interval = one.f1_interval
-    where = f" (95 %: {interval.low:+.3f} to {interval.high:+.3f})" if interval is not None else ""
+    bounds = f" (95 %: {interval.low:+.3f} to {interval.high:+.3f})" if interval is not None else ""
     lines = [
-        f"{one.second} beside {one.first}: F1 {one.f1_difference:+.3f}{where}",
+        f"{one.second} compared with {one.first}: F1 {one.f1_difference:+.3f}{bounds}",
         f"  scores: correlation {figure(one.correlation)}, earth mover's distance "
         f"{figure(one.earth_movers_distance)}; McNemar {_p(one.mcnemar)}, chi-square of precision {_p(one.chi_square)}",
     ]
@@ -147,5 +149,5 @@ def _compared(one: Comparison) -> list[str]:
     return lines
 
 
-def _p(test: Test) -> str:
+def _p(test: SignificanceTest) -> str:
     return "p < 0.001" if test.p_value < 0.001 else f"p = {figure(test.p_value)}"

@@ -15,7 +15,7 @@ from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.documents import Problems, Source
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
     from neardup.text.article import HtmlText
 
 __all__ = ["Where", "are_same", "read_texts", "spoken"]
@@ -40,7 +40,7 @@ class Where:
     @property
     def columns(self) -> InputColumns:
         """Which columns of the corpus mean what."""
-        from neardup.engines.local.documents import InputColumns
+        from neardup.engines.core.documents import InputColumns
 
         return InputColumns(self.text_column, self.id_column, self.html, html_text=self.html_text)
 
@@ -132,7 +132,7 @@ def _documents(
 ) -> Iterator[tuple[str, str]]:
     """The id and the text of every document of a source, or of the chosen ones."""
     from neardup.documents import Batch, choose_columns, document_ids, document_texts, plain_column
-    from neardup.engines.local.documents import with_fields
+    from neardup.engines.core.documents import with_fields
 
     text, identity = choose_columns(
         source.names(), text=where.text_column, id=where.id_column, source=source.name

@@ -14,7 +14,7 @@ from neardup.text import HtmlText
 
 if TYPE_CHECKING:
     from neardup.documents import Limits
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
 
 Command = Callable[..., Any]
 
@@ -126,7 +126,7 @@ def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
 
 def taken_columns(values: dict[str, Any]) -> InputColumns:
     """Which columns of the input mean what."""
-    from neardup.engines.local.documents import InputColumns
+    from neardup.engines.core.documents import InputColumns
 
     names = ("text_column", "id_column", "html", "duplicate_ids", "html_text")
     return InputColumns(*(values[name] for name in names))

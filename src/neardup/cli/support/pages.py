@@ -11,7 +11,7 @@ from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen
 from neardup.cli.support.options import reading_options, taken_columns
 from neardup.documents import Inputs, Problems, open_inputs
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.index.document_rows import AttributeColumns
 from neardup.plan import Plan
 from neardup.statistics import Statistics

@@ -14,6 +14,7 @@ from neardup.api import with_statistics
 from neardup.cli.support.options import reading_options, taken_columns
 from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Inputs, open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.checkpoint.workspace import (
@@ -23,7 +24,6 @@ from neardup.engines.local.checkpoint.workspace import (
     inputs_identity,
     open_workspace,
 )
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.errors import InputError
 from neardup.plan import Plan

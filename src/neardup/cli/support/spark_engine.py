@@ -16,11 +16,11 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from neardup.cli.support.spark_folder import Target
     from neardup.documents import Source
+    from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.documents import InputColumns
     from neardup.engines.local.write import Mode
-    from neardup.engines.spark.io.files import Loaded
-    from neardup.engines.spark.io.frames import Result
+    from neardup.engines.spark.io.files import LoadedDocuments
+    from neardup.engines.spark.io.frames import SparkResult
     from neardup.statistics import Statistics
 
 Command = Callable[..., Any]
@@ -155,7 +155,7 @@ class _Job:
         with translated(folder):
             return self._written(result, loaded)
 
-    def _written(self, result: Result, loaded: Loaded) -> dict[str, Any]:
+    def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
         """The report, after everything has been written."""
         from neardup.cli.support.spark_folder import REPORT
         from neardup.engines.spark.io.problems import joined_problems
@@ -178,7 +178,7 @@ class _Job:
 
 
 @contextmanager
-def _no_documents(loaded: Loaded) -> Iterator[None]:
+def _no_documents(loaded: LoadedDocuments) -> Iterator[None]:
     """Says of input without documents which it is, and the first thing that is wrong with it."""
     from neardup.engines.spark.io.problems import no_documents
 

@@ -11,8 +11,8 @@ from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Problems, open_inputs
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.frequencies import count_into
-from neardup.engines.local.read import Job, read_distinct_texts
+from neardup.engines.local.frequencies import count_into, units
+from neardup.engines.local.read import Job, read
 from neardup.errors import ParameterError
 from neardup.plan import Plan, stage_json
 from neardup.sorted_sets import count_distinct
@@ -47,9 +47,8 @@ def build_statistics(
     problems = Problems(strict=values["strict"])
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Workspace(folder=values["work_dir"]))
-        representatives, groups = read_distinct_texts(
-            Job(plan, sources, work, columns, problems, progress, threads)
-        )
+        job = Job(plan, sources, work, columns, problems, progress, threads)
+        representatives, groups = units(job, read(job, represent_now=False))
         counters = count_into(
             stack, plan.text, plan.counts, work.spool, representatives, groups, memory=memory,
             folder=values["work_dir"], sketch=most, progress=progress, threads=threads,

@@ -1,4 +1,4 @@
-"""neardup tune with labels: the best method and threshold for a goal, with time and memory."""
+"""neardup tune with labels: the best method and threshold for a goal, and their estimated cost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tune_on_labels(
         raise InputError(f"{inputs[0]} needs labels: name their file with --labels")
     if plot is not None:
         raise ParameterError(
-            "plot", "neardup tune", "left out with --labels (neardup evaluate has --plots)", plot
+            "plot", "neardup tune", "omitted with --labels (use neardup evaluate --plots)", plot
         )
     if not Path(labels).exists():
         raise InputError(f"{labels} does not exist")
@@ -79,7 +79,7 @@ def _specs(chosen: Chosen, tried: tuple[str, ...]) -> list[Spec]:
 def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
     lines = [*_best(found, goal, reading), "", f"All methods tried, for {goal}:", _tried(found.choices)]
     lines.append(
-        "held out: on clusters apart from those of the threshold; ±: standard deviation of the halves."
+        "held-out F1: on clusters that were not used to choose the threshold; ±: standard deviation over halves."
     )
     return lines
 
@@ -107,8 +107,8 @@ def _tried(choices: list[Choice]) -> str:
     body = []
     for choice in choices:
         best, splits = choice.result.best, choice.result.splits
-        held = splits.as_dict()["f1"] if splits is not None and best is not None else None
-        shown = f"{figure(held['mean'])} ±{figure(held['standard_deviation'])}" if held else "–"
+        held_out = splits.as_dict()["f1"] if splits is not None and best is not None else None
+        shown = f"{figure(held_out['mean'])} ±{figure(held_out['standard_deviation'])}" if held_out else "–"
         figures = ["–"] * 4
         if best is not None:
             counts = best.counts

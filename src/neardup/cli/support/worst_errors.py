@@ -1,4 +1,4 @@
-"""The worst errors in the terminal, each with both texts beside each other."""
+"""The worst errors in the terminal, with the two texts side by side."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from neardup.plurals import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from neardup.evaluate.worst import Errors, WorstPair
+    from neardup.evaluate.worst_errors import WorstErrors, WorstPair
 
 __all__ = ["print_errors"]
 
 
 def print_errors(
-    console: Console, pairs: Sequence[WorstPair], errors: Errors, show: Show | None = None
+    console: Console, pairs: Sequence[WorstPair], errors: WorstErrors, show: Show | None = None
 ) -> None:
-    """All pairs under a heading each; colours only repeat what the marks say."""
+    """Prints each pair under a heading; marks repeat the colours."""
     show = show or Show()
     totals = {"false positive": errors.total_positives, "false negative": errors.total_negatives}
     for kind, total in totals.items():
@@ -39,13 +39,13 @@ def _print_pair(console: Console, place: int, pair: WorstPair, show: Show) -> No
         f"of {found.left.features:,} and {counted(found.right.features, 'feature')}"
     )
     console.print(line, highlight=False, markup=False)
-    same = pair.groups[0] == pair.groups[1]
-    where = f"cluster {pair.groups[0]}" if same else f"clusters {pair.groups[0]} and {pair.groups[1]}"
-    alike = f"; {pair.alike:,} errors like this" if pair.alike > 1 else ""
-    if pair.groups != (pair.left, pair.right):
-        console.print(plain(where + alike), style="dim", highlight=False)
+    same = pair.clusters[0] == pair.clusters[1]
+    where = f"cluster {pair.clusters[0]}" if same else f"clusters {pair.clusters[0]} and {pair.clusters[1]}"
+    similar = f"; {pair.similar:,} such errors" if pair.similar > 1 else ""
+    if pair.clusters != (pair.left, pair.right):
+        console.print(plain(where + similar), style="dim", highlight=False)
     if not (found.left.text.strip() and found.right.text.strip()):
-        console.print("(one of them has no text)", style="dim", markup=False)
+        console.print("(one of the two has no text)", style="dim", markup=False)
     table, legend = passage_table(found, (pair.left, pair.right), show)
     console.print(table)
     console.print(legend, style="dim", markup=False, highlight=False)

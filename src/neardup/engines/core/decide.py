@@ -1,4 +1,4 @@
-"""From verified pairs to clusters, and for each document in one: what it duplicates, and whether it stays."""
+"""From measured pairs to clusters, and for each document in one: what it duplicates, and whether it stays."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
 from neardup.clusters.keep import KeepCandidates, worth
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.compare import Measurer
-from neardup.engines.core.progress import Progress
-from neardup.engines.local.matches import Matches
-from neardup.engines.local.read import Corpus
+from neardup.engines.core.documents import DocumentTable
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
 
 Floats = NDArray[np.float64]
 Measure = Callable[[Numbers, Numbers], Pairs]
+Report = Callable[[str, str], None]  # a reason and what was done
 
 
 @dataclass(frozen=True)
@@ -32,78 +30,90 @@ class Decisions:
     cluster: Numbers  # a member of the cluster that names it: the one of the smallest id
     leader: Numbers  # the best member, which the others are duplicates of
     keep: NDArray[np.bool_]
-    duplicate_of: Numbers  # -1 for what is kept
+    duplicate_of: Numbers  # -1 for a document that stays
     similarity: Floats  # with duplicate_of
     containment: Floats
     size: Numbers
     weakest_link: Floats
-    pairs: Pairs  # between contents: those that reach the threshold
-    bridge: NDArray[np.bool_]  # … which of them hold a cluster together alone
+    pairs: Pairs  # between representatives of distinct texts: those that reach the threshold
+    bridge: NDArray[np.bool_]  # … which of them alone connect their cluster
     kept: NDArray[np.bool_]  # for every document of the corpus
+    representative: Numbers  # for every document the one that stands for its copies
+    measured: Pairs  # all evidence, with the pairs that only the decisions asked for at the end
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A plan, the documents it ran over, and the decisions about them: all that tables are made of."""
+
+    plan: Plan
+    documents: DocumentTable
+    decisions: Decisions
 
 
 def decide(
     plan: Plan,
-    corpus: Corpus,
-    matches: Matches,
-    progress: Progress,
-    threads: int,
-    measure: Measure | None = None,
+    documents: DocumentTable,
+    representative: Numbers,
+    evidence: Pairs,
+    measure: Measure,
+    report: Report | None = None,
 ) -> Decisions:
-    """Clusters and what to keep of them, for the plan's threshold; what is measured here joins the matches' pairs.
+    """Clusters and what to keep of them, for the plan's threshold.
 
-    `measure` is told which pairs are wanted that the candidates left out; by default they are measured here.
+    `measure` compares the pairs that candidates left out and decisions need; `report` is called with values that the
+    keep policy cannot read.
     """
-    content, n = matches.content, len(corpus)
-    with progress.stage("clusters"):
-        members, labels = _clustered(plan, corpus, matches)
+    n = len(documents)
+    members, labels = _clustered(plan, documents, representative, evidence, report)
     layout = _Layout.of(members, labels[members])
     best = members[layout.first]
     removed, duplicate_of = _removals(plan, layout, members, best)
-    wanted = _wanted(plan, matches, layout, members, duplicate_of, n)
-    with progress.stage("verify clusters", len(wanted)):
-        extra = (measure or Measurer(plan, corpus, threads).measure)(wanted // n, wanted % n)
-    matches.pairs = evidence = Pairs.concatenate([matches.pairs, extra])
-    matches.besides += len(extra)
-    similarity, containment = _look_up(evidence, content, members, duplicate_of, n)
-    pairs = evidence.take(plan.check.passes(evidence, plan.threshold))
+    missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
+    measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
+    similarity, containment = _look_up(measured, representative, members, duplicate_of)
+    pairs = measured.take(plan.check.passes(measured, plan.threshold))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
     return Decisions(
         documents=members,
-        cluster=layout.named(members, _id_places(corpus, members)),
+        cluster=layout.named(members, _id_places(documents, members)),
         leader=best,
         keep=~removed,
         duplicate_of=duplicate_of,
         similarity=similarity,
         containment=containment,
         size=layout.size,
-        weakest_link=_weakest(plan, layout, members, labels, content, evidence),
+        weakest_link=_weakest(plan, layout, members, labels, representative, measured),
         pairs=pairs,
         bridge=bridges(n, pairs.left, pairs.right) if len(pairs) else np.zeros(0, np.bool_),
         kept=kept,
+        representative=representative,
+        measured=measured,
     )
 
 
-def _clustered(plan: Plan, corpus: Corpus, matches: Matches) -> tuple[Numbers, Numbers]:
+def _clustered(
+    plan: Plan, documents: DocumentTable, representative: Numbers, evidence: Pairs, report: Report | None
+) -> tuple[Numbers, Numbers]:
     """The documents of clusters of two or more, cluster by cluster, the best first; and each document's label."""
-    content, n = matches.content, len(corpus)
-    passed = matches.pairs.take(plan.check.passes(matches.pairs, plan.threshold))
-    copies = np.flatnonzero(content != np.arange(n))
+    n = len(documents)
+    passed = evidence.take(plan.check.passes(evidence, plan.threshold))
+    copies = np.flatnonzero(representative != np.arange(n))
     labels = components(
-        n, np.concatenate([passed.left, content[copies]]), np.concatenate([passed.right, copies])
+        n, np.concatenate([passed.left, representative[copies]]), np.concatenate([passed.right, copies])
     )
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
-    places = _places(plan, corpus, members)
+    places = _places(plan, documents, members, report)
     if plan.clustering.kind == "leaders":
-        labels = _led(n, content, passed, members, places)
+        labels = _led(n, representative, passed, members, places)
         members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
     return members[np.lexsort((places[members], labels[members]))], labels
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Members in order of cluster and worth: where each member's cluster begins, its place there, its size."""
+    """Members in order of cluster and worth: where each member's cluster begins, its place in it, its size."""
 
     first: Numbers
     place: Numbers
@@ -120,41 +130,38 @@ class _Layout:
 
     def named(self, members: Numbers, id_places: Numbers) -> Numbers:
         """For each member the one of its cluster that comes first in the order of ids."""
-        names = np.full(len(members), -1, np.int64)
-        for_each = np.lexsort((id_places, self.number))
-        names[:] = members[for_each[self.first]]
-        return names
+        return members[np.lexsort((id_places, self.number))[self.first]]
 
 
-def _places(plan: Plan, corpus: Corpus, members: Numbers) -> Numbers:
-    """How well each document would be kept (0 is best); only `members` have a meaningful place."""
-    values = corpus.values.take(pa.array(members)).to_pylist() if corpus.values is not None else None
-    documents = KeepCandidates(members, _id_places(corpus, members), corpus.lengths[members], values)
-    found, unreadable = worth(plan.keep, documents)
-    if unreadable:
+def _places(plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None) -> Numbers:
+    """The place of each member in the order of the keep policy (0 is best); other documents come last."""
+    values = documents.values.take(pa.array(members)).to_pylist() if documents.values is not None else None
+    candidates = KeepCandidates(members, _id_places(documents, members), documents.lengths[members], values)
+    found, unreadable = worth(plan.keep, candidates)
+    if unreadable and report is not None:
         kind = "date" if plan.keep.policy in ("newest", "oldest") else "number"
         asked = f"--keep {plan.keep.policy}:{plan.keep.column}"
-        reason = f"unreadable {kind}: {unreadable} values are not a {kind} ({asked})"
-        corpus.problems.add(corpus.sources[0].name, reason, action="come last")
-    places = np.full(len(corpus), np.iinfo(np.int64).max, np.int64)
+        values_are = "1 value is" if unreadable == 1 else f"{unreadable:,} values are"
+        report(f"unreadable {kind}: {values_are} not a {kind} ({asked})", "come last")
+    places = np.full(len(documents), np.iinfo(np.int64).max, np.int64)
     places[members] = found
     return places
 
 
-def _id_places(corpus: Corpus, members: Numbers) -> Numbers:
+def _id_places(documents: DocumentTable, members: Numbers) -> Numbers:
     """The place of each member in the order of ids."""
-    order = pc.sort_indices(corpus.ids.take(pa.array(members))).to_numpy(zero_copy_only=False)
+    order = pc.sort_indices(documents.ids.take(pa.array(members))).to_numpy(zero_copy_only=False)
     places = np.empty(len(members), np.int64)
     places[order] = np.arange(len(members))
     return places
 
 
-def _led(n: int, content: Numbers, passed: Pairs, members: Numbers, places: Numbers) -> Numbers:
-    """Labels by leaders: contents in the order of their best copy lead, copies follow their content."""
+def _led(n: int, representative: Numbers, passed: Pairs, members: Numbers, places: Numbers) -> Numbers:
+    """Labels by leaders: distinct texts in the order of their best copy lead, copies follow."""
     best = np.full(n, np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(best, content[members], places[members])
+    np.minimum.at(best, representative[members], places[members])
     order = np.argsort(best, kind="stable")
-    return leaders(n, passed.left, passed.right, order)[content]
+    return leaders(n, passed.left, passed.right, order)[representative]
 
 
 def _removals(
@@ -168,56 +175,67 @@ def _removals(
     return removed, duplicate_of
 
 
-def _wanted(
-    plan: Plan, matches: Matches, layout: _Layout, members: Numbers, duplicate_of: Numbers, n: int
+def _missing(
+    plan: Plan,
+    representative: Numbers,
+    evidence: Pairs,
+    layout: _Layout,
+    members: Numbers,
+    duplicate_of: Numbers,
 ) -> Numbers:
-    """Codes of what the candidates left out: each removed document with what it duplicates, and all pairs
-    of small clusters (so that their weakest link is exact)."""
-    content = matches.content
+    """Packed pairs that the candidates left out: each removed document with what it duplicates, and all pairs of
+    small clusters, so that their weakest link is exact."""
+    n = len(representative)
     if plan.check.level == "none":  # nothing is measured, and nothing else passes
         return np.zeros(0, np.int64)
     removed = duplicate_of >= 0
-    wanted = [_codes(content[members[removed]], content[duplicate_of[removed]], n)]
+    found = [packed(representative[members[removed]], representative[duplicate_of[removed]], n)]
     if plan.clustering.kind == "components":
-        own = distinct(layout.number * n + content[members])  # distinct contents, cluster by cluster
-        wanted.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
-    codes = distinct(*wanted)
-    codes = codes[codes // n != codes % n]
-    return without(codes, np.sort(_codes(matches.pairs.left, matches.pairs.right, n)))
+        own = distinct(layout.number * n + representative[members])  # distinct texts, cluster by cluster
+        found.append(complete_groups(own % n, own // n, plan.clustering.complete, n))
+    pairs = distinct(*found)
+    pairs = pairs[pairs // n != pairs % n]
+    return without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
 
 
-def _codes(left: Numbers, right: Numbers, n: int) -> Numbers:
+def packed(left: Numbers, right: Numbers, n: int) -> Numbers:
     """One integer for each unordered pair."""
     return np.minimum(left, right) * n + np.maximum(left, right)
 
 
 def _look_up(
-    evidence: Pairs, content: Numbers, members: Numbers, others: Numbers, n: int
+    measured: Pairs, representative: Numbers, members: Numbers, others: Numbers
 ) -> tuple[Floats, Floats]:
-    """Similarity and containment of each member with its other: 1 for copies, NaN where there is no other."""
+    """Similarity and containment of each member with its other: 1 for copies, NaN where it has no other."""
+    n = len(representative)
     similarity, containment = np.full(len(members), np.nan), np.full(len(members), np.nan)
     has = others >= 0
-    copy = has & (content[members] == content[others])
+    copy = has & (representative[members] == representative[others])
     similarity[copy] = containment[copy] = 1.0
     rest = np.flatnonzero(has & ~copy)
-    if len(rest) and len(evidence):
-        known = _codes(evidence.left, evidence.right, n)
+    if len(rest) and len(measured):
+        known = packed(measured.left, measured.right, n)
         order = np.argsort(known)
-        wanted = _codes(content[members[rest]], content[others[rest]], n)
-        at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
-        found = known[at] == wanted  # all of them, unless nothing was measured
-        similarity[rest[found]] = evidence.similarity[at[found]]
-        containment[rest[found]] = evidence.containment[at[found]]
+        asked = packed(representative[members[rest]], representative[others[rest]], n)
+        at = order[np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)]
+        found = known[at] == asked  # all of them, unless nothing was measured
+        similarity[rest[found]] = measured.similarity[at[found]]
+        containment[rest[found]] = measured.containment[at[found]]
     return similarity, containment
 
 
 def _weakest(
-    plan: Plan, layout: _Layout, members: Numbers, labels: Numbers, content: Numbers, evidence: Pairs
+    plan: Plan,
+    layout: _Layout,
+    members: Numbers,
+    labels: Numbers,
+    representative: Numbers,
+    measured: Pairs,
 ) -> Floats:
     """The weakest link of each member's cluster; 1 where all are copies."""
-    inside = evidence.take(labels[evidence.left] == labels[evidence.right])
+    inside = measured.take(labels[measured.left] == labels[measured.right])
     if plan.clustering.kind == "leaders":
-        leads = content[members[layout.first]]
+        leads = representative[members[layout.first]]
         inside = inside.take(np.isin(inside.left, leads) | np.isin(inside.right, leads))
     found = np.ones(len(labels))
     for label, value in weakest_links(inside, labels).items():

@@ -1,4 +1,4 @@
-"""An order of the documents that depends on their ids alone, and ids that are each used once."""
+"""Ids to id hashes, an order that no input order changes; and documents to the distinct texts they are copies of."""
 
 from __future__ import annotations
 
@@ -9,29 +9,40 @@ import numpy as np
 import pyarrow as pa
 
 from neardup import kernels
+from neardup.candidates.copies import collapse
 from neardup.columns import Hashes, Numbers, Texts
 from neardup.errors import InputError
+
+
+def distinct_texts(digests: Hashes, id_hashes: Hashes) -> tuple[Numbers, Numbers]:
+    """The representative of each distinct text, ascending; and for each document the place of its own among them."""
+    everything = np.ones(len(digests), np.bool_)
+    return np.unique(collapse(digests, id_hashes, everything), return_inverse=True)
+
+
+def id_digests(ids: pa.Array) -> Hashes:
+    """Two 64-bit hashes of each id, the same whether ids are stored as integers or strings."""
+    texts = Texts.from_arrow(ids.cast(pa.large_string()))
+    digests = np.empty((len(ids), 2), np.uint64)
+    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
+    return digests
 
 
 def hash_ids(
     ids: pa.Array, policy: str, renamed: Callable[[int, str], None] | None = None
 ) -> tuple[pa.Array, Hashes]:
-    """The ids, made unique if asked, and a 64-bit hash of each: the order that no input order changes.
+    """The ids, made unique if asked, and a 64-bit hash of each.
 
-    `renamed` is told each document that got another id, and the id.
+    `renamed` is called with each document that got another id, and the id.
     """
-    ranks = _hash_ids(ids)
-    order = np.argsort(ranks)
-    same = np.flatnonzero(ranks[order[1:]] == ranks[order[:-1]])
+    hashes = np.ascontiguousarray(id_digests(ids)[:, 0])
+    order = np.argsort(hashes)
+    same = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
     if len(same) == 0:
-        return ids, ranks
+        return ids, hashes
     repeated = _repeated(ids, order, same)
     if repeated and policy == "error":
-        shown = ", ".join(repr(value) for value in list(repeated)[:3])
-        raise InputError(
-            f"{len(repeated)} ids stand for more than one document, {shown} among them: "
-            "choose another --id-column, or have them renamed with --duplicate-ids rename"
-        )
+        raise InputError(repeated_ids(len(repeated), [repr(value) for value in list(repeated)[:3]]))
     if repeated:
         again = sorted(number for numbers in repeated.values() for number in numbers[1:])
         ids = _renamed(ids, repeated)
@@ -39,15 +50,16 @@ def hash_ids(
             for number in again:
                 renamed(number, ids[number].as_py())
         return hash_ids(ids, "error")
-    return ids, ranks
+    return ids, hashes
 
 
-def _hash_ids(ids: pa.Array) -> Hashes:
-    """The same hash for an id whether it stands among integers or strings."""
-    texts = Texts.from_arrow(ids.cast(pa.large_string()))
-    digests = np.empty((len(ids), 2), np.uint64)
-    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
-    return np.ascontiguousarray(digests[:, 0])
+def repeated_ids(count: int, examples: list[str]) -> str:
+    """The message for ids that several documents share."""
+    what = "1 id stands" if count == 1 else f"{count:,} ids stand"
+    return (
+        f"{what} for more than one document, for example {', '.join(examples)}: "
+        "choose another --id-column, or rename them with --duplicate-ids rename"
+    )
 
 
 def _repeated(ids: pa.Array, order: Numbers, same: Numbers) -> dict[Any, list[int]]:
@@ -59,7 +71,7 @@ def _repeated(ids: pa.Array, order: Numbers, same: Numbers) -> dict[Any, list[in
 
 
 def _renamed(ids: pa.Array, repeated: dict[Any, list[int]]) -> pa.Array:
-    """Ids as strings, where the second and later holders of an id have '#2', '#3' … appended."""
+    """Ids as strings, where the second and later documents of an id have '#2', '#3' … appended."""
     values = ids.cast(pa.string()).to_pylist()
     taken = set(values)
     for value, numbers in repeated.items():

@@ -1,4 +1,4 @@
-"""What an engine says while it works; the command line draws it, the library stays quiet."""
+"""What an engine reports while it works; the command line draws it, the library stays quiet."""
 
 from __future__ import annotations
 
@@ -20,19 +20,24 @@ class Progress:
 
     seconds: dict[str, float] = field(default_factory=dict)
     cpu: dict[str, float] = field(default_factory=dict)
+    _inner: list[tuple[float, float]] = field(default_factory=list)  # of stages inside the one that runs
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[None]:
-        """Times what runs inside; `total` is in the units that `advance` counts."""
+        """Times what runs inside, without the stages inside it; `total` is in the units that `advance` counts."""
+        outer, self._inner = self._inner, []
         wall, cpu = time.perf_counter(), time.process_time()
         self.begin(name, total)
         try:
             yield
         finally:
             self.end(name)
-            give_back()
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - wall
-            self.cpu[name] = self.cpu.get(name, 0.0) + time.process_time() - cpu
+            release_memory()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            inside = [sum(times) for times in zip((0.0, 0.0), *self._inner, strict=True)]
+            self.seconds[name] = self.seconds.get(name, 0.0) + wall - inside[0]
+            self.cpu[name] = self.cpu.get(name, 0.0) + cpu - inside[1]
+            self._inner = [*outer, (wall, cpu)]
 
     def begin(self, name: str, total: int | None) -> None:
         """A stage begins."""
@@ -44,11 +49,11 @@ class Progress:
         """The stage is over."""
 
     def note(self, message: str) -> None:
-        """Something that the user should know."""
+        """A message for the user."""
 
 
-def give_back() -> None:
-    """Have what a stage has freed return to the system: allocators keep it, and the next stage needs other sizes."""
+def release_memory() -> None:
+    """Return freed memory to the system: allocators keep it, and the next stage needs other sizes."""
     pa.default_memory_pool().release_unused()
     if (trim := _trim()) is not None:
         trim(0)
@@ -56,7 +61,7 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Any:
-    """The C library's function for that, where it has one."""
+    """The C library's malloc_trim, where it has one."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):  # not glibc
@@ -64,7 +69,7 @@ def _trim() -> Any:
 
 
 def peak_memory() -> int:
-    """The most bytes of memory that this process has had; 0 where the system does not tell."""
+    """The most bytes of memory that this process has had; 0 where the system does not say."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,9 @@
-"""Candidate pairs as codes (left · n + right), gathered, and in portions that fit into memory."""
+"""Candidate pairs in the order in which they are compared, so that a hot bucket costs linear work.
+
+A pair travels packed, as the one number left · n + right. A document first meets the member with the smallest id hash
+of each of its buckets, in a large component one after the other; the other pairs follow. A pair whose documents an
+earlier round has joined need not be compared: it cannot change the clusters.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Numbers
-from neardup.engines.core.compare import TILE_BYTES
-from neardup.engines.local.read import Corpus
+from neardup.columns import Hashes, Numbers
 from neardup.sorted_sets import distinct, made_distinct
 
-BLOCK_PAIRS = 1 << 22  # pairs that are verified together
-RANGES = 16  # of codes that are sorted apart
-ROUNDS = 8  # in which a document meets the first members of its buckets; what is left comes in the last one
-ONE_ROUND = (
-    4096  # pairs of a family that come in one round: all that is measured tells which pairs are bridges
-)
+BLOCK_PAIRS = 1 << 22  # pairs that are compared together
+RANGES = 16  # of packed pairs that are sorted apart
+ROUNDS = 8  # in which a document meets the first members of its buckets; the last one has all that are left
+ONE_ROUND = 4096  # pairs of a component that are compared in one round: enough to know which are bridges
+TILE_BYTES = 4 << 20  # features that a thread holds, or twice as many
+JOIN_BYTES = 256 << 20  # features of a block of a join
+MOST_LINKS = 64  # members of a posting list that a document meets in a join for clusters
 
 
 class PackedPairs:
-    """A set of integers below `most` that grows; repeats are removed now and then, so that they do not fill the memory.
+    """A growing set of packed pairs below `most`; repeats are removed now and then to bound its memory.
 
-    Range by range: what is sorted and copied at a time is a small part of the whole.
+    Range by range: only a small part of the whole is sorted and copied at a time.
     """
 
     def __init__(self, most: int) -> None:
@@ -33,103 +37,125 @@ class PackedPairs:
         self._ranges: list[list[Numbers]] = [[] for _ in range(RANGES)]
         self._size, self._limit = 0, BLOCK_PAIRS
 
-    def add(self, codes: Numbers) -> None:
+    def add(self, packed: Numbers) -> None:
         """More of them, sorted."""
-        parts = np.split(codes, np.searchsorted(codes, self._bounds))
-        for held, part in zip(self._ranges, parts, strict=True):
-            held.append(part.copy())  # a view would keep all of the codes
-        self._size += len(codes)
+        parts = np.split(packed, np.searchsorted(packed, self._bounds))
+        for known, part in zip(self._ranges, parts, strict=True):
+            known.append(part.copy())  # a view would keep all of them in memory
+        self._size += len(packed)
         if self._size > self._limit:
             self._remove_repeats()
             self._limit = max(BLOCK_PAIRS, self._size + self._size // 2)
 
     def _remove_repeats(self) -> None:
-        for held in self._ranges:
-            whole = np.concatenate([np.zeros(0, np.int64), *held])
-            held.clear()  # before sorting, not after: there may be very many
-            held.append(made_distinct(whole))
-        self._size = sum(len(held[0]) for held in self._ranges)
+        for known in self._ranges:
+            whole = np.concatenate([np.zeros(0, np.int64), *known])
+            known.clear()  # before sorting, not after: memory for both may be short
+            known.append(made_distinct(whole))
+        self._size = sum(len(known[0]) for known in self._ranges)
 
     def taken(self) -> Numbers:
-        """Every integer once, sorted; nothing stays here."""
+        """Every pair once, sorted; the set is empty afterwards."""
         self._remove_repeats()
         whole, start = np.empty(self._size, np.int64), 0
-        for held in self._ranges:
-            part = held.pop()
+        for known in self._ranges:
+            part = known.pop()
             whole[start : start + len(part)] = part
             start += len(part)
         return whole
 
 
-def blocks(codes: Numbers) -> Iterator[Numbers]:
-    """Some at a time; one empty block where there are none."""
-    for start in range(0, max(1, len(codes)), BLOCK_PAIRS):
-        yield codes[start : start + BLOCK_PAIRS]
+def blocks(packed: Numbers) -> Iterator[Numbers]:
+    """Some pairs at a time; one empty block if there are none."""
+    for start in range(0, max(1, len(packed)), BLOCK_PAIRS):
+        yield packed[start : start + BLOCK_PAIRS]
+
+
+def candidate_components(n: int, *packed: Numbers) -> tuple[Numbers, Numbers]:
+    """The documents of some pairs, and a label for each: equal where pairs connect them."""
+    labels, among = np.arange(n), np.zeros(n, np.bool_)
+    for some in packed:
+        kernels.graph.join_packed(labels, among, some)
+    concerned = np.flatnonzero(among)
+    place = np.zeros(n, np.int64)
+    place[concerned] = np.arange(len(concerned))
+    return concerned, place[labels[concerned]]
+
+
+def star_rounds(smaller: Numbers, larger: Numbers) -> NDArray[np.uint8]:
+    """The round of each pair with the first member of a bucket, from 0: the larger document meets smaller ones first.
+
+    Documents are any integers whose order is that of their id hashes.
+    """
+    names, places = np.unique(np.concatenate([smaller, larger]), return_inverse=True)
+    n = max(1, len(names))
+    packed = places[: len(smaller)] * n + places[len(smaller) :]
+    found: NDArray[np.uint8] = kernels.buckets.star_rounds(
+        packed, n, np.arange(n, dtype=np.uint64), ROUNDS - 1
+    )
+    return found
 
 
 def in_rounds(
-    corpus: Corpus, stars: Numbers, rest: Numbers, relatives: tuple[Numbers, Numbers]
+    id_hashes: Hashes, stars: Numbers, rest: Numbers, components: tuple[Numbers, Numbers]
 ) -> list[Numbers]:
-    """Codes of pairs in rounds: those with the first members of buckets, as each document meets them, then the rest.
+    """Packed pairs in rounds: those with the first members of buckets, as each document meets them, then the rest.
 
-    `relatives` are the documents concerned, and a label of each one's family. In a family of few pairs a document
-    meets all first members at once.
+    `components` are the documents concerned and the component of each. In a component of few pairs a document meets
+    all first members in one round.
     """
-    n, (concerned, labels) = len(corpus), relatives
-    family = np.zeros(n, np.int64)
-    family[concerned] = labels
+    n, (concerned, labels) = len(id_hashes), components
+    component = np.zeros(n, np.int64)
+    component[concerned] = labels
     pairs = np.zeros(len(concerned), np.int64)
     for some in (*blocks(stars), *blocks(rest)):
-        pairs += np.bincount(family[some // n], minlength=len(pairs))
-    number = kernels.buckets.star_rounds(stars, n, corpus.ranks, ROUNDS - 1)
+        pairs += np.bincount(component[some // n], minlength=len(pairs))
+    number = kernels.buckets.star_rounds(stars, n, id_hashes, ROUNDS - 1)
     for start in range(0, len(stars), BLOCK_PAIRS):
         part = slice(start, start + BLOCK_PAIRS)
-        number[part] *= pairs[family[stars[part] // n]] > ONE_ROUND
+        number[part] *= pairs[component[stars[part] // n]] > ONE_ROUND
     return [*(stars[number == each] for each in range(ROUNDS)), rest]
 
 
 @dataclass(frozen=True)
 class ComponentGroup:
-    """Documents that are compared with each other and with nobody else, and the codes of their pairs in rounds."""
+    """Whole candidate components: documents compared with each other and no others, and their pairs in rounds."""
 
     documents: Numbers
     rounds: list[Numbers]
-    fits: bool  # their features may be held in memory together
+    fits: bool  # their features may be in memory together
 
 
 def component_groups(
-    corpus: Corpus, rounds: list[Numbers], relatives: tuple[Numbers, Numbers]
+    feature_counts: Numbers, rounds: list[Numbers], components: tuple[Numbers, Numbers]
 ) -> Iterator[ComponentGroup]:
-    """The pairs of all rounds, in portions whose features fit into memory; a larger family is a portion of its own.
-
-    `relatives` are the documents concerned, and a label of each one's family.
-    """
-    n, (concerned, labels) = len(corpus), relatives
-    sizes = np.bincount(labels, corpus.features[concerned] * 8, len(concerned))
+    """The pairs of all rounds, in groups of components whose features fit into a tile; a larger one is alone."""
+    n, (concerned, labels) = len(feature_counts), components
+    sizes = np.bincount(labels, feature_counts[concerned] * 8, len(concerned))
     ends = np.cumsum(np.where(sizes > TILE_BYTES, 0, sizes))
-    portion = (np.maximum(ends - 1, 0) // TILE_BYTES).astype(np.int32)
+    group = (np.maximum(ends - 1, 0) // TILE_BYTES).astype(np.int32)
     large = np.flatnonzero(sizes > TILE_BYTES)
-    portion[large] = int(portion.max(initial=0)) + 1 + np.arange(len(large), dtype=np.int32)
-    portion = portion[labels]  # of each document concerned
+    group[large] = int(group.max(initial=0)) + 1 + np.arange(len(large), dtype=np.int32)
+    group = group[labels]  # of each document concerned
     of_document = np.zeros(n, np.int32)
-    of_document[concerned] = portion
-    members = _grouped(concerned, portion)
-    parts = [_grouped(some, of_document[some // n]) for some in rounds]
-    for number in distinct(portion).tolist():
-        documents = _group(members, number)
-        fits = bool(corpus.features[documents].sum() * 8 <= 2 * TILE_BYTES)
-        yield ComponentGroup(documents, [_group(part, number) for part in parts], fits)
+    of_document[concerned] = group
+    members = _sorted_by(concerned, group)
+    parts = [_sorted_by(some, of_document[some // n]) for some in rounds]
+    for number in distinct(group).tolist():
+        documents = _of_group(members, number)
+        fits = bool(feature_counts[documents].sum() * 8 <= 2 * TILE_BYTES)
+        yield ComponentGroup(documents, [_of_group(part, number) for part in parts], fits)
 
 
-def _grouped(values: Numbers, portion: NDArray[np.int32]) -> tuple[Numbers, NDArray[np.int32]]:
-    """Values in order of their portion, and those portions."""
-    if not len(values) or (portion == portion[0]).all():
-        return values, portion
-    order = np.argsort(portion, kind="stable")
-    return values[order], portion[order]
+def _sorted_by(values: Numbers, group: NDArray[np.int32]) -> tuple[Numbers, NDArray[np.int32]]:
+    """Values in the order of their groups, and the groups."""
+    if not len(values) or (group == group[0]).all():
+        return values, group
+    order = np.argsort(group, kind="stable")
+    return values[order], group[order]
 
 
-def _group(part: tuple[Numbers, NDArray[np.int32]], number: int) -> Numbers:
-    """The values of one portion."""
+def _of_group(part: tuple[Numbers, NDArray[np.int32]], number: int) -> Numbers:
+    """The values of one group."""
     low, high = np.searchsorted(part[1], [number, number + 1])
     return part[0][low:high]

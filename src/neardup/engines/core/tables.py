@@ -11,36 +11,36 @@ import pyarrow.compute as pc
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.local.run import LocalRun
+from neardup.engines.core.decide import Outcome
 from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
 
 
-def pairs_schema(run: LocalRun) -> pa.Schema:
+def pairs_schema(outcome: Outcome) -> pa.Schema:
     """The columns of pairs.parquet."""
-    kind = run.corpus.ids.type
+    kind = outcome.documents.ids.type
     names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
     names |= {"reason": pa.string(), "bridge": pa.bool_()}
-    if getattr(run.plan.check, "curve", None) is not None:
+    if getattr(outcome.plan.check, "curve", None) is not None:
         names["probability"] = pa.float64()  # of a method that has learned from labels
-    return pa.schema(names.items(), _metadata(run))
+    return pa.schema(names.items(), _metadata(outcome))
 
 
-def pair_tables(run: LocalRun) -> Iterator[pa.Table]:
+def pair_tables(outcome: Outcome) -> Iterator[pa.Table]:
     """Pairs of documents, the smaller id left, in order where they fit one table.
 
-    With pairs="clusters" a content is paired once, and each copy with the document that stands for its content.
-    With pairs="all" every document of one content is paired with every document of the other.
+    With pairs="clusters" a distinct text is paired once, and each copy with its representative. With pairs="all" every
+    copy of one text is paired with every copy of the other.
     """
     waiting: list[tuple[Numbers, Numbers, Numbers]] = []
-    for block in _document_pairs(run):
+    for block in _document_pairs(outcome):
         if waiting and sum(len(part[0]) for part in [*waiting, block]) > ROWS:
-            yield _pair_table(run, *_stacked(waiting))
+            yield _pair_table(outcome, *_stacked(waiting))
             waiting = []
         waiting.append(block)
     if waiting:
-        yield _pair_table(run, *_stacked(waiting))
+        yield _pair_table(outcome, *_stacked(waiting))
 
 
 def _stacked(blocks: list[tuple[Numbers, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
@@ -48,43 +48,43 @@ def _stacked(blocks: list[tuple[Numbers, Numbers, Numbers]]) -> tuple[Numbers, N
     return left, right, edge
 
 
-def pair_table(run: LocalRun) -> pa.Table:
+def pair_table(outcome: Outcome) -> pa.Table:
     """All pairs in one table."""
-    parts = list(pair_tables(run))
-    return pa.concat_tables(parts) if parts else pairs_schema(run).empty_table()
+    parts = list(pair_tables(outcome))
+    return pa.concat_tables(parts) if parts else pairs_schema(outcome).empty_table()
 
 
-def count_pairs(run: LocalRun) -> int:
+def count_pairs(outcome: Outcome) -> int:
     """How many rows `pair_tables` will give."""
-    content = run.matches.content
-    sizes = np.bincount(content, minlength=len(content))
-    edges = run.decisions.pairs
-    if run.plan.pairs == "clusters":
-        return len(edges) + int((content != np.arange(len(content))).sum())
+    representative = outcome.decisions.representative
+    sizes = np.bincount(representative, minlength=len(representative))
+    edges = outcome.decisions.pairs
+    if outcome.plan.pairs == "clusters":
+        return len(edges) + int((representative != np.arange(len(representative))).sum())
     return int((sizes[edges.left] * sizes[edges.right]).sum() + (sizes * (sizes - 1) // 2).sum())
 
 
-def _document_pairs(run: LocalRun) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+def _document_pairs(outcome: Outcome) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     """Left and right documents, and the number of their edge in decisions.pairs (-1 for copies)."""
-    content, edges = run.matches.content, run.decisions.pairs
-    copies = np.flatnonzero(content != np.arange(len(content)))
-    if run.plan.pairs == "clusters" or len(copies) == 0:
-        left = np.concatenate([edges.left, content[copies]])
+    representative, edges = outcome.decisions.representative, outcome.decisions.pairs
+    copies = np.flatnonzero(representative != np.arange(len(representative)))
+    if outcome.plan.pairs == "clusters" or len(copies) == 0:
+        left = np.concatenate([edges.left, representative[copies]])
         right = np.concatenate([edges.right, copies])
         edge = np.concatenate([np.arange(len(edges)), np.full(len(copies), -1)])
         for start in range(0, len(left), ROWS):
             part = slice(start, start + ROWS)
             yield left[part], right[part], edge[part]
         return
-    yield from expanded_pairs(content, edges.left, edges.right)
+    yield from expanded_pairs(representative, edges.left, edges.right)
 
 
 def expanded_pairs(
-    content: Numbers, left: Numbers, right: Numbers
+    representative: Numbers, left: Numbers, right: Numbers
 ) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-    """Every document of one content with every document of the other, then the copies among themselves."""
-    order = np.argsort(content, kind="stable")
-    starts = np.searchsorted(content[order], np.arange(len(content) + 1))
+    """Every copy of one text with every copy of the other, then the copies of each text among themselves."""
+    order = np.argsort(representative, kind="stable")
+    starts = np.searchsorted(representative[order], np.arange(len(representative) + 1))
     sizes = np.diff(starts)
     for edge, k in numbered_rows(sizes[left] * sizes[right], ROWS):
         a, b = left[edge], right[edge]
@@ -108,15 +108,15 @@ def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
     return pc.if_else(inside, "right contains left", "left contains right")
 
 
-def _pair_table(run: LocalRun, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
-    pairs, ids, copy = run.decisions.pairs, run.corpus.ids, edge < 0
+def _pair_table(outcome: Outcome, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
+    pairs, ids, copy = outcome.decisions.pairs, outcome.documents.ids, edge < 0
     similarity, containment, bridge = np.ones(len(edge)), np.ones(len(edge)), np.zeros(len(edge), np.bool_)
     found = pairs.take(edge[~copy])
     similarity[~copy], containment[~copy] = found.similarity, found.containment
-    bridge[~copy] = run.decisions.bridge[edge[~copy]]
+    bridge[~copy] = outcome.decisions.bridge[edge[~copy]]
     a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
     swapped = pc.greater(a, b)
-    likely = probabilities(run.plan.check, similarity)
+    likely = probabilities(outcome.plan.check, similarity)
     table = pa.Table.from_arrays(
         [
             pc.if_else(swapped, b, a),
@@ -127,14 +127,14 @@ def _pair_table(run: LocalRun, left: Numbers, right: Numbers, edge: Numbers) -> 
             pa.array(bridge),
             *([] if likely is None else [pa.array(likely, from_pandas=True)]),
         ],
-        schema=pairs_schema(run),
+        schema=pairs_schema(outcome),
     )
     return table.sort_by([("left", "ascending"), ("right", "ascending")])
 
 
-def cluster_table(run: LocalRun) -> pa.Table:
+def cluster_table(outcome: Outcome) -> pa.Table:
     """Every document that is in a cluster, with its cluster's name, its leader, and what became of it."""
-    decisions, ids = run.decisions, run.corpus.ids
+    decisions, ids = outcome.decisions, outcome.documents.ids
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
     columns = {
         "id": ids.take(pa.array(decisions.documents)),
@@ -150,22 +150,20 @@ def cluster_table(run: LocalRun) -> pa.Table:
     table = pa.table(columns)
     table = table.append_column("place", pa.array(np.arange(len(table))))
     table = table.sort_by([("cluster", "ascending"), ("place", "ascending")]).drop_columns(["place"])
-    return table.replace_schema_metadata(_metadata(run))
+    return table.replace_schema_metadata(_metadata(outcome))
 
 
-def annotation_table(run: LocalRun) -> pa.Table:
+def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table:
     """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
 
-    Where documents had no id of their own, the one that they were given comes first, so that duplicate_of can
-    be looked up.
+    With `id_column`, ids that documents did not have of their own come first, so that duplicate_of can be looked up.
     """
-    decisions, ids, n = run.decisions, run.corpus.ids, len(run.corpus)
+    decisions, ids, n = outcome.decisions, outcome.documents.ids, len(outcome.documents)
     row = np.full(n, -1, np.int64)
     row[decisions.documents] = np.arange(len(decisions.documents))
     at = pa.array(row, mask=row < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
-    taken = any("id" in source.names() for source in run.corpus.sources)
-    named = {"document_id" if taken else "id": ids} if run.corpus.numbered else {}
+    named = {} if id_column is None else {id_column: ids}
     return pa.table(
         {
             **named,
@@ -178,6 +176,6 @@ def annotation_table(run: LocalRun) -> pa.Table:
     )
 
 
-def _metadata(run: LocalRun) -> dict[bytes | str, bytes | str]:
+def _metadata(outcome: Outcome) -> dict[bytes | str, bytes | str]:
     """What a file says of its origin."""
-    return {"neardup.plan": run.plan.to_json(), "neardup.digest": run.plan.digest}
+    return {"neardup.plan": outcome.plan.to_json(), "neardup.digest": outcome.plan.digest}

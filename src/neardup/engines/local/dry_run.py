@@ -1,4 +1,4 @@
-"""What a run will cost and find, from a sample of its input.
+"""An estimate of what a run costs and finds, from a sample of its input.
 
 The sample goes through the whole pipeline, so that its stages are timed as they are. Time grows with the bytes of
 text, but for verification, which grows with the candidates. A pair is in a sample of a share f of the documents with
@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import DOCUMENT, LEAST, SORTING
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.engines.local.write import Mode, write_run
 from neardup.errors import InputError
@@ -32,10 +32,10 @@ SAMPLE_SHARE = 0.05  # … so much of the input, whichever is more, up to …
 MOST_BYTES = 192 << 20
 PLACES = 16  # from which a large parquet file is sampled
 ID = "neardup:id"  # a column of the sample
-CODE, EVIDENCE = 24, 120  # bytes of memory that a candidate and a pair that is found take at the most
+CANDIDATE, EVIDENCE = 24, 120  # bytes of memory of a candidate and of a pair that is found, at the most
 BY_CANDIDATES = ("verify", "verify clusters")
-CROWDED = 0.45  # of the documents in one bucket: pairs grow with them and not with their square
-FEWER_REMOVED = 0.75  # documents that go for each pair: clusters of three have three pairs and lose two
+HOT_SHARE = 0.45  # of the documents in one bucket: pairs grow with their number, not its square
+FEWER_REMOVED = 0.75  # documents removed for each pair: clusters of three have three pairs and lose two
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is to be expected of a run."""
+    """What to expect of a run."""
 
     documents: Range
     text_bytes: Range
@@ -203,7 +203,7 @@ def _extrapolated(plan: Plan, sample: Sample, done: LocalRun, written: int, thre
         text_bytes=text,
         seconds=seconds,
         memory_bytes=_plus(
-            _sum(sample.documents.times(each + _features(done, taken)), _pairs_held(done, candidates)), fixed
+            _sum(sample.documents.times(each + _features(done, taken)), _pair_bytes(done, candidates)), fixed
         ),
         disk_bytes=_sum(text, _sum(times.times(written), sample.documents.times(8 * tables + 100))),
         candidates=candidates,
@@ -215,25 +215,25 @@ def _extrapolated(plan: Plan, sample: Sample, done: LocalRun, written: int, thre
 def _most_each(done: LocalRun, tables: int) -> float:
     """Candidates of a document at the most: in each table it meets the first one of its bucket.
 
-    If most of the sample is one crowd, each of it meets about as many there as it will in the whole.
+    If most of the sample is in one hot bucket, each document meets about as many in it as it will in the whole.
     """
     taken = max(1, len(done.corpus))
-    crowd = done.matches.counts.largest / taken
+    share = done.matches.counts.largest / taken
     met = min(tables, 1.25 * done.matches.candidates / taken)
-    return met if crowd > CROWDED else tables
+    return met if share > HOT_SHARE else tables
 
 
 def _features(done: LocalRun, taken: int) -> float:
-    """Bytes for each document where candidates come from features, which are held with what indexes them."""
-    held = done.corpus.contents
-    return 0.0 if held is None else 4.0 * held.bytes / max(1, taken)
+    """Bytes for each document where candidates come from features, which are in memory with their index."""
+    known = done.corpus.distinct_features
+    return 0.0 if known is None else 4.0 * known.bytes / max(1, taken)
 
 
-def _pairs_held(done: LocalRun, candidates: Range) -> Range:
-    """Bytes for codes of pairs, with room for removing repeats, and for what was measured of them."""
+def _pair_bytes(done: LocalRun, candidates: Range) -> Range:
+    """Bytes for packed pairs, with room for removing repeats, and for their evidence."""
     measured = max(1, done.matches.candidates)
-    codes = CODE * (measured + done.matches.joined) + EVIDENCE * len(done.decisions.pairs)
-    return candidates.times(codes / measured)
+    taken = CANDIDATE * (measured + done.matches.joined) + EVIDENCE * len(done.decisions.pairs)
+    return candidates.times(taken / measured)
 
 
 def _pairs(done: LocalRun, times: Range) -> Range:
@@ -253,7 +253,7 @@ def poisson_range(count: int) -> tuple[float, float]:
 
 
 def _removed(done: LocalRun, documents: Range, pairs: Range) -> Range:
-    """Documents that go: as the pairs make it, but at least the share that goes of the sample itself."""
+    """Documents removed: by the number of pairs, but at least the share removed of the sample itself."""
     share = float((~done.decisions.kept).mean()) if len(done.corpus) else 0.0
     least, most = share * documents.low, documents.high
     return Range(

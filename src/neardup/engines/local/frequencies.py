@@ -1,27 +1,105 @@
-"""The counting pass: document frequencies of what a plan asks for, in bounded memory, once per content or group."""
+"""Document frequencies of what a plan asks for, in bounded memory, once for each unit of document frequency."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
+from neardup.clusters.graph import components
 from neardup.columns import Features, Numbers
+from neardup.engines.core.first_pass import first_pass
+from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
+from neardup.engines.core.represent import CHUNK, chunk_ranges
+from neardup.engines.core.template_groups import (
+    finds_template_groups,
+    sample_groups,
+    split_template_groups,
+    unique_shares,
+)
 from neardup.engines.local.checkpoint.texts import Spool
-from neardup.plan import Feature, Text, stage_json
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.read import Corpus, Job, joined_values
+from neardup.engines.local.represent import represented
+from neardup.engines.local.representations import spooled_chunks
+from neardup.engines.local.verify import find_matches
+from neardup.plan import Feature, Plan, Text, stage_json
 from neardup.sorted_sets import count_distinct
 from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_features
 from neardup.statistics.counting import MEMORY
+from neardup.statistics.units import by_document, units_by_value
 from neardup.workers import ordered_map
 
 Tally = Counter | Sketch
-CHUNK = 1 << 20  # bytes of text that are worked on at a time
-CHUNK_ROWS = 1 << 14
+
+
+def frequencies(job: Job, corpus: Corpus, given: Statistics | None) -> Statistics | None:
+    """The frequencies that the plan asks for: given, counted by an earlier run, or counted now."""
+    if not job.plan.counts or given is not None:
+        return given
+    known = job.work.statistics()
+    if known is None:
+        known = _counted(job, *units(job, corpus))
+        job.work.keep_statistics(known)
+    return known
+
+
+def units(job: Job, corpus: Corpus) -> tuple[Numbers, Numbers | None]:
+    """The representative of each distinct text, and the number of its unit; None where each text is one."""
+    distinct, places = distinct_texts(corpus.digests, corpus.id_hashes)
+    rows = corpus.work.rows("read")
+    if rows.has("group"):
+        named = joined_values(rows.column("group").chunks).take(pa.array(distinct))
+        return distinct, units_by_value(job.plan.df_unit, named.cast(pa.string()).to_pylist())
+    if job.plan.df_unit != "clusters":
+        return distinct, None
+    return distinct, _clusters_of_first_pass(job, corpus, distinct, places)
+
+
+def _clusters_of_first_pass(job: Job, corpus: Corpus, distinct: Numbers, places: Numbers) -> Numbers:
+    """The cluster of each distinct text in a first pass, pages of template groups one by one."""
+    first = first_pass(job.plan)
+    with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
+        inner = replace(job, plan=first, work=apart)
+        known = _counted(inner, distinct, None) if first.counts else None
+        seen = replace(represented(inner, corpus, known, (distinct, places)), work=apart)
+        pairs = find_matches(first, seen, job.progress, job.threads).pairs
+    passed = pairs.take(first.check.passes(pairs, first.threshold))
+    groups = components(len(corpus), passed.left, passed.right)[distinct]
+    if known is None or not finds_template_groups(first.view):
+        return groups
+    with job.progress.stage("find template groups"):
+        return _without_template_groups(first, corpus, distinct, groups, known)
+
+
+def _without_template_groups(
+    plan: Plan, corpus: Corpus, distinct: Numbers, groups: Numbers, statistics: Statistics
+) -> Numbers:
+    """The groups of distinct texts, members of a template group each in a group of its own."""
+    sampled = sample_groups(groups, corpus.id_hashes[distinct])
+    shares = np.zeros(len(distinct))
+    for numbers in spooled_chunks(corpus.spool, distinct[sampled]):
+        tokens = plan.text(corpus.spool.read(numbers))
+        shares[np.searchsorted(distinct, numbers)] = unique_shares(plan.view, tokens, statistics)
+    return split_template_groups(groups, sampled, shares[sampled])
+
+
+def _counted(job: Job, distinct: Numbers, groups: Numbers | None) -> Statistics:
+    """The frequencies that the plan asks for, over its units."""
+    plan, work = job.plan, job.work
+    return count(
+        plan.text, plan.counts, work.spool, distinct, groups, df_unit=plan.df_unit, folder=work.folder,
+        memory=work.memory.counters, progress=job.progress, threads=job.threads,
+    )  # fmt: skip
+
+
+# counting ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -37,7 +115,7 @@ def count(
     text: Text,
     stages: Sequence[Feature],
     spool: Spool,
-    owners: Numbers,
+    documents: Numbers,
     groups: Numbers | None = None,
     *,
     df_unit: str = "texts",
@@ -49,18 +127,18 @@ def count(
 ) -> Statistics:
     """The frequencies of some features over some documents, or over groups of them.
 
-    What occurs once is left out by default: weights take what they do not find as seen once, and most phrases
-    are. Tables that grow beyond the memory wait on disk.
+    Features that occur once are left out by default: weights take a feature that is not in the table as occurring
+    once, and most phrases do. Tables that exceed the memory wait on disk.
     """
     with ExitStack() as stack:
         counters = count_into(
-            stack, text, stages, spool, owners, groups, memory=memory, folder=folder, progress=progress,
+            stack, text, stages, spool, documents, groups, memory=memory, folder=folder, progress=progress,
             threads=threads,
         )  # fmt: skip
         tables = {
             stage_json(stage): counter.finish(least) for stage, counter in zip(stages, counters, strict=True)
         }
-    number = len(owners) if groups is None else count_distinct(groups)
+    number = len(documents) if groups is None else count_distinct(groups)
     return Statistics(number, stage_json(text), tables, df_unit)
 
 
@@ -69,7 +147,7 @@ def count_into(
     text: Text,
     stages: Sequence[Feature],
     spool: Spool,
-    owners: Numbers,
+    documents: Numbers,
     groups: Numbers | None = None,
     *,
     memory: int = MEMORY,
@@ -86,35 +164,35 @@ def count_into(
     ]
     details = any(stage.details for stage in stages)
 
-    def work(portion: CountingChunk) -> list[Frequencies]:
-        tokens = text(spool.read(portion.documents), details=details)
-        return [count_features(_joined(stage, stage(tokens), portion)) for stage in stages]
+    def tables_of(chunk: CountingChunk) -> list[Frequencies]:
+        tokens = text(spool.read(chunk.documents), details=details)
+        return [count_features(_joined(stage, stage(tokens), chunk)) for stage in stages]
 
-    with progress.stage("count features", len(owners)):
+    with progress.stage("count features", len(documents)):
         parts = ExitStack()
-        open_groups: list[Counter] | None = None  # of the group that takes several portions
-        portions = list(_portions(spool, owners, groups))
-        answers = ordered_map(work, portions, threads)
-        for portion, following, tables in zip(portions, [*portions[1:], None], answers, strict=True):
-            if portion.whole:
+        open_groups: list[Counter] | None = None  # of the group that takes several chunks
+        chunks = list(_chunks(spool, documents, groups))
+        answers = ordered_map(tables_of, chunks, threads)
+        for chunk, following, tables in zip(chunks, [*chunks[1:], None], answers, strict=True):
+            if chunk.whole:
                 for counter, table in zip(counters, tables, strict=True):
                     counter.add(table)
             else:
                 if open_groups is None:
                     open_groups = [parts.enter_context(Counter(share, folder)) for _ in stages]
                 _add_part(stages, open_groups, counters, tables)
-                if following is None or following.whole or following.groups[0] != portion.groups[0]:
+                if following is None or following.whole or following.groups[0] != chunk.groups[0]:
                     _close_group(open_groups, counters)
                     parts.close()
                     parts, open_groups = ExitStack(), None
-            progress.advance(len(portion.documents))
+            progress.advance(len(chunk.documents))
     return counters
 
 
 def _add_part(
     stages: Sequence[Feature], inside: list[Counter], whole: list[Tally], tables: list[Frequencies]
 ) -> None:
-    """Count part of a group: within the group first, but for what is not counted by document."""
+    """Count part of a group: within the group first, except for features that are units of their own."""
     for stage, inner, outer, table in zip(stages, inside, whole, tables, strict=True):
         (inner if by_document(stage) else outer).add(table)
 
@@ -126,55 +204,44 @@ def _close_group(inside: list[Counter], whole: list[Tally]) -> None:
             outer.add(Frequencies(table.keys, np.ones(len(table), np.int64)))
 
 
-def by_document(stage: Feature) -> bool:
-    """Whether a stage's features are counted once per document; passages are units of their own."""
-    return not getattr(stage, "passages", False)
-
-
-def _joined(stage: Feature, features: Features, portion: CountingChunk) -> Features:
+def _joined(stage: Feature, features: Features, chunk: CountingChunk) -> Features:
     """The features with all documents of a group as one."""
-    if not by_document(stage) or len(portion.groups) == count_distinct(portion.groups):
+    if not by_document(stage) or len(chunk.groups) == count_distinct(chunk.groups):
         return features
-    order = np.argsort(portion.groups, kind="stable")
+    order = np.argsort(chunk.groups, kind="stable")
     sizes = features.sizes[order]
     ends = np.cumsum(sizes)
     places = np.repeat(features.offsets[:-1][order] - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
-    last = np.append(np.flatnonzero(np.diff(portion.groups[order])), len(order) - 1)
+    last = np.append(np.flatnonzero(np.diff(chunk.groups[order])), len(order) - 1)
     return Features(np.concatenate([[0], ends[last]]), features.hashes[places])
 
 
-def _portions(spool: Spool, owners: Numbers, groups: Numbers | None) -> Iterator[CountingChunk]:
-    """All documents in portions of about a chunk of text. Groups stay together; one that is larger is cut."""
+def _chunks(spool: Spool, documents: Numbers, groups: Numbers | None) -> Iterator[CountingChunk]:
+    """All documents in chunks. Groups stay together; one that is larger than a chunk is cut."""
     if groups is None:
-        groups = owners
+        groups = documents
     first = np.zeros(int(groups.max(initial=0)) + 1, np.int64)
     first[groups[::-1]] = np.arange(len(groups))[::-1]  # groups in the order of their first document
     order = np.argsort(first[groups], kind="stable")
-    owners, groups = owners[order], groups[order]
-    sizes = spool.offsets[owners + 1] - spool.offsets[owners]
-    edges = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups)).tolist()
-    start, room = 0, 0
-    for begin, end in pairwise(edges):
-        size = int(sizes[begin:end].sum())
-        if begin > start and (room + size > CHUNK or end - start > CHUNK_ROWS):
-            yield _portion(owners[start:begin], groups[start:begin])
-            start, room = begin, 0
-        if size > CHUNK and end - begin > 1:
-            yield from _cut(owners[begin:end], groups[begin:end], sizes[begin:end])
-            start, room = end, 0
+    documents, groups = documents[order], groups[order]
+    sizes = spool.offsets[documents + 1] - spool.offsets[documents]
+    edges = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
+    group_sizes = np.add.reduceat(sizes, edges[:-1]) if len(documents) else sizes
+    for start, stop in chunk_ranges(group_sizes, np.diff(edges)):
+        some = slice(edges[start], edges[stop])
+        if group_sizes[start] > CHUNK and edges[stop] - edges[start] > 1:
+            yield from _cut(documents[some], groups[some], sizes[some])
         else:
-            room += size
-    if start < len(owners):
-        yield _portion(owners[start:], groups[start:])
+            yield _chunk(documents[some], groups[some])
 
 
-def _portion(owners: Numbers, groups: Numbers, whole: bool = True) -> CountingChunk:
-    order = np.argsort(owners)
-    return CountingChunk(owners[order], groups[order], whole)
+def _chunk(documents: Numbers, groups: Numbers, whole: bool = True) -> CountingChunk:
+    order = np.argsort(documents)
+    return CountingChunk(documents[order], groups[order], whole)
 
 
-def _cut(owners: Numbers, groups: Numbers, sizes: Numbers) -> Iterator[CountingChunk]:
+def _cut(documents: Numbers, groups: Numbers, sizes: Numbers) -> Iterator[CountingChunk]:
     """A group in parts."""
     part = np.maximum(np.cumsum(sizes) - 1, 0) // CHUNK
-    for begin, end in pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(owners)]):
-        yield _portion(owners[begin:end], groups[begin:end], whole=False)
+    for begin, end in pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(documents)]):
+        yield _chunk(documents[begin:end], groups[begin:end], whole=False)

@@ -1,7 +1,7 @@
-"""Joins over features that need not fit into memory: contents in blocks, every two blocks together.
+"""Joins over features that need not fit into memory: distinct texts in blocks, every two blocks together.
 
-A block holds contents of about the same number of features, so that most pairs of blocks have little to find. How
-large a block is does not depend on the budget: which members of a crowd meet may depend on it, and a result must not.
+A block has texts of about the same number of features, so that most pairs of blocks have little to find. Its size does
+not depend on the memory budget: which members of a long posting list meet may depend on it, and a result must not.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.core.represent import Representations
+from neardup.engines.core import rounds
 from neardup.engines.local.checkpoint.spill import SpilledRows
 from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.representations import Representations
 from neardup.sorted_sets import distinct
 
-JOIN_BYTES = 256 << 20  # features of a block; two blocks and what indexes them are in memory
-
-# Of some contents, or between so many first ones and the others; and how many crowds were cut.
+# Of some texts, or between so many first ones and the others; and how many posting lists were truncated.
 BlockJoin = Callable[[Features, Numbers, int], tuple[Pairs, int]]
 
 
 @dataclass(frozen=True)
-class DistinctTexts:
-    """The features of one document of each content, wherever they lie."""
+class DistinctFeatures:
+    """The features of each distinct text, in memory or in files."""
 
-    owners: Numbers
+    representatives: Numbers
     sizes: Numbers  # features of each
     stored: Representations
 
@@ -39,19 +38,19 @@ class DistinctTexts:
         return int(self.sizes.sum()) * each
 
     def join(self, work: Workspace, joined: BlockJoin) -> tuple[Pairs, int]:
-        """All pairs that `joined` finds, by the places of the contents; and how many crowds were cut."""
-        blocks = -(-self.bytes // JOIN_BYTES)
+        """All pairs that `joined` finds, by the places of the texts; and how many posting lists were truncated."""
+        blocks = -(-self.bytes // rounds.JOIN_BYTES)
         if blocks <= 1:
-            return joined(self.stored.features(), np.arange(len(self.owners)), 0)
+            return joined(self.stored.features(), np.arange(len(self.representatives)), 0)
         places, parts = self._blocks(work, blocks)
         found, cuts = [], 0
         for i, own in enumerate(parts):
-            held = Representations(own).features()
+            mine = Representations(own).features()
             for j in range(i, len(parts)):
-                some, more, first = places[i], held, 0
+                some, more, first = places[i], mine, 0
                 if j > i:
                     some, first = np.concatenate([places[i], places[j]]), len(places[i])
-                    more = Features.concatenate([held, Representations(parts[j]).features()])
+                    more = Features.concatenate([mine, Representations(parts[j]).features()])
                 pairs, cut = joined(more, some, first)
                 found.append(replace(pairs, left=some[pairs.left], right=some[pairs.right]))
                 cuts += cut
@@ -60,7 +59,7 @@ class DistinctTexts:
         return Pairs.concatenate(found), cuts
 
     def _blocks(self, work: Workspace, blocks: int) -> tuple[list[Numbers], list[SpilledRows]]:
-        """The contents of each block in ascending order, and their features in files of their own."""
+        """The texts of each block in ascending order, and their features in files of their own."""
         order = np.argsort(self.sizes, kind="stable")
         ends = np.cumsum(self.sizes[order])
         block = np.empty(len(order), np.int64)

@@ -1,4 +1,15 @@
-"""One machine: read and sign, find copies and candidates, verify, cluster, decide. Texts stay on disk."""
+"""One machine, from files to decisions, in the order of the sentence. Texts stay on disk.
+
+documents → text → features → weights → signatures → candidates → verified pairs → clusters → what to keep
+
+    read          documents to texts on disk, ids and digests                    read.py, documents.py
+    frequencies   document frequencies, where weights ask for them               frequencies.py
+    represented   texts to features, signatures and keys                         represent.py, representations.py
+    find_matches  keys to candidates, candidates to verified pairs               candidates.py, verify.py
+    decide        verified pairs to clusters, clusters to what stays             engines/core/decide.py
+
+write.py writes the result; checkpoint/ is what a killed run resumes from.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +17,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from neardup.columns import Numbers, Pairs
 from neardup.documents import Problems, Source
-from neardup.engines.core.decide import Decisions, decide
+from neardup.engines.core.decide import Decisions, Outcome, decide
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.candidates import find_matches, find_more
+from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.matches import Matches
-from neardup.engines.local.read import Corpus, Job, read_corpus
+from neardup.engines.local.frequencies import frequencies
+from neardup.engines.local.read import Corpus, Job, read
+from neardup.engines.local.represent import represented
+from neardup.engines.local.verify import Matches, Measurer, find_matches, find_more
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -29,7 +43,59 @@ class Settings:
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
     memory: MemoryBudget = field(default_factory=MemoryBudget)
-    work: Workspace | None = None  # a work folder with a name, from which the run can be resumed
+    work: Workspace | None = None  # a work folder with a path, from which the run can be resumed
+
+
+def run(
+    plan: Plan,
+    sources: Sequence[Source],
+    columns: InputColumns | None = None,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    statistics: Statistics | None = None,
+) -> LocalRun:
+    """The whole pipeline up to the decisions; only the work folder is written.
+
+    Statistics that are given become part of the plan by their digest.
+    """
+    if statistics is not None and plan.counts:
+        plan = plan.with_(statistics=statistics.digest)
+    settings, progress = settings or Settings(), progress or Progress()
+    work = settings.work or Workspace(folder=settings.work_dir, memory=settings.memory)
+    problems = Problems(strict=settings.strict, folder=work.folder)
+    try:
+        job = Job(plan, sources, work, columns or InputColumns(), problems, progress, settings.threads)
+        corpus = read_corpus(job, statistics if plan.counts else None)
+        if (warning := work.memory.too_little(len(corpus))) is not None:
+            progress.note(warning)
+        matches = find_matches(plan, corpus, progress, settings.threads)
+        decisions = decided(plan, corpus, matches, progress, settings.threads)
+    except BaseException:
+        work.close(keep=True)
+        raise
+    return LocalRun(plan, settings, corpus, matches, decisions, progress)
+
+
+def read_corpus(job: Job, statistics: Statistics | None = None) -> Corpus:
+    """The corpus, represented: one pass over the input, and one more over distinct texts where the plan needs it."""
+    check_statistics(job.plan, statistics)
+    corpus = read(job, represent_now=not needs_distinct_texts_first(job.plan))
+    return represented(job, corpus, frequencies(job, corpus, statistics))
+
+
+def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Decisions:
+    """Clusters and what to keep of them; pairs that candidates left out are measured where decisions need them."""
+    measurer = Measurer(plan, corpus, threads)
+
+    def measure(left: Numbers, right: Numbers) -> Pairs:
+        with progress.stage("verify clusters", len(left)):
+            return measurer.measure(left, right)
+
+    def report(reason: str, action: str) -> None:
+        corpus.problems.add(corpus.sources[0].name, reason, action=action)
+
+    with progress.stage("clusters"):
+        return decide(plan, corpus, matches.representative, matches.pairs, measure, report)
 
 
 @dataclass
@@ -43,56 +109,35 @@ class LocalRun:
     decisions: Decisions
     progress: Progress
 
+    @property
+    def outcome(self) -> Outcome:
+        """What tables are made of."""
+        return Outcome(self.plan, self.corpus, self.decisions)
+
     def rethreshold(self, threshold: float) -> LocalRun:
         """The run that another threshold would have given, from the evidence that is stored."""
+        self._check_evidence(threshold)
+        plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
+        matches = replace(self.matches, pairs=self.decisions.measured)
+        if threshold > self.plan.threshold:
+            matches = find_more(plan, self.corpus, matches, self.progress, threads)
+        quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
+        decisions = decided(plan, quiet, matches, self.progress, threads)
+        return LocalRun(plan, self.settings, self.corpus, matches, decisions, self.progress)
+
+    def _check_evidence(self, threshold: float) -> None:
+        """Refuse a threshold for which the evidence is not complete."""
         if self.plan.check.level == "none":
             raise EvidenceError("Nothing was measured (verify=none): run again with the other threshold.")
         floor = self.matches.floor
         if threshold < floor:
             found = self.plan.found(floor)
-            sure = (
+            chance = (
                 ""
                 if found is None or found == 1
                 else f", where the bands still find {found:.0%} of the pairs"
             )
             raise EvidenceError(
-                f"The stored evidence reaches down to a similarity of {floor:.3f}{sure}; "
+                f"The stored evidence reaches down to a similarity of {floor:.3f}{chance}; "
                 f"for {threshold:g} run again with threshold={threshold:g}."
             )
-        plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
-        matches = replace(self.matches)
-        if threshold > self.plan.threshold:
-            matches = find_more(plan, self.corpus, matches, self.progress, threads)
-        quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
-        decisions = decide(plan, quiet, matches, self.progress, threads)
-        return LocalRun(plan, self.settings, self.corpus, matches, decisions, self.progress)
-
-
-def run(
-    plan: Plan,
-    sources: Sequence[Source],
-    columns: InputColumns | None = None,
-    settings: Settings | None = None,
-    progress: Progress | None = None,
-    statistics: Statistics | None = None,
-) -> LocalRun:
-    """The whole pipeline up to the decisions; nothing is written but the work folder.
-
-    Statistics that are given become part of the plan by their digest.
-    """
-    if statistics is not None and plan.counts:
-        plan = plan.with_(statistics=statistics.digest)
-    settings, progress = settings or Settings(), progress or Progress()
-    work = settings.work or Workspace(folder=settings.work_dir, memory=settings.memory)
-    problems = Problems(strict=settings.strict, folder=work.folder)
-    try:
-        job = Job(plan, sources, work, columns or InputColumns(), problems, progress, settings.threads)
-        corpus = read_corpus(job, statistics if plan.counts else None)
-        if (said := work.memory.too_little(len(corpus))) is not None:
-            progress.note(said)
-        matches = find_matches(plan, corpus, progress, settings.threads)
-        decisions = decide(plan, corpus, matches, progress, settings.threads)
-    except BaseException:
-        work.close(keep=True)
-        raise
-    return LocalRun(plan, settings, corpus, matches, decisions, progress)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import neardup
 from neardup.documents import (
     Batch,
     Layout,
@@ -25,8 +23,15 @@ from neardup.documents import (
     output_layout,
     stamp,
 )
-from neardup.engines.core.common_phrases import common_phrases
-from neardup.engines.core.progress import peak_memory
+from neardup.engines.core.common_phrases import SEARCHED, common_phrases
+from neardup.engines.core.report import (
+    RunContext,
+    RunCounts,
+    count_clusters,
+    largest_clusters,
+    make_report,
+    problem_counts,
+)
 from neardup.engines.core.tables import (
     annotation_table,
     cluster_table,
@@ -34,11 +39,10 @@ from neardup.engines.core.tables import (
     pair_tables,
     pairs_schema,
 )
+from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
 from neardup.errors import InputError, OutputError
 from neardup.output import OutputFolder, is_file_name
-from neardup.plan import Plan
-from neardup.sorted_sets import count_distinct
 from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
@@ -65,7 +69,7 @@ def write_run(
             output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *RECORDS, PROBLEMS])
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file("pairs.parquet"))
-            pq.write_table(cluster_table(run), output.file("clusters.parquet"), compression="zstd")
+            pq.write_table(cluster_table(run.outcome), output.file("clusters.parquet"), compression="zstd")
         files = list(RECORDS)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
@@ -73,7 +77,7 @@ def write_run(
         if run.corpus.problems.total:
             run.corpus.problems.write(output.file(PROBLEMS))
             files.append(PROBLEMS)
-        report = make_report(run, files)
+        report = run_report(run, files)
         output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         stale = files_of_last_run(output.path) - set(report["files"])
         output.commit()
@@ -129,12 +133,12 @@ def document_files(sources: Sequence[Source], mode: Mode, format: str | None) ->
 
 
 def write_pairs(run: LocalRun, path: os.PathLike[str]) -> int:
-    """The number of pairs written, in portions: copies are paired with each other only on the way to the file."""
-    expected, rows = count_pairs(run), 0
+    """The number of pairs written, table by table: copies are paired with each other only on the way to the file."""
+    expected, rows = count_pairs(run.outcome), 0
     if expected > 10 * len(run.corpus):
         run.progress.note(f"{expected:,} pairs of {len(run.corpus):,} documents will be written")
-    with pq.ParquetWriter(path, pairs_schema(run), compression="zstd") as writer:
-        for table in pair_tables(run):
+    with pq.ParquetWriter(path, pairs_schema(run.outcome), compression="zstd") as writer:
+        for table in pair_tables(run.outcome):
             writer.write_table(table)
             rows += len(table)
     return rows
@@ -146,7 +150,7 @@ def _write_documents(
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
     names = document_files(run.corpus.sources, mode, format)
-    extra = annotation_table(run) if mode == "annotate" else None
+    extra = run_annotations(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
     writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
     try:
@@ -166,6 +170,13 @@ def _write_documents(
             writer.close()
     _check_unchanged(run, done)
     return names
+
+
+def run_annotations(run: LocalRun) -> pa.Table:
+    """The columns that an annotated document gets; ids first where documents had none of their own."""
+    taken = any("id" in source.names() for source in run.corpus.sources)
+    column = ("document_id" if taken else "id") if run.corpus.numbered else None
+    return annotation_table(run.outcome, column)
 
 
 def _check_unchanged(run: LocalRun, documents: int) -> None:
@@ -221,84 +232,35 @@ def _record_batch(table: pa.Table) -> pa.RecordBatch:
     return table.combine_chunks().to_batches()[0]
 
 
-def make_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
-    """Counts, sizes, times, and everything needed to run again."""
-    plan, decisions, counts = run.plan, run.decisions, run.matches.counts
-    problems = run.corpus.problems
-    removed = int((~decisions.kept).sum())
-    common = common_phrases(plan, run.corpus)
-    return {
-        "neardup": neardup.__version__,
-        "digest": plan.digest,
-        "run": run.corpus.work.digest,
-        "documents": len(run.corpus),
-        "kept": len(run.corpus) - removed,
-        "removed": removed,
-        "without_tokens": int((run.corpus.tokens == 0).sum()),
-        "without_features": int((~run.corpus.present & (run.corpus.tokens > 0)).sum()),
-        "exact_copies": int((run.matches.content != np.arange(len(run.corpus))).sum()),
-        "clusters": count_distinct(decisions.cluster),
-        "largest_clusters": largest_clusters(run),
-        "pairs": {"verified": len(decisions.pairs), "candidates": run.matches.candidates},
-        "recall_at_threshold": _found(plan),
-        "lowest_rethreshold": round(run.matches.floor, 6),
-        "buckets": {
-            "count": counts.buckets,
-            "largest": counts.largest,
-            "above_limit": counts.hot,
-            "pairs_skipped": counts.skipped,
-            "posting_lists_truncated": run.matches.cuts,
-            "pairs_already_in_one_cluster": run.matches.joined,
-        },
-        **({} if common is None else {"common_phrases": common}),
-        "html_text": run.corpus.columns.html_text,
-        "text_bytes": run.corpus.spool.size,
-        "problems": {
-            "total": problems.total,
-            "kinds": problems.counts,
-            "first": [p.as_dict() for p in problems.first],
-        },
-        "seconds": {name: round(value, 3) for name, value in run.progress.seconds.items()},
-        "cpu_seconds": {name: round(value, 3) for name, value in run.progress.cpu.items()},
-        "peak_memory_bytes": peak_memory(),
-        "memory_budget_bytes": run.corpus.work.memory.budget,
-        "threads": run.settings.threads,
-        "python": platform.python_version(),
-        "inputs": [source.name for source in run.corpus.sources],
-        "files": files,
-        "plan": plan.to_dict(),
-    }
-
-
-def _found(plan: Plan) -> float | None:
-    found = plan.found(plan.threshold)
-    return None if found is None else round(found, 6)
-
-
-def largest_clusters(run: LocalRun, most: int = 10) -> list[dict[str, Any]]:
-    """The largest clusters: name, leader, size, weakest link."""
-    decisions, ids = run.decisions, run.corpus.ids
-    first = np.flatnonzero(decisions.documents == decisions.leader)
-    names = decisions.cluster[first]
-    order = first[np.lexsort((run.corpus.ranks[names], -decisions.size[first]))[:most]]
-    bridged = np.bincount(_labels(run)[run.decisions.pairs.left[decisions.bridge]], minlength=len(run.corpus))
-    return [
-        {
-            "cluster": ids[int(decisions.cluster[k])].as_py(),
-            "leader": ids[int(decisions.leader[k])].as_py(),
-            "size": int(decisions.size[k]),
-            "weakest_link": _rounded(decisions.weakest_link[k]),
-            "bridges": int(bridged[decisions.cluster[k]]),
-        }
-        for k in order
-    ]
-
-
-def _labels(run: LocalRun) -> Any:
-    labels = np.arange(len(run.corpus))
-    labels[run.decisions.documents] = run.decisions.cluster
-    return labels
-
-
-def _rounded(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 4)
+def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
+    """The report of a run that wrote these files."""
+    corpus, matches, decisions, outcome = run.corpus, run.matches, run.decisions, run.outcome
+    counts = RunCounts(
+        documents=len(corpus),
+        removed=int((~decisions.kept).sum()),
+        without_tokens=int((corpus.tokens == 0).sum()),
+        without_features=int((~corpus.present & (corpus.tokens > 0)).sum()),
+        exact_copies=int((decisions.representative != np.arange(len(corpus))).sum()),
+        clusters=count_clusters(outcome),
+        largest_clusters=largest_clusters(outcome),
+        verified_pairs=len(decisions.pairs),
+        candidates=matches.candidates,
+        text_bytes=corpus.spool.size,
+        buckets=matches.counts,
+        posting_lists_truncated=matches.truncated,
+        pairs_already_in_one_cluster=matches.joined,
+    )
+    first = spooled_chunks(corpus.spool, np.arange(min(len(corpus), SEARCHED)))
+    context = RunContext(
+        engine="local",
+        progress=run.progress,
+        inputs=[source.name for source in corpus.sources],
+        html_text=corpus.columns.html_text,
+        problems=problem_counts(corpus.problems),
+        run=corpus.work.digest,
+        memory_budget=corpus.work.memory.budget,
+        threads=run.settings.threads,
+        lowest_rethreshold=matches.floor,
+        common_phrases=common_phrases(run.plan, corpus.statistics, map(corpus.spool.read, first)),
+    )
+    return make_report(run.plan, counts, context, files)

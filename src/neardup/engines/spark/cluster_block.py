@@ -1,4 +1,4 @@
-"""Whole clusters as a small corpus, for the local engine's own code to decide."""
+"""Whole clusters as a small corpus, decided by the local engine's functions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import decide
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import cluster_table, pair_tables
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus
 from neardup.engines.local.run import LocalRun, Settings
+from neardup.engines.local.verify import Matches
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column
@@ -28,102 +28,101 @@ PLACES = ("left", "right", "left_place", "right_place")
 
 
 class _Input:
-    """Stands for the sources where a message names them."""
+    """A source name for messages."""
 
     name = "input"
 
 
 class _Unmeasured(Exception):
-    """The decisions ask for pairs, by codes, that nobody has measured."""
+    """The decisions need packed pairs that are not measured."""
 
-    def __init__(self, codes: Numbers) -> None:
+    def __init__(self, packed_pairs: Numbers) -> None:
         super().__init__()
-        self.codes = codes
+        self.packed_pairs = packed_pairs
 
 
 @dataclass(frozen=True)
 class ClusterBlock:
-    """Whole clusters, as a small corpus for the local engine's code."""
+    """Whole clusters as a small corpus."""
 
     plan: Plan
     corpus: Corpus
     members: pa.Table
-    content: Numbers
+    representative: Numbers
     evidence: Pairs
     spare: Pairs
 
     @staticmethod
     def of(plan: Plan, members: pa.Table, pairs: pa.Table | None) -> ClusterBlock:
-        """The clusters of a task; documents in the order of the input where there is one."""
-        order = np.lexsort((column(members, "rank"), column(members, "position")))
+        """The clusters of a task; documents in input order, if the input has one."""
+        order = np.lexsort((column(members, "id_hash"), column(members, "position")))
         members = members.take(pa.array(order)).combine_chunks()
-        ranks = column(members, "rank")
-        by_rank = np.argsort(ranks)
+        id_hashes = column(members, "id_hash")
+        by_hash = np.argsort(id_hashes)
 
         def place(values: Any) -> Numbers:
-            return by_rank[np.searchsorted(ranks, values, sorter=by_rank)]
+            return by_hash[np.searchsorted(id_hashes, values, sorter=by_hash)]
 
         corpus = Corpus(
             sources=[_Input()],  # type: ignore[list-item]
             columns=InputColumns(),
             work=None,  # type: ignore[arg-type]
             ids=members.column("id").combine_chunks(),
-            ranks=unsigned(ranks),
-            digests=np.zeros((len(ranks), 2), np.uint64),
+            ranks=unsigned(id_hashes),
+            digests=np.zeros((len(id_hashes), 2), np.uint64),
             lengths=column(members, "length"),
             values=members.column("value").combine_chunks() if "value" in members.column_names else None,
             text_column=None,
         )
-        evidence, spare = _evidence(plan, pairs, np.sort(ranks), place)
-        return ClusterBlock(plan, corpus, members, place(column(members, "content")), evidence, spare)
+        evidence, spare = _evidence(plan, pairs, np.sort(id_hashes), place)
+        return ClusterBlock(plan, corpus, members, place(column(members, "representative")), evidence, spare)
 
     def decided(self) -> Batches:
-        """What became of each document, and the pairs that are reported; or the pairs that are to be measured."""
+        """Rows of decisions and reported pairs; or, if pairs are not measured, rows of these."""
         n = len(self.corpus)
         known = self.spare.left * n + self.spare.right
         order = np.argsort(known)
 
         def look_up(left: Numbers, right: Numbers) -> Pairs:
-            codes = left * n + right
-            if not np.isin(codes, known).all():
-                raise _Unmeasured(codes[~np.isin(codes, known)])
-            return self.spare.take(order[np.searchsorted(known, codes, sorter=order)])
+            packed_pairs = left * n + right
+            if not np.isin(packed_pairs, known).all():
+                raise _Unmeasured(packed_pairs[~np.isin(packed_pairs, known)])
+            return self.spare.take(order[np.searchsorted(known, packed_pairs, sorter=order)])
 
         try:
             run = self._run(look_up)
         except _Unmeasured as missing:
-            yield from self._missing(missing.codes // n, missing.codes % n)
+            yield from self._missing(missing.packed_pairs // n, missing.packed_pairs % n)
             return
         yield from _result(cluster_table(run), CLUSTER)
         for found in pair_tables(run):
             yield from _result(found, PAIR)
 
     def _run(self, measure: Any) -> LocalRun:
-        matches = Matches(self.content, self.evidence, self.plan.reach)
+        matches = Matches(self.representative, self.evidence, self.plan.reach)
         decisions = decide(self.plan, self.corpus, matches, Progress(), 1, measure)
         return LocalRun(self.plan, Settings(threads=1), self.corpus, matches, decisions, Progress())
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
-        ranks, places, families = (column(self.members, name) for name in ("rank", "place", "family"))
-        swap = ranks[left] > ranks[right]
+        id_hashes, places = (column(self.members, name) for name in ("id_hash", "place"))
+        swap = id_hashes[left] > id_hashes[right]
         left, right = np.where(swap, right, left), np.where(swap, left, right)
-        columns = {"left": ranks[left], "right": ranks[right], "left_place": places[left]}
-        columns |= {"right_place": places[right], "family": families[left]}
+        columns = {"left": id_hashes[left], "right": id_hashes[right], "left_place": places[left]}
+        columns |= {"right_place": places[right], "component": column(self.members, "component")[left]}
         yield from _rows(
             MISSING, len(left), {name: pa.array(v) for name, v in columns.items()}, self.corpus.ids.type
         )
 
 
 def _kind_of(plan: Plan) -> str:
-    """Which similarity the counts of a pair are for."""
+    """The similarity that the counts of a pair are for."""
     return {"cosine": "cosine", "containment": "containment"}.get(plan.check.measures, "jaccard")
 
 
 def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) -> tuple[Pairs, Pairs]:
-    """The measured pairs of members that count, and those that were measured besides.
+    """The evidence of members, and spare pairs, which are used only if the decisions need them.
 
-    Pairs of documents that the rounds before theirs have joined count only if they are asked for, as in the local
-    engine, which does not measure them.
+    A pair of documents that earlier rounds have connected is spare: the local engine does not measure it.
     """
     if pairs is None:
         return Pairs.concatenate([]), Pairs.concatenate([])
@@ -142,7 +141,7 @@ def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) 
 
 
 def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
-    """Measured pairs by the numbers of their documents, the smaller one left."""
+    """Measured pairs by document number, the smaller one left."""
     left, right = place(values["left"]), place(values["right"])
     shared, mine, theirs = (values[name] for name in MEASURED)
     swap = left > right
@@ -164,7 +163,7 @@ PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason 
 
 
 def _result(found: pa.Table, kind: int) -> Batches:
-    """Rows of a result in the one form that all kinds have."""
+    """Rows of a table in the schema that all kinds of rows share."""
     names = dict(pair.split() for pair in (CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES).split(", "))
     columns = {place: found.column(name).combine_chunks() for place, name in names.items()}
     yield from _rows(kind, len(found), columns, found.schema.field(0).type)
@@ -173,7 +172,7 @@ def _result(found: pa.Table, kind: int) -> Batches:
 def _rows(kind: int, n: int, columns: dict[str, Any], ids: pa.DataType) -> Batches:
     types = {"kind": pa.int32(), **dict.fromkeys("abcd", ids), **dict.fromkeys("xyz", pa.float64())}
     types |= {"flag": pa.bool_(), "size": pa.int64(), "reason": pa.string()}
-    types |= dict.fromkeys(("family", *PLACES), pa.int64())
+    types |= dict.fromkeys(("component", *PLACES), pa.int64())
     filled = {name: columns.get(name, pa.nulls(n, what)) for name, what in types.items()}
     filled["kind"] = pa.array(np.full(n, kind, np.int32))
     for batch in pa.table(filled).to_batches():

@@ -1,9 +1,8 @@
-"""Connected components: which ranks pairs connect, each component named by its smallest rank.
+"""Connected components of pairs, each labelled by the smallest id hash of its documents.
 
-Partitions first reduce their own pairs to a forest. What is left fits one worker for all but the largest graphs, and
-is finished there. Larger ones go on by alternating large-star and small-star (Kiveris et al., Connected Components
-in MapReduce and Beyond, SoCC 2014) until every component is a star, which is tested exactly; each round is a stage
-on disk.
+Each partition first reduces its pairs to a forest. One worker connects forests of up to SMALL edges. Larger ones take
+rounds of large-star and small-star (Kiveris et al., Connected Components in MapReduce and Beyond, SoCC 2014), each a
+stage on disk, until every component is a star.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, slic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SMALL = 1 << 24  # pairs that one worker connects: 16 bytes each, and some working space
+SMALL = 1 << 24  # edges that one worker connects: 16 bytes each, and working space
 Stage = Callable[..., "DataFrame"]
 
 
 def components(edges: DataFrame, stage: Stage, name: str, small: int | None = None) -> DataFrame:
-    """Every rank that a pair (left, right) names, with the label of its component."""
+    """The id hash of every document in a pair (left, right), and the label of its component."""
     forest = stage(
         f"{name}-forest", lambda: in_arrow(edges.select("left", "right"), _forest, "left long, right long")
     )
     if forest.count() <= (SMALL if small is None else small):
         alone = forest.repartition(1)
-        return stage(name, lambda: in_arrow(alone, _labels, "rank long, label long"))
+        return stage(name, lambda: in_arrow(alone, _labels, "id_hash long, label long"))
     return stage(name, lambda: _by_stars(forest, stage, name))
 
 
 def _connected(batches: Batches) -> tuple[Numbers, Numbers]:
-    """The ranks of all pairs, and the smallest rank that each is connected with."""
+    """The id hashes of all pairs, and the smallest id hash in the component of each."""
     parts = [(numbers(batch, "left"), numbers(batch, "right")) for batch in batches]
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -48,7 +47,7 @@ def _connected(batches: Batches) -> tuple[Numbers, Numbers]:
 
 
 def _forest(batches: Batches) -> Batches:
-    """A star for each component of a partition."""
+    """One star for each component of a partition."""
     nodes, labels = _connected(batches)
     other = nodes != labels
     yield from sliced(table({"left": labels[other], "right": nodes[other]}))
@@ -56,11 +55,11 @@ def _forest(batches: Batches) -> Batches:
 
 def _labels(batches: Batches) -> Batches:
     nodes, labels = _connected(batches)
-    yield from sliced(table({"rank": nodes, "label": labels}))
+    yield from sliced(table({"id_hash": nodes, "label": labels}))
 
 
 def _by_stars(forest: DataFrame, stage: Stage, name: str) -> DataFrame:
-    """Labels by rounds of stars, each a stage of its own, until nobody is both a centre and a member."""
+    """Labels after rounds of stars, until no node is both a centre and a member."""
     from pyspark.sql import functions as f
 
     edges = forest.select(f.greatest("left", "right").alias("node"), f.least("left", "right").alias("centre"))
@@ -70,9 +69,9 @@ def _by_stars(forest: DataFrame, stage: Stage, name: str) -> DataFrame:
         edges = stage(f"{name}-round-{number}", partial(_round, edges))
         if edges.select("node").intersect(edges.select(f.col("centre").alias("node"))).isEmpty():
             break
-    members = edges.select(f.col("node").alias("rank"), f.col("centre").alias("label"))
+    members = edges.select(f.col("node").alias("id_hash"), f.col("centre").alias("label"))
     return members.unionByName(
-        edges.select(f.col("centre").alias("rank"), f.col("centre").alias("label"))
+        edges.select(f.col("centre").alias("id_hash"), f.col("centre").alias("label"))
     ).distinct()
 
 
@@ -81,7 +80,7 @@ def _round(edges: DataFrame) -> DataFrame:
 
 
 def large_star(edges: DataFrame) -> DataFrame:
-    """Every node links its larger neighbours to the smallest of its neighbourhood, itself included."""
+    """Links the larger neighbours of every node to the smallest of its neighbours and itself."""
     from pyspark.sql import functions as f
 
     both = edges.unionByName(edges.select(f.col("centre").alias("node"), f.col("node").alias("centre")))
@@ -95,7 +94,7 @@ def large_star(edges: DataFrame) -> DataFrame:
 
 
 def small_star(edges: DataFrame) -> DataFrame:
-    """Every node links its smaller neighbours, and itself, to the smallest of them."""
+    """Links every node and its smaller neighbours to the smallest of these."""
     from pyspark.sql import functions as f
 
     least = edges.groupBy("node").agg(f.min("centre").alias("low"))

@@ -1,4 +1,4 @@
-"""Exact copies, and ids that are not each used once: documents meet those of their digest, and those of their rank."""
+"""Exact copies and repeated ids: documents are shuffled by text digest and by id hash."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.spark.candidates.hot_buckets import PAIRS
-from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, table
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, table
 from neardup.engines.spark.shuffle.packed_blocks import (
+    COUNTS_PART,
     ROW_BITS,
-    TALLY,
     PackedBlocks,
     column,
-    gathered,
     in_blocks,
     part_of,
     places_of,
     received,
+    rows_by_chunk,
     shuffled,
     split,
     unpack,
@@ -30,139 +30,142 @@ from neardup.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-COUNTS = ("contents", "twice", "copies")
-COPIES = "chunk long, count long, wanted binary, contents long, twice long, copies long"
+COUNTS = ("distinct_texts", "repeated_ids", "copies")
+COPIES = "chunk long, count long, rows binary, distinct_texts long, repeated_ids long, copies long"
 
 
 def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
-    """For each chunk its documents that are copies: place, rank, content and content_place of each.
+    """COPIES: the copies in each chunk, with place, id_hash, representative and representative_place of each.
 
-    A copy belongs to the content of the smallest rank; one without a token is marked, and nobody's duplicate. Rows of
-    the chunk -1 have counts: of different texts, of ranks that are not used once, and of copies.
+    The representative of a text is its document with the smallest id hash. `tokens` is false for copies without tokens,
+    which are duplicates of nothing. Rows of chunk -1 have the counts of distinct texts, repeated ids and copies.
     """
-    names = in_blocks(documents.select("chunk", "names"), partial(_names, tasks))
-    found = in_blocks(shuffled(names, tasks), partial(_meeting, tasks))
+    blocks = in_blocks(documents.select("chunk", "identity"), partial(_identity_blocks, tasks))
+    found = in_blocks(shuffled(blocks, tasks), partial(_copy_blocks, tasks))
     return in_arrow(shuffled(found, tasks), _by_chunk, COPIES)
 
 
-def _names(tasks: int, batches: Batches) -> PackedBlocks:
-    """Chunks to parcels: digests in the first parts, ranks in the second."""
+def _identity_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks by text digest (parts below `tasks`) and by id hash (the parts above)."""
     for batch in batches:
-        for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("names"), strict=True):
-            names = unpack(packed)
-            values = {name: column(names, name) for name in names.column_names}
-            values["place"] = places_of(chunk, np.arange(len(names)))
-            some = {name: values[name] for name in ("digest_a", "digest_b", "rank", "place")}
+        for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("identity"), strict=True):
+            identity = unpack(packed)
+            values = {name: column(identity, name) for name in identity.column_names}
+            values["place"] = places_of(chunk, np.arange(len(identity)))
+            some = {name: values[name] for name in ("digest_a", "digest_b", "id_hash", "place")}
             some["tokens"] = values["tokens"] > 0
             yield from split(some, part_of(values["digest_a"], tasks))
-            some = {name: values[name] for name in ("rank", "second")}
-            yield from split(some, tasks + part_of(values["rank"], tasks))
+            some = {name: values[name] for name in ("id_hash", "second_hash")}
+            yield from split(some, tasks + part_of(values["id_hash"], tasks))
 
 
-def _meeting(tasks: int, batches: Batches) -> PackedBlocks:
-    """Parcels of names to parcels of copies, for their chunks."""
-    contents = twice = number = 0
+def _copy_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of copies, by chunk, and one block of counts."""
+    distinct_texts = repeated_ids = number = 0
     for part, some in received(batches).items():
         if part >= tasks:
-            ranks = np.sort(column(some, "rank"))
-            twice += int((ranks[1:] == ranks[:-1]).sum())
+            id_hashes = np.sort(column(some, "id_hash"))
+            repeated_ids += int((id_hashes[1:] == id_hashes[:-1]).sum())
             continue
         texts, copies = copies_of(some)
-        contents += texts
+        distinct_texts += texts
         number += int(copies["tokens"].sum())
         yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
-    yield (
-        TALLY,
-        {name: np.array([value]) for name, value in zip(COUNTS, (contents, twice, number), strict=True)},
-    )
+    counts = zip(COUNTS, (distinct_texts, repeated_ids, number), strict=True)
+    yield COUNTS_PART, {name: np.array([value]) for name, value in counts}
 
 
 def copies_of(some: pa.Table) -> tuple[int, dict[str, Any]]:
-    """How many texts there are, and the documents that are copies of one with a smaller rank."""
+    """The number of distinct texts, and the documents that copy one with a smaller id hash."""
     values = {name: column(some, name) for name in some.column_names}
-    order = np.lexsort((values["rank"], values["digest_b"], values["digest_a"]))
+    order = np.lexsort((values["id_hash"], values["digest_b"], values["digest_a"]))
     values = {name: each[order] for name, each in values.items()}
-    starts = begins(values["digest_a"], values["digest_b"])
+    starts = run_starts(values["digest_a"], values["digest_b"])
     first = np.repeat(starts[:-1], np.diff(starts))
     copy = np.flatnonzero(first != np.arange(len(first)))
-    content = first[copy]
+    representative = first[copy]
     return len(starts) - 1, {
         "tokens": values["tokens"][copy],
         "place": values["place"][copy],
-        "rank": values["rank"][copy],
-        "content": values["rank"][content],
-        "content_place": values["place"][content],
+        "id_hash": values["id_hash"][copy],
+        "representative": values["id_hash"][representative],
+        "representative_place": values["place"][representative],
     }
 
 
 def _by_chunk(batches: Batches) -> Batches:
     counts = dict.fromkeys(COUNTS, 0)
 
-    def parcels() -> Batches:
+    def without_counts() -> Batches:
         for batch in batches:
-            tally = batch.column("part").to_numpy() == TALLY
-            for packed in batch.column("packed").filter(pa.array(tally)):
+            is_counts = batch.column("part").to_numpy() == COUNTS_PART
+            for packed in batch.column("packed").filter(pa.array(is_counts)):
                 for name, value in unpack(packed).to_pydict().items():
                     counts[name] += value[0]
-            yield batch.filter(pa.array(~tally))
+            yield batch.filter(pa.array(~is_counts))
 
     nothing = [pa.array([0], pa.int64())] * len(COUNTS)
-    for found in gathered(parcels()):
-        yield pa.RecordBatch.from_arrays([*found.columns, *nothing], ["chunk", "count", "wanted", *COUNTS])
-    none = {"chunk": np.array([-1]), "count": np.array([0]), "wanted": pa.nulls(1, pa.binary())}
+    for found in rows_by_chunk(without_counts()):
+        yield pa.RecordBatch.from_arrays([*found.columns, *nothing], ["chunk", "count", "rows", *COUNTS])
+    none = {"chunk": np.array([-1]), "count": np.array([0]), "rows": pa.nulls(1, pa.binary())}
     yield table({**none, **{name: np.array([value]) for name, value in counts.items()}})
 
 
 def copy_metrics() -> dict[str, Any]:
-    """What is remembered of the stage: different texts, ranks that are not used once, copies that have tokens."""
+    """Metrics of the stage: distinct texts, repeated ids, copies with tokens."""
     from pyspark.sql import functions as f
 
     return {name: f.sum(name) for name in COUNTS}
 
 
 def copy_pairs(copies: DataFrame, kind: int) -> DataFrame:
-    """Each copy as a pair with the document that stands for it."""
+    """PAIRS: each copy with its representative."""
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
-            for packed in batch.column("wanted"):
+            for packed in batch.column("rows"):
                 some = unpack(packed)
                 some = some.filter(some.column("tokens"))
                 yield table(
                     {
                         "kind": np.full(len(some), kind, np.int32),
-                        "left": column(some, "content"),
-                        "right": column(some, "rank"),
-                        "left_place": column(some, "content_place"),
+                        "left": column(some, "representative"),
+                        "right": column(some, "id_hash"),
+                        "left_place": column(some, "representative_place"),
                         "right_place": column(some, "place"),
                     }
                 )
 
-    return in_arrow(copies.where("chunk >= 0").select("wanted"), work, PAIRS)
+    return in_arrow(copies.where("chunk >= 0").select("rows"), work, PAIRS)
 
 
 def refuse_ids(documents: DataFrame) -> None:
-    """Says which ids stand for several documents, or which different ids have one hash."""
+    """Raises with the ids of several documents, or with different ids of one hash."""
     from pyspark.sql import functions as f
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
-            for names, facts in zip(batch.column("names"), batch.column("facts"), strict=True):
-                ids = read_side_file(facts).column("id").cast(pa.string()).combine_chunks()
-                known = unpack(names)
-                yield table({"rank": column(known, "rank"), "second": column(known, "second"), "id": ids})
+            for identity, attributes in zip(
+                batch.column("identity"), batch.column("attributes"), strict=True
+            ):
+                ids = read_side_file(attributes).column("id").cast(pa.string()).combine_chunks()
+                known = unpack(identity)
+                hashes = {name: column(known, name) for name in ("id_hash", "second_hash")}
+                yield table({**hashes, "id": ids})
 
-    rows = in_arrow(documents.select("names", "facts"), work, "rank long, second long, id string")
-    again = rows.groupBy("rank").agg(f.count("*").alias("n"), f.countDistinct("second").alias("ids"))
-    bad = again.where("n > 1")
-    first = bad.limit(3).collect()
-    shown = rows.where(f.col("rank").isin([each["rank"] for each in first])).select("id").distinct()
+    chunks = documents.select("identity", "attributes")
+    rows = in_arrow(chunks, work, "id_hash long, second_hash long, id string")
+    counted = rows.groupBy("id_hash").agg(
+        f.count("*").alias("documents"), f.countDistinct("second_hash").alias("ids")
+    )
+    repeated = counted.where("documents > 1")
+    first = repeated.limit(3).collect()
+    shown = rows.where(f.col("id_hash").isin([each["id_hash"] for each in first])).select("id").distinct()
     names = ", ".join(repr(each["id"]) for each in shown.limit(3).collect())
     if all(each["ids"] > 1 for each in first):
-        raise InputError(
-            f"The ids {names} have one 64-bit hash: change one of them by a letter and run again."
-        )
+        raise InputError(f"The ids {names} have the same 64-bit hash: change one of them and run again.")
+    count = repeated.count()
     raise InputError(
-        f"{bad.count():,} ids stand for more than one document, {names} among them: choose another id "
-        "column, or make the ids unique"
+        f"{count:,} {'id is' if count == 1 else 'ids are'} used by more than one document, for example {names}: "
+        "choose another id column, or make the ids unique."
     )

@@ -1,7 +1,7 @@
-"""Clusters and what stays of them, by the local engine's own code: a cluster is decided where its rows come together.
+"""Clusters and decisions: one task decides all clusters of a component with the local engine's functions.
 
-The members of clusters are looked up in their chunks, and sent with the measured pairs to the task of their family.
-Where the decisions ask for a pair that nobody has measured, nothing is decided there: the pair is named instead.
+Measured pairs, and the attributes of their documents, are shuffled by component. If the decisions on a block need a
+pair that is not measured, the result has that pair instead of decisions.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
 from neardup.engines.spark.cluster_block import CLUSTER, MEASURED, MISSING, PAIR, PLACES, ClusterBlock
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers
 from neardup.engines.spark.shuffle.packed_blocks import (
-    FEW,
+    BROADCAST_ROWS,
     ROW_BITS,
     Arrays,
     PackedBlocks,
-    beside,
     by_chunk,
     column,
     distinct_rows,
     in_blocks,
+    join_chunks,
     part_of,
     received,
     shuffled,
@@ -39,31 +39,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def decided(plan: Plan, parcels: DataFrame, id_type: str, index: Any, tasks: int) -> DataFrame:
-    """Rows of clusters and of pairs, see `clusters_of` and `pairs_of`; and of pairs that must still be measured.
+def decided(plan: Plan, blocks: DataFrame, id_type: str, index: Any, tasks: int) -> DataFrame:
+    """Rows of clusters and pairs (see `clusters_of` and `pairs_of`), and of pairs that are not measured yet.
 
-    `parcels` are those of measured pairs, and of members, which are looked up here if there is an index.
+    `blocks` has measured pairs, and members unless there is an index of side files to read them from.
     """
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
     numbers = "x double, y double, z double, flag boolean, size long, reason string"
-    schema = f"kind int, {ids}, {numbers}, family long, {', '.join(f'{name} long' for name in PLACES)}"
-    return in_arrow(shuffled(parcels, tasks), partial(_deciding, plan, tasks, index), schema)
+    schema = f"kind int, {ids}, {numbers}, component long, {', '.join(f'{name} long' for name in PLACES)}"
+    return in_arrow(shuffled(blocks, tasks), partial(_decide_blocks, plan, tasks, index), schema)
 
 
 def measured_blocks(verified: DataFrame, tasks: int) -> DataFrame:
-    """Measured pairs, for the task of their family."""
-    return in_blocks(verified, partial(_evidence, tasks))
+    """Blocks of measured pairs, by component."""
+    return in_blocks(verified, partial(_evidence_blocks, tasks))
 
 
 def member_blocks(verified: DataFrame, documents: DataFrame, count: int, tasks: int) -> DataFrame:
-    """Members of clusters, for the task of their family, where each chunk has to be asked for them."""
-    wanted = by_chunk(verified.where("passed").select("family", *NAMES), _members, tasks)
-    chunks = documents.select("chunk", "facts")
-    return in_blocks(beside(chunks, wanted, "inner", 2 * count <= FEW), partial(_facts, tasks))
+    """Blocks of members of clusters with their attributes, by component, for attributes in rows."""
+    requested = by_chunk(verified.where("passed").select("component", *NAMES), _members, tasks)
+    chunks = documents.select("chunk", "attributes")
+    joined = join_chunks(chunks, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
+    return in_blocks(joined, partial(_attribute_blocks, tasks))
 
 
 def decision_metrics() -> dict[str, Any]:
-    """What is remembered of the decisions."""
+    """Metrics of the stage: unmeasured pairs, reported pairs, clusters, removed documents."""
     from pyspark.sql import functions as f
 
     row = f.col("kind") == CLUSTER
@@ -76,96 +77,96 @@ def decision_metrics() -> dict[str, Any]:
 
 
 def missing_pairs(result: DataFrame) -> DataFrame:
-    """The pairs that must still be measured, as labelled pairs."""
+    """The pairs that are not measured yet, as labelled pairs."""
     from pyspark.sql import functions as f
 
     kind = f.lit(EXTRA).alias("kind")
-    label = [f.col("family").alias("part_of_it"), f.lit(False).alias("whole")]
-    return result.where(f"kind = {MISSING}").select("family", *label, kind, *PLACES)
+    label = [f.col("component").alias("part"), f.lit(False).alias("whole")]
+    return result.where(f"kind = {MISSING}").select("component", *label, kind, *PLACES)
 
 
 def clusters_of(result: DataFrame) -> DataFrame:
     """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
     names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, size size, "
     names += "z weakest_link"
-    return _named(result.where(f"kind = {CLUSTER}"), names)
+    return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 
 def pairs_of(result: DataFrame) -> DataFrame:
     """left, right, similarity, containment, reason, bridge."""
     names = "a left, b right, x similarity, y containment, reason reason, flag bridge"
-    return _named(result.where(f"kind = {PAIR}"), names)
+    return _renamed(result.where(f"kind = {PAIR}"), names)
 
 
-def _named(rows: DataFrame, names: str) -> DataFrame:
+def _renamed(rows: DataFrame, names: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows.select(*[f.col(pair.split()[0]).alias(pair.split()[1]) for pair in names.split(", ")])
 
 
 def _members(batches: Batches) -> Iterator[Arrays]:
-    """The documents of pairs that passed: place, rank, content and family of each."""
+    """Place, id_hash, representative and component of the documents of pairs."""
     for batch in batches:
-        yield from _sides({name: numbers(batch, name) for name in ("family", *NAMES)})
+        yield from _sides({name: numbers(batch, name) for name in ("component", *NAMES)})
 
 
 def _sides(values: Arrays) -> Iterator[Arrays]:
     """The left and the right documents of pairs."""
-    content = np.where(values["kind"] == COPY, values["left"], values["right"])
-    for side, whose in (("left", values["left"]), ("right", content)):
+    of_right = np.where(values["kind"] == COPY, values["left"], values["right"])
+    for side, representative in (("left", values["left"]), ("right", of_right)):
         yield {
             "place": values[f"{side}_place"],
-            "rank": values[side],
-            "content": whose,
-            "family": values["family"],
+            "id_hash": values[side],
+            "representative": representative,
+            "component": values["component"],
         }
 
 
-def _facts(tasks: int, batches: Batches) -> PackedBlocks:
-    """Chunks, and which members they have, to parcels of members."""
+def _attribute_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of requested members with their attributes, by component."""
     for batch in batches:
-        for packed, wanted in zip(batch.column("facts"), batch.column("wanted"), strict=True):
-            some = unpack(wanted)
+        for packed, requested in zip(batch.column("attributes"), batch.column("requested"), strict=True):
+            some = unpack(requested)
             values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
             rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
-            facts = read_side_file(packed)
-            for name in facts.column_names:
-                values[name] = facts.column(name).take(rows).combine_chunks()
+            attributes = read_side_file(packed)
+            for name in attributes.column_names:
+                values[name] = attributes.column(name).take(rows).combine_chunks()
                 if isinstance(values[name], pa.ChunkedArray):
                     values[name] = values[name].chunk(0)
-            yield from split(values, part_of(values["family"], tasks))
+            yield from split(values, part_of(values["component"], tasks))
 
 
-def _evidence(tasks: int, batches: Batches) -> PackedBlocks:
-    """Measured pairs to parcels."""
+def _evidence_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of measured pairs, by component."""
     for batch in batches:
-        names = ("family", *NAMES, *MEASURED, "passed")
+        names = ("component", *NAMES, *MEASURED, "passed")
         values = {name: numbers(batch, name) for name in names}
-        yield from split(values, tasks + part_of(values["family"], tasks))
+        yield from split(values, tasks + part_of(values["component"], tasks))
 
 
-def _deciding(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
-    """Members and measured pairs of whole clusters to decisions."""
-    came = received(batches)
-    for part, pairs in came.items():
+def _decide_blocks(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
+    """Decisions on the clusters of each part."""
+    parts = received(batches)
+    for part, pairs in parts.items():
         if part < tasks:
             continue
-        members = came.get(part - tasks) if index is None else _looked_up(index.value, pairs)
+        members = parts.get(part - tasks) if index is None else _read_members(index.value, pairs)
         if members is not None:
-            yield from ClusterBlock.of(plan, members, pairs.filter(_measured(pairs))).decided()
+            yield from ClusterBlock.of(plan, members, pairs.filter(_is_measured(pairs))).decided()
 
 
-def _measured(pairs: pa.Table) -> pa.Array:
+def _is_measured(pairs: pa.Table) -> pa.Array:
     return pa.array(column(pairs, "kind") != COPY)
 
 
-def _looked_up(index: SideFileIndex, pairs: pa.Table) -> pa.Table | None:
-    """The members of the clusters of measured pairs, with their facts."""
+def _read_members(index: SideFileIndex, pairs: pa.Table) -> pa.Table | None:
+    """The members of clusters of measured pairs, with attributes from side files; None if no pair passed."""
     passed = pairs.filter(pairs.column("passed"))
-    sides = list(_sides({name: column(passed, name) for name in ("family", *NAMES)}))
+    sides = list(_sides({name: column(passed, name) for name in ("component", *NAMES)}))
     members = {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
     members = distinct_rows(members)
     if not len(members["place"]):
         return None
-    facts = index.rows("facts", members["place"])
-    return pa.table({**members, **{name: facts.column(name) for name in facts.column_names}})
+    attributes = index.rows("attributes", members["place"])
+    return pa.table({**members, **{name: attributes.column(name) for name in attributes.column_names}})

@@ -1,9 +1,9 @@
-"""The first stage: all documents in chunks, a row each: what is known of them, and what the plan sees if it can yet.
+"""The first stage: documents in chunks of up to 65,536, one Spark row for each chunk.
 
-names   rank (the 64-bit hash of the id), a second hash of the id, digests of the text, number of tokens
-facts   id, position, length, and the columns that decisions and populations ask for
-text    the texts
-seen    present, keys, slots: empty where something must be counted first
+identity        two 64-bit hashes of the id, two of the text, number of tokens
+attributes      id, position, length, and the columns that the keep policy and the unit of document frequency read
+text            the texts
+representation  present, keys and slots; null if the plan needs distinct texts or document frequencies first
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import pyarrow as pa
 from neardup import kernels
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
+from neardup.engines.core.documents import with_fields
 from neardup.engines.core.represent import cut, describe, needs_distinct_texts_first, sign
-from neardup.engines.local.documents import with_fields
 from neardup.engines.spark.io.columns import KEY, DocumentColumns
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK = (
-    "chunk long, documents long, empty long, bytes long, problems string, names binary, facts binary, text binary, "
-    "seen binary"
+    "chunk long, documents long, without_tokens long, bytes long, problems string, identity binary, "
+    "attributes binary, text binary, representation binary"
 )
-CHUNKS_OF_A_TASK = 24  # bits
+CHUNK_BITS = 24  # low bits of a chunk number: its number in the task; the partition is above them
 
 
 def read_documents(
-    plan: Plan, frame: DataFrame, meaning: DocumentColumns, shelf: SideFiles, strict: bool
+    plan: Plan, frame: DataFrame, columns: DocumentColumns, side_files: SideFiles, strict: bool
 ) -> DataFrame:
-    """Every document, in chunks; texts and facts are on the shelf."""
-    return in_arrow(frame.select(*meaning.wanted), _Documents(plan, meaning, shelf, strict), CHUNK)
+    """CHUNK: all documents; texts and attributes go to side files."""
+    return in_arrow(frame.select(*columns.selected), _ChunkWriter(plan, columns, side_files, strict), CHUNK)
 
 
 @dataclass(frozen=True)
-class _Documents:
-    """Batches of the input to chunks."""
+class _ChunkWriter:
+    """Turns batches of the input into chunks."""
 
     plan: Plan
-    meaning: DocumentColumns
-    shelf: SideFiles
+    columns: DocumentColumns
+    side_files: SideFiles
     strict: bool
 
     def __call__(self, batches: Batches) -> Batches:
-        # The number of a chunk is its own because only one attempt of a task is ever kept.
+        # Chunk numbers are unique, because Spark keeps one attempt of a task.
         partition = partition_number()
-        number = partition << CHUNKS_OF_A_TASK
-        with self.shelf.opened(partition) as store:
+        number = partition << CHUNK_BITS
+        with self.side_files.opened(partition) as store:
             for batch in batches:
                 for start in range(0, batch.num_rows, 1 << ROW_BITS):
                     yield self._chunk(number, batch.slice(start, 1 << ROW_BITS), store)
@@ -66,63 +66,63 @@ class _Documents:
 
     def _chunk(self, number: int, batch: pa.RecordBatch, store: Callable[[Any], bytes]) -> pa.RecordBatch:
         problems = Problems(strict=self.strict)
-        texts, ids, facts = self._known(batch, problems)
+        texts, ids, attributes = self._columns_of(batch, problems)
         whole = Texts.from_arrow(texts)
-        seen = stacked([self._seen(part) for _, part in cut(whole)])
+        representation = stacked([self._represent(part) for _, part in cut(whole)])
         described = describe(whole)
-        tokens = seen.pop("tokens").to_numpy()
-        first, second = id_hashes(ids)
+        tokens = representation.pop("tokens").to_numpy()
+        id_hash, second_hash = hash_ids(ids)
         digests = [signed(described[name].to_numpy()) for name in ("low", "high")]
-        names = {"rank": first, "second": second, "digest_a": digests[0], "digest_b": digests[1]}
-        if seen:
-            seen = {"rank": pa.array(first), **seen}
+        identity = {"id_hash": id_hash, "second_hash": second_hash}
+        identity |= {"digest_a": digests[0], "digest_b": digests[1], "tokens": tokens}
+        if representation:
+            representation = {"id_hash": pa.array(id_hash), **representation}
         row = {
             "chunk": number,
             "documents": len(whole),
-            "empty": int((tokens == 0).sum()),
+            "without_tokens": int((tokens == 0).sum()),
             "bytes": whole.size,
             "problems": json.dumps(problems.counts) if problems.counts else None,
-            "names": pack({**names, "tokens": tokens}),
-            "facts": store({"id": ids, "length": described["length"], **facts}),
+            "identity": pack(identity),
+            "attributes": store({"id": ids, "length": described["length"], **attributes}),
             "text": store({"text": texts}),
-            "seen": pack(seen) if seen else None,
+            "representation": pack(representation) if representation else None,
         }
-        kinds = {name: pa.binary() for name in ("names", "facts", "text", "seen")} | {"problems": pa.string()}
+        types = dict.fromkeys(("identity", "attributes", "text", "representation"), pa.binary())
+        types["problems"] = pa.string()
         return pa.RecordBatch.from_pydict(
-            {name: pa.array([value], kinds.get(name, pa.int64())) for name, value in row.items()}
+            {name: pa.array([value], types.get(name, pa.int64())) for name, value in row.items()}
         )
 
-    def _known(
+    def _columns_of(
         self, batch: pa.RecordBatch, problems: Problems
     ) -> tuple[pa.Array, pa.Array, dict[str, pa.Array]]:
-        """The texts that are compared, ids, and what the input says of documents."""
-        meaning = self.meaning
+        """The texts to compare, ids, and other attributes of documents."""
+        columns = self.columns
         given = Batch("the input", np.zeros(batch.num_rows, np.int64), batch)
         if batch.column(KEY).null_count:
             raise InputError("Some documents have no id: give each of them one.")
         ids = document_ids(given, KEY)
-        html = meaning.html and not getattr(self.plan.text, "markup", False)
-        texts = document_texts(given, meaning.text, problems, html=html, html_text=meaning.html_text)
-        texts = with_fields(texts, [plain_column(given, name) for name in meaning.fields])
-        place = batch.column(meaning.position) if meaning.position else pa.array(np.zeros(len(ids), np.int64))
-        facts = {"position": place}
-        if meaning.value is not None:
-            facts["value"] = batch.column(meaning.value)
-        if meaning.group is not None:
-            facts["group"] = plain_column(given, meaning.group).cast(pa.string())
-        return texts, ids, facts
+        html = columns.html and not getattr(self.plan.text, "markup", False)
+        texts = document_texts(given, columns.text, problems, html=html, html_text=columns.html_text)
+        texts = with_fields(texts, [plain_column(given, name) for name in columns.fields])
+        place = batch.column(columns.position) if columns.position else pa.array(np.zeros(len(ids), np.int64))
+        attributes = {"position": place}
+        if columns.value is not None:
+            attributes["value"] = batch.column(columns.value)
+        if columns.group is not None:
+            attributes["group"] = plain_column(given, columns.group).cast(pa.string())
+        return texts, ids, attributes
 
-    def _seen(self, texts: Texts) -> dict[str, pa.Array]:
-        if needs_distinct_texts_first(
-            self.plan
-        ):  # the tokens tell which documents may be copies of each other
+    def _represent(self, texts: Texts) -> dict[str, pa.Array]:
+        if needs_distinct_texts_first(self.plan):  # exact copies only need the number of tokens
             tokens = self.plan.text(texts, details=False)
             return {"tokens": pa.array(np.diff(tokens.offsets))}
-        return seen_columns(sign(self.plan, texts))
+        return representation_columns(sign(self.plan, texts))
 
 
 def count_problems(documents: DataFrame) -> dict[str, int]:
-    """What is wrong with texts, by kind."""
+    """The number of problems with texts, by kind."""
     from pyspark.sql import functions as f
 
     each = documents.where("problems is not null").select(
@@ -133,20 +133,22 @@ def count_problems(documents: DataFrame) -> dict[str, int]:
     }
 
 
-def id_hashes(ids: pa.Array) -> tuple[Numbers, Numbers]:
-    """The rank of each id, as in the local engine, and another hash that tells ids of one rank apart."""
+def hash_ids(ids: pa.Array) -> tuple[Numbers, Numbers]:
+    """The id hash of the local engine, and a second hash that detects collisions of the first."""
     texts = Texts.from_arrow(ids.cast(pa.large_string()))
     digests = np.empty((len(ids), 2), np.uint64)
     kernels.digest.digest(texts.data, texts.offsets, 1, digests)
     return signed(digests[:, 0]), signed(digests[:, 1])
 
 
-def seen_columns(seen: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """What was seen, but for features, which lie elsewhere."""
-    wanted = ("tokens", "present", "slots")
-    return {name: values for name, values in seen.items() if name in wanted or name.startswith("key")}
+def representation_columns(representation: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """The columns of a representation without features, which are stored separately."""
+    names = ("tokens", "present", "slots")
+    return {
+        name: values for name, values in representation.items() if name in names or name.startswith("key")
+    }
 
 
 def stacked(parts: list[dict[str, pa.Array]]) -> dict[str, Any]:
-    """Columns of several parts, one behind the other."""
+    """The concatenated columns of several parts."""
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}

@@ -1,4 +1,4 @@
-"""A run on Spark from a DataFrame of documents to the decisions, stage by stage."""
+"""A run on Spark, from a DataFrame of documents to decisions, stage by stage."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from neardup.candidates.buckets import BucketCounts
 from neardup.engines.core.represent import needs_distinct_texts_first
 from neardup.engines.spark.candidate_components import Labelling, label_pairs, labelling, relabelled
-from neardup.engines.spark.candidates.bands import ENTRY, bucket_counts, candidate_metrics, find_by_keys
-from neardup.engines.spark.candidates.hot_buckets import COPY, COUNTED
+from neardup.engines.spark.candidates.bands import bucket_counts, candidate_metrics
+from neardup.engines.spark.candidates.find import DistinctTexts, find_candidates
+from neardup.engines.spark.candidates.hot_buckets import BUCKET_COUNTS, COPY
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_metrics, copy_pairs, find_copies, refuse_ids
 from neardup.engines.spark.decide import (
@@ -26,9 +27,8 @@ from neardup.engines.spark.documents import count_problems, read_documents
 from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
 from neardup.engines.spark.io.columns import DocumentColumns
-from neardup.engines.spark.shuffle.packed_blocks import FEW, beside, task_count
-from neardup.engines.spark.shuffle.side_files import NAME as SHELF
-from neardup.engines.spark.shuffle.side_files import SideFileIndex, SideFiles, side_folder
+from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, join_chunks, task_count
+from neardup.engines.spark.shuffle.side_files import FOLDER, SideFileIndex, SideFiles, side_folder
 from neardup.engines.spark.shuffle.stages import Stages
 from neardup.engines.spark.signatures import represent_distinct_texts, representation_metrics
 from neardup.engines.spark.verify import evidence_metrics, payload_columns, verify, verify_side_files
@@ -39,12 +39,12 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NAME = 32  # bytes that are sent around of a document, or of a pair, where only names are
+ROW_BYTES = 32  # shuffled bytes of a document or a pair without text
 
 
 @dataclass(frozen=True)
-class Matched:
-    """What the matching found: measured pairs by family or cluster, and how many; what the check looks at."""
+class VerifiedPairs:
+    """Measured candidate pairs by component or cluster, their number, and the column that the check compared."""
 
     verified: DataFrame
     count: int
@@ -52,213 +52,208 @@ class Matched:
 
 
 class SparkRun:
-    """A run; each stage is made when it is asked for, and once."""
+    """A run; each stage is computed once, when it is first used."""
 
     def __init__(
         self,
         plan: Plan,
         frame: DataFrame,
-        meaning: DocumentColumns,
+        columns: DocumentColumns,
         stages: Stages,
         statistics: Statistics | None = None,
         strict: bool = False,
     ) -> None:
-        self.plan, self.frame, self.meaning, self.stages = plan, frame, meaning, stages
+        self.plan, self.frame, self.columns, self.stages = plan, frame, columns, stages
         self.given, self.strict = statistics, strict
-        self.sent: list[Any] = []  # to all workers
+        self.broadcasts: list[Any] = []
 
     def finish(self, clean: bool) -> None:
-        """Makes all stages; what only they needed goes, texts included if the folder is of no use to another run."""
+        """Computes all stages and frees broadcast variables; with `clean`, removes the side files too."""
         try:
             _ = self.result, self.problems
         finally:
-            for variable in self.sent:
+            for variable in self.broadcasts:
                 variable.destroy()
             if clean:
-                self.stages.clear(SHELF)
+                self.stages.clear(FOLDER)
 
-    def shelf(self, stage: str, compression: str | None = None) -> SideFiles:
-        """Where a stage stores what is large, with nothing in it that a run which was stopped has left."""
-        self.stages.clear(f"{SHELF}/{stage}")
+    def side_files(self, stage: str, compression: str | None = None) -> SideFiles:
+        """The side files of a stage, in a folder without leftovers of an interrupted run."""
+        self.stages.clear(f"{FOLDER}/{stage}")
         folder = side_folder(self.stages.folder)
         return SideFiles(None if folder is None else f"{folder}/{stage}", compression)
 
-    def send(self, value: Any) -> Any:
-        """A variable that every worker can see."""
-        self.sent.append(self.frame.sparkSession.sparkContext.broadcast(value))
-        return self.sent[-1]
+    def broadcast(self, value: Any) -> Any:
+        """A broadcast variable, which `finish` destroys."""
+        self.broadcasts.append(self.frame.sparkSession.sparkContext.broadcast(value))
+        return self.broadcasts[-1]
 
     def tasks(self, size: float) -> int:
-        """How many tasks should receive so many bytes."""
+        """The number of tasks that should receive `size` bytes."""
         return task_count(self.stages.spark, size)
 
     # documents ----------------------------------------------------------------------------------
 
     @cached_property
     def documents(self) -> DataFrame:
-        """Every document, in chunks."""
+        """All documents, in chunks."""
         from pyspark.sql import functions as f
 
-        facts = {name: f.sum(name) for name in ("documents", "empty", "bytes")}
-        facts["troubled"] = f.count("problems")
+        metrics = {name: f.sum(name) for name in ("documents", "without_tokens", "bytes")}
+        metrics["chunks_with_problems"] = f.count("problems")
 
         def make() -> DataFrame:
-            # On one machine it takes longer to compress texts than to write them; on a network it does not.
-            alone = str(self.frame.sparkSession.sparkContext.master).startswith("local")
-            shelf = self.shelf("ids", None if alone else "lz4")
-            return read_documents(self.plan, self.frame, self.meaning, shelf, self.strict)
+            # Compression pays off on a network, not on a local disk.
+            local = str(self.frame.sparkSession.sparkContext.master).startswith("local")
+            side_files = self.side_files("documents", None if local else "lz4")
+            return read_documents(self.plan, self.frame, self.columns, side_files, self.strict)
 
-        made = self.stages.stage("ids", make, facts)
-        if not self.facts["documents"]:
+        made = self.stages.stage("documents", make, metrics)
+        if not self.metrics["documents"]:
             raise InputError("There are no documents in the DataFrame.")
         return made
 
     @cached_property
     def index(self) -> Any:
-        """Where texts and facts are, for every worker; None where they are in the rows."""
+        """The broadcast index of texts and attributes in side files; None if they are in the rows."""
         if side_folder(self.stages.folder) is None:
             return None
-        return self.send(SideFileIndex.of(self.documents, "text", "facts"))
+        return self.broadcast(SideFileIndex.of(self.documents, "text", "attributes"))
 
     @cached_property
     def problems(self) -> dict[str, Any]:
-        """What was wrong with texts, in the form of the local engine."""
-        kinds = count_problems(self.documents) if self.facts["troubled"] else {}
+        """Problems with texts, in the form of the local engine's report."""
+        kinds = count_problems(self.documents) if self.metrics["chunks_with_problems"] else {}
         return {"total": sum(kinds.values()), "kinds": kinds, "first": []}
 
     @property
-    def facts(self) -> dict[str, int]:
-        """The numbers of documents, of those without tokens, of bytes of text, and of chunks with bad ones."""
-        return self.stages.facts("ids")
+    def metrics(self) -> dict[str, int]:
+        """The metrics of the stage `documents`."""
+        return self.stages.metrics("documents")
 
     @cached_property
     def copies(self) -> DataFrame:
-        """For each chunk its documents that are copies. All ids have been checked when this is there."""
+        """The copies in each chunk; raises if an id is used by more than one document."""
         documents = self.documents
-        tasks = self.tasks(2 * NAME * self.facts["documents"])
+        tasks = self.tasks(2 * ROW_BYTES * self.metrics["documents"])
         found = self.stages.stage("copies", lambda: find_copies(documents, tasks), copy_metrics())
-        if self.stages.facts("copies")["twice"]:
+        if self.stages.metrics("copies")["repeated_ids"]:
             refuse_ids(documents)
         return found
 
-    def contents(self, chunks: DataFrame) -> DataFrame:
-        """Chunks with what is to be left out of them: documents whose text another has."""
+    def distinct_texts(self, chunks: DataFrame) -> DataFrame:
+        """Chunks with a column `copies`: the documents to leave out, null if the chunk has none."""
         from pyspark.sql import functions as f
 
-        copies, known = self.copies, self.stages.facts("copies")
-        number = self.facts["documents"] - known["contents"]
-        if not number:
-            return chunks.withColumn("wanted", f.lit(None).cast("binary"))
-        return beside(chunks, copies, "left", number <= FEW)
+        copies, metrics = self.copies, self.stages.metrics("copies")
+        count = self.metrics["documents"] - metrics["distinct_texts"]
+        if not count:
+            return chunks.withColumn("copies", f.lit(None).cast("binary"))
+        return join_chunks(chunks, copies, "copies", "left", count <= BROADCAST_ROWS)
 
-    # matching -----------------------------------------------------------------------------------
+    # candidates and verified pairs -----------------------------------------------------------------
 
-    def _signed(self, plan: Plan, prefix: str) -> DataFrame:
-        """What the plan sees of each content, in chunks."""
+    def _representations(self, plan: Plan, prefix: str) -> DataFrame:
+        """The representation of each distinct text, in chunks."""
         if plan is self.plan and not needs_distinct_texts_first(plan):
-            return self.contents(self.documents.select("chunk", "seen"))
+            return self.distinct_texts(self.documents.select("chunk", "representation"))
 
         def make() -> DataFrame:
-            known, answers = statistics_of(self, plan, prefix)
-            contents = with_lookups(self.contents(self.documents), answers)
-            return represent_distinct_texts(plan, contents, known, self.shelf(prefix + "signatures"))
+            statistics, lookups = statistics_of(self, plan, prefix)
+            chunks = with_lookups(self.distinct_texts(self.documents), lookups)
+            return represent_distinct_texts(plan, chunks, statistics, self.side_files(prefix + "signatures"))
 
         from pyspark.sql import functions as f
 
         made = self.stages.stage(prefix + "signatures", make, representation_metrics())
-        return made.withColumn("wanted", f.lit(None).cast("binary"))
+        return made.withColumn("copies", f.lit(None).cast("binary"))
 
-    def match(self, plan: Plan, prefix: str = "", copies: bool = True) -> Matched:
-        """Candidates, verified, by family or cluster."""
-        signed = self._signed(plan, prefix)
-        edges = self._edges(plan, signed, prefix)
-        pairs = edges.where(f"kind != {COUNTED}")
-        count = self.stages.facts(prefix + "edges")["pairs"]
-        if copies and self.stages.facts("copies")["copies"]:
+    def match(self, plan: Plan, prefix: str = "", copies: bool = True) -> VerifiedPairs:
+        """Verified candidate pairs, by component or cluster."""
+        chunks = self._representations(plan, prefix)
+        candidates = self._candidates(plan, chunks, prefix)
+        pairs = candidates.where(f"kind != {BUCKET_COUNTS}")
+        count = self.stages.metrics(prefix + "candidates")["pairs"]
+        if copies and self.stages.metrics("copies")["copies"]:
             pairs = pairs.unionByName(copy_pairs(self.copies, COPY))
-            count += self.stages.facts("copies")["copies"]
-        payload = self._payload(plan, signed)
-        label = labelling(count) if self._shelved(plan) else None
-        labelled = (
-            pairs.coalesce(1) if label else label_pairs(pairs, count, self.stages.stage, prefix + "families")
-        )
+            count += self.stages.metrics("copies")["copies"]
+        payload = self._payload(plan, chunks)
+        label = labelling(count) if self._in_side_files(plan) else None
+        name = prefix + "candidate-components"
+        labelled = pairs.coalesce(1) if label else label_pairs(pairs, count, self.stages.stage, name)
 
         def make() -> DataFrame:
             return self._verified(plan, labelled, payload, count, label)
 
         made = self.stages.stage(prefix + "verified", make, evidence_metrics())
-        if self.stages.facts(prefix + "verified")["apart"]:
+        if self.stages.metrics(prefix + "verified")["pairs_in_parts"]:
             labels = components(made.where("passed and not whole"), self.stages.stage, prefix + "labels")
             made = relabelled(made, labels)
-        return Matched(made, count, payload)
+        return VerifiedPairs(made, count, payload)
 
-    def _edges(self, plan: Plan, signed: DataFrame, prefix: str) -> DataFrame:
-        documents = self.facts["documents"]
+    def _candidates(self, plan: Plan, chunks: DataFrame, prefix: str) -> DataFrame:
+        joins_features = plan.candidates.level == "features"
+        features = self.stages.metrics(prefix + "signatures")["features"] if joins_features else 0
+        texts = DistinctTexts(chunks, self.metrics["documents"], features, self.tasks)
+        return self.stages.stage(
+            prefix + "candidates", lambda: find_candidates(plan, texts), candidate_metrics()
+        )
 
-        def make() -> DataFrame:
-            if plan.joins:
-                from neardup.engines.spark.candidates.joins import find_joined
-
-                whole = plan.candidates.level == "features"
-                features = self.stages.facts(prefix + "signatures")["features"] if whole else 0
-                return find_joined(plan, signed, documents, features, self.tasks)
-            tables: int = plan.candidates.tables  # type: ignore[attr-defined]
-            return find_by_keys(plan, signed, documents, self.tasks(documents * tables * ENTRY))
-
-        return self.stages.stage(prefix + "edges", make, candidate_metrics())
-
-    def _payload(self, plan: Plan, signed: DataFrame) -> DataFrame:
-        """What the check looks at, as chunks."""
+    def _payload(self, plan: Plan, chunks: DataFrame) -> DataFrame:
+        """The column that the check compares, in chunks."""
         from pyspark.sql import functions as f
 
         first = payload_columns(plan)[0]
         if first == "text":
             return self.documents.select("chunk", f.col("text").alias("packed"))
-        if self._shelved(plan):
-            return signed.select("chunk", "features")
-        return signed.select("chunk", f.col("features" if first == "hashes" else "seen").alias("packed"))
+        if self._in_side_files(plan):
+            return chunks.select("chunk", "features")
+        name = "features" if first == "hashes" else "representation"
+        return chunks.select("chunk", f.col(name).alias("packed"))
 
-    def _shelved(self, plan: Plan) -> bool:
-        """Whether the check looks at something that is in files."""
-        looks = plan.check.level != "none" and payload_columns(plan)[0] != "slots"
-        return looks and side_folder(self.stages.folder) is not None
+    def _in_side_files(self, plan: Plan) -> bool:
+        """Whether the check compares texts or features that are in side files."""
+        stored = plan.check.level != "none" and payload_columns(plan)[0] != "slots"
+        return stored and side_folder(self.stages.folder) is not None
 
     def _verified(
         self, plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, label: Labelling | None = None
     ) -> DataFrame:
-        """So many pairs, measured: by tasks that get about as many documents as there are pairs."""
-        tasks = self.tasks(self.facts["bytes"] / max(1, self.facts["documents"]) * count)
-        if self._shelved(plan):
+        """Measured pairs; the number of tasks follows from `count`, as each pair reads about one document."""
+        tasks = self.tasks(self.metrics["bytes"] / max(1, self.metrics["documents"]) * count)
+        if self._in_side_files(plan):
             texts = payload_columns(plan)[0] == "text"
-            index = self.index if texts else self.send(SideFileIndex.of(payload, "features"))
+            index = self.index if texts else self.broadcast(SideFileIndex.of(payload, "features"))
             return verify_side_files(plan, pairs, label, index, tasks)
-        return verify(plan, pairs, payload, count, tasks, self.tasks(2 * NAME * count))
+        return verify(plan, pairs, payload, count, tasks, self.tasks(2 * ROW_BYTES * count))
 
     # decisions ----------------------------------------------------------------------------------
 
     @cached_property
     def result(self) -> DataFrame:
-        """What became of each document in a cluster, and all pairs that are reported."""
-        matched = self.match(self.plan)
-        facts, tasks = decision_metrics(), self.tasks(4 * NAME * matched.count)
+        """The decision on each document in a cluster, and all reported pairs."""
+        found = self.match(self.plan)
+        metrics, tasks = decision_metrics(), self.tasks(4 * ROW_BYTES * found.count)
 
         def make(verified: DataFrame) -> DataFrame:
-            parcels = measured_blocks(verified, tasks)
+            blocks = measured_blocks(verified, tasks)
             if self.index is None:
-                members = member_blocks(verified, self.documents, matched.count, tasks)
-                parcels = parcels.unionByName(members)
-            return decided(self.plan, parcels, self.meaning.id_type, self.index, tasks)
+                members = member_blocks(verified, self.documents, found.count, tasks)
+                blocks = blocks.unionByName(members)
+            return decided(self.plan, blocks, self.columns.id_type, self.index, tasks)
 
-        made = self.stages.stage("clusters", lambda: make(matched.verified), facts)
-        self.found = self.stages.facts("clusters")
-        missing = self.found["missing"]
+        made = self.stages.stage("clusters", lambda: make(found.verified), metrics)
+        self.decision_metrics = self.stages.metrics("clusters")
+        missing = self.decision_metrics["missing"]
         if missing:
             more = self.stages.stage(
-                "more-verified",
-                lambda: self._verified(self.plan, missing_pairs(made), matched.payload, missing),
+                "missing-verified",
+                lambda: self._verified(self.plan, missing_pairs(made), found.payload, missing),
             )
-            made = self.stages.stage("all-clusters", lambda: make(matched.verified.unionByName(more)), facts)
-            self.found = self.stages.facts("all-clusters")
+            made = self.stages.stage(
+                "final-clusters", lambda: make(found.verified.unionByName(more)), metrics
+            )
+            self.decision_metrics = self.stages.metrics("final-clusters")
         return made
 
     @property
@@ -273,5 +268,5 @@ class SparkRun:
 
     @property
     def counts(self) -> BucketCounts:
-        """What was met while pairing buckets."""
-        return bucket_counts(self.stages.facts("edges"))
+        """The counts of buckets, from the metrics of the stage `candidates`."""
+        return bucket_counts(self.stages.metrics("candidates"))

@@ -1,4 +1,4 @@
-"""What a plan sees of contents when frequencies are known, or features are all that it compares: chunks again."""
+"""Representations of distinct texts, for plans that weigh by document frequency or compare features."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 from neardup.columns import Features, Texts, make_distinct
 from neardup.engines.core.represent import cut, signed
 from neardup.engines.spark.candidates.bands import represented_texts
-from neardup.engines.spark.documents import seen_columns, stacked
-from neardup.engines.spark.frequencies.count import told
+from neardup.engines.spark.documents import representation_columns, stacked
+from neardup.engines.spark.frequencies.count import chunk_statistics
 from neardup.engines.spark.shuffle.arrow import (
     Batches,
     in_arrow,
@@ -30,88 +30,93 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SIGNED = "chunk long, number long, seen binary, features binary"
+SIGNED = "chunk long, features_count long, representation binary, features binary"
 
 
-def represent_distinct_texts(plan: Plan, contents: DataFrame, statistics: Any, shelf: SideFiles) -> DataFrame:
-    """What the plan sees in contents, and the features that its check looks at.
+def represent_distinct_texts(
+    plan: Plan, chunks: DataFrame, statistics: Any, side_files: SideFiles
+) -> DataFrame:
+    """SIGNED: the representation of distinct texts, and the features that the check compares, in side files.
 
-    `contents` has chunks: names, text, wanted, the documents to leave out, and known, the frequencies that a chunk was
-    told. `statistics` is a broadcast variable, or None. Features go to the shelf.
+    `chunks` has the columns identity, text, copies (to leave out) and lookups (document frequencies of the chunk's
+    features). `statistics` is a broadcast variable, or None.
     """
 
     def work(batches: Batches) -> Batches:
-        with shelf.opened(partition_number()) as store:
+        with side_files.opened(partition_number()) as store:
             for batch in batches:
-                several = zip(distinct_chunk_texts(batch), batch.column("known"), strict=True)
-                for (chunk, ranks, rows, texts), answers in several:
+                several = zip(distinct_chunk_texts(batch), batch.column("lookups"), strict=True)
+                for (chunk, id_hashes, rows, texts), lookups in several:
                     if len(rows):
-                        known = None if statistics is None else told(plan, statistics.value, answers)
-                        seen, features, number = _looked_at(plan, texts, known)
-                        names = {"row": rows, "rank": ranks}
+                        known = (
+                            None if statistics is None else chunk_statistics(plan, statistics.value, lookups)
+                        )
+                        representation, features, count = _represent(plan, texts, known)
                         yield _chunk(
                             chunk,
-                            number,
-                            pack({**names, **seen}),
+                            count,
+                            pack({"row": rows, "id_hash": id_hashes, **representation}),
                             store({"row": rows, **features}) if features else None,
                         )
 
-    return in_arrow(contents.select("chunk", "names", "text", "wanted", "known"), work, SIGNED)
+    return in_arrow(chunks.select("chunk", "identity", "text", "copies", "lookups"), work, SIGNED)
 
 
 def representation_metrics() -> dict[str, Any]:
-    """What is remembered of the stage: how many features all contents have."""
+    """Metrics of the stage: the number of features of all distinct texts."""
     from pyspark.sql import functions as f
 
-    return {"features": f.sum("number")}
+    return {"features": f.sum("features_count")}
 
 
 def distinct_chunk_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
-    """Chunk by chunk: its number, and ranks, rows and texts of the documents that have tokens and are no copies."""
-    wanted = batch.column("wanted")
+    """For each chunk: its number, and id hashes, rows and texts of its documents with tokens, without copies."""
+    copies = batch.column("copies")
     for number, chunk in enumerate(batch.column("chunk").to_pylist()):
-        names = unpack(batch.column("names")[number])
-        chosen = column(names, "tokens") > 0
-        if wanted[number].is_valid:
-            chosen[column(unpack(wanted[number]), "place") & ((1 << ROW_BITS) - 1)] = False
+        identity = unpack(batch.column("identity")[number])
+        chosen = column(identity, "tokens") > 0
+        if copies[number].is_valid:
+            chosen[column(unpack(copies[number]), "place") & ((1 << ROW_BITS) - 1)] = False
         rows = np.flatnonzero(chosen)
         texts = read_side_file(batch.column("text")[number]).column("text").chunk(0).take(pa.array(rows))
-        yield chunk, column(names, "rank")[rows], rows, texts
+        yield chunk, column(identity, "id_hash")[rows], rows, texts
 
 
-def _looked_at(
+def _represent(
     plan: Plan, texts: pa.Array, statistics: Statistics | None
 ) -> tuple[dict[str, pa.Array], dict[str, pa.Array], int]:
-    """What is seen of texts, their features where these are compared, and how many they are."""
-    seen, packed, number = [], [], 0
+    """The representation of texts, their features if the check compares them, and the number of these."""
+    representation, packed, count = [], [], 0
     for _, part in cut(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=plan.view.details)
         features = plan.view.represent(tokens, statistics)
-        seen.append(seen_columns(signed(plan, tokens, features)))
+        representation.append(representation_columns(signed(plan, tokens, features)))
         if _keeps_features(plan):
             if plan.check_view is not None:
                 tokens = plan.text(part, details=plan.check_view.details)
                 features = plan.check_view.represent(tokens, statistics)
             features = make_distinct(features)
             packed.append(pack_features(features))
-            number += len(features.hashes)
-    return stacked(seen), stacked(packed) if packed else {}, number
+            count += len(features.hashes)
+    return stacked(representation), stacked(packed) if packed else {}, count
 
 
-def _chunk(chunk: int, number: int, seen: bytes, features: bytes | None) -> pa.RecordBatch:
-    numbers = {"chunk": np.array([chunk]), "number": np.array([number])}
-    return table({**numbers, "seen": [seen], "features": pa.array([features], pa.binary())})
+def _chunk(chunk: int, count: int, representation: bytes, features: bytes | None) -> pa.RecordBatch:
+    numbers = {"chunk": np.array([chunk]), "features_count": np.array([count])}
+    return table(
+        {**numbers, "representation": [representation], "features": pa.array([features], pa.binary())}
+    )
 
 
 def _keeps_features(plan: Plan) -> bool:
-    """Whether they are compared, and not only what is made of them."""
+    """Whether candidates or the check compare features, not only signatures."""
     return plan.candidates.level == "features" or payload_columns(plan)[0] == "hashes"
 
 
 def distinct_chunk_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:
-    """What was seen of each chunk's contents that are present, their places, and their features."""
+    """For each chunk: the representation, places and features of its distinct texts that have any."""
     for batch in batches:
-        for number, (seen, places) in enumerate(represented_texts(batch)):
+        for number, (representation, places) in enumerate(represented_texts(batch)):
             if len(places):
                 some = rows_at(read_side_file(batch.column("features")[number]), places).combine_chunks()
-                yield seen, places, unpack_features(some.column("hashes"), some.column("weights"))
+                yield representation, places, unpack_features(some.column("hashes"), some.column("weights"))

@@ -1,7 +1,7 @@
-"""The similarity of pairs, measured where the documents of a pair come together.
+"""The similarity of candidate pairs: one task measures all pairs of a component, or of a part of a large one.
 
-Chunks learn which of their documents are wanted where, and send there what the check looks at of them, once: texts,
-features where frequencies were counted, or signatures. The pairs go there too.
+A task reads the texts or features of its documents from side files. On storage without side files, each chunk gets the
+list of its requested documents, and sends their texts, features or signatures to the tasks that measure them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from neardup.engines.local.checkpoint.spill import matrix
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
 from neardup.engines.spark.shuffle.packed_blocks import (
-    FEW,
+    BROADCAST_ROWS,
     Arrays,
     PackedBlocks,
-    beside,
     by_chunk,
     column,
     in_blocks,
+    join_chunks,
     part_of,
     received,
     shuffled,
@@ -41,104 +41,103 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PORTION = 64 << 20  # bytes of documents that are sent together
-TILE = 16 << 20  # bytes of documents whose features are held together
-EVIDENCE = (
-    f"family long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
-)
-LABELS = ("family", "part_of_it", "whole")
+SEND_BYTES = 64 << 20  # bytes of documents in one block
+TILE = 16 << 20  # bytes of documents whose features are in memory at a time
+EVIDENCE = f"component long, whole boolean, {PAIRS}, shared double, left_size double, right_size double, passed boolean"
+LABELS = ("component", "part", "whole")
 Label = Callable[[Batches], Batches]
 
 
 def evidence_metrics() -> dict[str, Any]:
-    """What is remembered of the stage: pairs of families that are not decided as one."""
+    """Metrics of the stage: pairs of components that are verified in parts."""
     from pyspark.sql import functions as f
 
-    return {"apart": f.sum((~f.col("whole")).cast("long"))}
+    return {"pairs_in_parts": f.sum((~f.col("whole")).cast("long"))}
 
 
 def payload_columns(plan: Plan) -> list[str]:
-    """What the check looks at of a document."""
+    """The columns of a document that the check compares."""
     if plan.check.level == "signatures" and plan.check_view is None:
         return ["slots", "present"]
     return ["hashes", "weights"] if needs_distinct_texts_first(plan) else ["text"]
 
 
 def verify_side_files(plan: Plan, pairs: DataFrame, label: Label | None, index: Any, tasks: int) -> DataFrame:
-    """The evidence of pairs, by so many tasks, which look up texts or features themselves.
+    """EVIDENCE of pairs, by tasks that read texts or features from side files.
 
-    `label` gives the pairs their families, if they have none; `index` is a broadcast variable.
+    `label` labels pairs with their components, if they are not labelled; `index` is a broadcast variable.
     """
 
     def step(batches: Batches) -> PackedBlocks:
-        return _pairs(tasks, label(batches) if label else batches)
+        return _pair_blocks(tasks, label(batches) if label else batches)
 
     moved = shuffled(in_blocks(pairs, step), tasks)
-    return in_arrow(moved, partial(_measuring, plan, tasks, index), EVIDENCE)
+    return in_arrow(moved, partial(_measure_blocks, plan, tasks, index), EVIDENCE)
 
 
-def verify(plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int, names: int) -> DataFrame:
-    """The evidence of labelled pairs, and whether each reaches the threshold; copies pass as they are.
+def verify(
+    plan: Plan, pairs: DataFrame, payload: DataFrame, count: int, tasks: int, request_tasks: int
+) -> DataFrame:
+    """EVIDENCE of labelled pairs, and whether each reaches the threshold; copies always pass.
 
-    `payload` has chunks: (chunk, packed), with `payload_columns` among what is packed. So many `tasks` measure, and
-    `names` tasks look up where documents are.
+    `payload` has the columns chunk and packed, which holds the `payload_columns`. `tasks` tasks measure, and
+    `request_tasks` tasks group the requested documents by chunk.
     """
     from pyspark.sql import functions as f
 
     if plan.check.level == "none":
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
-        return pairs.drop("part_of_it").select("*", *unknown, f.lit(True).alias("passed"))
-    wanted = by_chunk(pairs.where(f.col("kind") != COPY), partial(_wanted, tasks), names)
-    sent = in_blocks(beside(payload, wanted, "inner", 2 * count <= FEW), partial(_sending, plan, tasks))
-    named = in_blocks(pairs, partial(_pairs, tasks))
-    return in_arrow(
-        shuffled(named.unionByName(sent), tasks), partial(_measuring, plan, tasks, None), EVIDENCE
-    )
+        return pairs.drop("part").select("*", *unknown, f.lit(True).alias("passed"))
+    requested = by_chunk(pairs.where(f.col("kind") != COPY), partial(_requests, tasks), request_tasks)
+    chunks = join_chunks(payload, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
+    documents = in_blocks(chunks, partial(_document_blocks, plan, tasks))
+    blocks = in_blocks(pairs, partial(_pair_blocks, tasks)).unionByName(documents)
+    return in_arrow(shuffled(blocks, tasks), partial(_measure_blocks, plan, tasks, None), EVIDENCE)
 
 
-def _wanted(tasks: int, batches: Batches) -> Iterator[Arrays]:
-    """Pairs to the places of their documents, and the task that each is wanted by."""
+def _requests(tasks: int, batches: Batches) -> Iterator[Arrays]:
+    """Place and id hash of the documents of pairs, and the task that requests each."""
     for batch in batches:
-        task = part_of(numbers(batch, "part_of_it"), tasks)
+        task = part_of(numbers(batch, "part"), tasks)
         for side in ("left", "right"):
             yield {
                 "place": numbers(batch, f"{side}_place"),
-                "rank": numbers(batch, side),
+                "id_hash": numbers(batch, side),
                 "task": task,
             }
 
 
-def _pairs(tasks: int, batches: Batches) -> PackedBlocks:
-    """Pairs to parcels, for the task that measures them."""
+def _pair_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of pairs, by part."""
     for batch in batches:
         values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
-        yield from split(values, part_of(values["part_of_it"], tasks))
+        yield from split(values, part_of(values["part"], tasks))
 
 
-def _sending(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
-    """Chunks, and what is wanted of them, to parcels of documents."""
+def _document_blocks(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of requested documents, by task."""
     for batch in batches:
-        for packed, wanted in zip(batch.column("packed"), batch.column("wanted"), strict=True):
-            some, stored = unpack(wanted), read_side_file(packed)
+        for packed, requested in zip(batch.column("packed"), batch.column("requested"), strict=True):
+            some, stored = unpack(requested), read_side_file(packed)
             places, task = column(some, "place"), column(some, "task")
-            ranks = column(some, "rank")
-            for start, end in pairwise(_portions(stored, len(places)).tolist()):
+            id_hashes = column(some, "id_hash")
+            for start, end in pairwise(_slices(stored, len(places)).tolist()):
                 chosen = rows_at(stored, places[start:end]).select(payload_columns(plan)).combine_chunks()
                 columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
-                own = {"place": places[start:end], "rank": ranks[start:end]}
+                own = {"place": places[start:end], "id_hash": id_hashes[start:end]}
                 yield from split({**own, **columns}, tasks + task[start:end])
 
 
-def _portions(stored: pa.Table, number: int) -> Numbers:
-    """Where portions of so many documents begin and end: one may be wanted in very many places."""
-    each = max(1, int(PORTION * len(stored) // max(stored.nbytes, 1)))
+def _slices(stored: pa.Table, number: int) -> Numbers:
+    """Boundaries of slices of `number` requested rows, about SEND_BYTES each: many tasks may request one document."""
+    each = max(1, int(SEND_BYTES * len(stored) // max(stored.nbytes, 1)))
     return np.append(np.arange(0, number, each), number)
 
 
-def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
-    """Pairs and their documents to evidence; of small clusters of whole families all pairs are measured."""
-    came = received(batches)
-    for part, pairs in came.items():
+def _measure_blocks(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
+    """EVIDENCE of the pairs of a task, and of all other pairs in small clusters of whole components."""
+    parts = received(batches)
+    for part, pairs in parts.items():
         if part >= tasks:
             continue
         values = {name: column(pairs, name) for name in (*LABELS, *NAMES)}
@@ -146,28 +145,30 @@ def _measuring(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
         yield from sliced(_copies({name: each[copy] for name, each in values.items()}))
         values = {name: each[~copy] for name, each in values.items()}
         if len(values["left"]):
-            documents = came[part + tasks] if index is None else _looked_up(plan, index.value, values)
-            yield from _measured(plan, values, documents)
+            documents = parts[part + tasks] if index is None else _read_documents(plan, index.value, values)
+            yield from _measure_tiles(plan, values, documents)
 
 
-def _looked_up(plan: Plan, index: SideFileIndex, pairs: dict[str, Any]) -> pa.Table:
-    """What the check looks at of the documents of some pairs."""
-    both, ranks = (np.concatenate([pairs[f"left{what}"], pairs[f"right{what}"]]) for what in ("_place", ""))
+def _read_documents(plan: Plan, index: SideFileIndex, pairs: dict[str, Any]) -> pa.Table:
+    """The documents of pairs, with the columns that the check compares."""
+    both = np.concatenate([pairs["left_place"], pairs["right_place"]])
+    id_hashes = np.concatenate([pairs["left"], pairs["right"]])
     places, first = np.unique(both, return_index=True)
-    wanted = payload_columns(plan)
-    found = index.rows("text" if wanted == ["text"] else "features", places)
-    return pa.table({"place": places, "rank": ranks[first], **{name: found.column(name) for name in wanted}})
+    names = payload_columns(plan)
+    found = index.rows("text" if names == ["text"] else "features", places)
+    columns = {name: found.column(name) for name in names}
+    return pa.table({"place": places, "id_hash": id_hashes[first], **columns})
 
 
-def _measured(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches:
-    """The pairs of a task, in tiles whose documents have features of some megabytes."""
-    ranks = column(documents, "rank")
-    documents = documents.take(pa.array(np.argsort(ranks)))
-    ranks = np.sort(ranks)
-    order = np.argsort(pairs["part_of_it"], kind="stable")
+def _measure_tiles(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches:
+    """EVIDENCE of the pairs of a task, in tiles of TILE bytes of documents."""
+    id_hashes = column(documents, "id_hash")
+    documents = documents.take(pa.array(np.argsort(id_hashes)))
+    id_hashes = np.sort(id_hashes)
+    order = np.argsort(pairs["part"], kind="stable")
     pairs = {name: each[order] for name, each in pairs.items()}
-    left, right = (np.searchsorted(ranks, pairs[side]) for side in ("left", "right"))
-    for start, end in pairwise(_tiles(pairs["part_of_it"], left, right, documents).tolist()):
+    left, right = (np.searchsorted(id_hashes, pairs[side]) for side in ("left", "right"))
+    for start, end in pairwise(_tiles(pairs["part"], left, right, documents).tolist()):
         some = {name: each[start:end] for name, each in pairs.items()}
         own, inverse = np.unique(np.concatenate([left[start:end], right[start:end]]), return_inverse=True)
         tile = _Tile(plan, documents.take(pa.array(own)).combine_chunks(), some)
@@ -175,26 +176,26 @@ def _measured(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Batches
 
 
 def _tiles(groups: Numbers, left: Numbers, right: Numbers, documents: pa.Table) -> Numbers:
-    """Where tiles of whole groups begin and end."""
+    """Boundaries of tiles of whole groups."""
     starts = np.append(np.flatnonzero(np.diff(groups, prepend=groups[0] - 1)), len(groups))
     each = documents.nbytes / max(len(documents), 1)
     number = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    codes = np.unique(np.concatenate([number * len(documents) + side for side in (left, right)]))
-    sizes = np.bincount(codes // len(documents), minlength=len(starts) - 1) * each
+    packed_pairs = np.unique(np.concatenate([number * len(documents) + side for side in (left, right)]))
+    sizes = np.bincount(packed_pairs // len(documents), minlength=len(starts) - 1) * each
     tile = (np.cumsum(sizes) // TILE).astype(np.int64)
     return np.append(starts[:-1][np.flatnonzero(np.diff(tile, prepend=-1))], len(groups))
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """Documents, by ascending rank, and pairs among them."""
+    """Documents by ascending id hash, and pairs of them."""
 
     plan: Plan
     documents: pa.Table
     pairs: dict[str, Any]
 
     def rows(self, left: Numbers, right: Numbers) -> Batches:
-        """The evidence of all pairs, and of those that complete small clusters."""
+        """EVIDENCE of the pairs, and of all other pairs in small clusters."""
         values, check = self._values(), self.plan.check
         found = check.measure(values, left, right)
         passed = check.passes(found, self.plan.threshold)
@@ -202,38 +203,40 @@ class _Tile:
         if self.plan.clustering.kind != "components":
             return
         whole = self.pairs["whole"]
-        a, b, family = self._missing(left[whole], right[whole], passed[whole], self.pairs["family"][whole])
+        a, b, component = self._missing(
+            left[whole], right[whole], passed[whole], self.pairs["component"][whole]
+        )
         if len(a):
             more = check.measure(values, a, b)
             yield from sliced(
-                evidence_rows(self._extra(a, b, family), more, check.passes(more, self.plan.threshold))
+                evidence_rows(self._extra(a, b, component), more, check.passes(more, self.plan.threshold))
             )
 
     def _missing(
-        self, left: Numbers, right: Numbers, passed: Any, family: Numbers
+        self, left: Numbers, right: Numbers, passed: Any, component: Numbers
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Pairs of small clusters that are no candidates, by number, with their family."""
+        """Pairs in small clusters that are no candidates, and their components."""
         from neardup.clusters.graph import components
 
         n = len(self.documents)
         of = np.zeros(n, np.int64)
-        of[left] = of[right] = family
+        of[left] = of[right] = component
         labels = components(n, left[passed], right[passed])
         inside = complete_groups(np.arange(n), labels, self.plan.clustering.complete, n)
-        codes = np.setdiff1d(inside, left * n + right)
-        return codes // n, codes % n, of[codes // n]
+        packed_pairs = np.setdiff1d(inside, left * n + right)
+        return packed_pairs // n, packed_pairs % n, of[packed_pairs // n]
 
-    def _extra(self, left: Numbers, right: Numbers, family: Numbers) -> dict[str, Any]:
-        ranks, places = (column(self.documents, name) for name in ("rank", "place"))
+    def _extra(self, left: Numbers, right: Numbers, component: Numbers) -> dict[str, Any]:
+        id_hashes, places = (column(self.documents, name) for name in ("id_hash", "place"))
         kinds = np.full(len(left), EXTRA, np.int32)
-        names = {"family": family, "whole": np.ones(len(left), np.bool_), "kind": kinds}
+        names = {"component": component, "whole": np.ones(len(left), np.bool_), "kind": kinds}
         return {
-            **names, "left": ranks[left], "right": ranks[right], "left_place": places[left],
+            **names, "left": id_hashes[left], "right": id_hashes[right], "left_place": places[left],
             "right_place": places[right],
         }  # fmt: skip
 
     def _values(self) -> Features | Signatures:
-        """What the check compares."""
+        """The features or signatures that the check compares."""
         plan, documents = self.plan, self.documents
         if payload_columns(plan)[0] == "slots":
             return Signatures(matrix(documents.column("slots")), column(documents, "present"))
@@ -248,7 +251,7 @@ class _Tile:
 
 
 def features_of(plan: Plan, texts: Any) -> Features:
-    """The distinct features that the check looks at, of texts that need no frequencies."""
+    """The distinct features that the check compares, for plans without document frequencies."""
     view = plan.check_view or plan.view
     whole = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
     parts = [
@@ -258,7 +261,7 @@ def features_of(plan: Plan, texts: Any) -> Features:
     return Features.concatenate(parts)
 
 
-PAIR_COLUMNS = ("family", "whole", *NAMES)
+PAIR_COLUMNS = ("component", "whole", *NAMES)
 
 
 def evidence_rows(pairs: dict[str, Any], found: Pairs, passed: Any) -> pa.RecordBatch:

@@ -1,1 +1,1 @@
-"""The papers' tables and figures on data that one has: ours beside theirs, one short script each."""
+"""Studies: the papers' tables and figures, reproduced with our figures beside theirs."""

@@ -1,4 +1,4 @@
-"""Max F1 of learned and of fixed weights, as vectors and as signatures, in every run of a study."""
+"""Max F1 of learned and fixed weights, as vectors and as signatures, in every run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from neardup.candidates.inverted import Inverted
 from neardup.columns import Features, Numbers, Pairs
+from neardup.evaluate.comparison import corrected_t_test, paired_t_test
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import ClusterScores, Curve, Floats, ScoredPairs, make_curve, score_clusters
-from neardup.evaluate.studies.andd_ground import Ground
-from neardup.evaluate.versus import corrected_t_test, paired_t_test
+from neardup.evaluate.studies.andd_data import Experiment
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
 from neardup.learn.model.file import Model
@@ -37,14 +37,14 @@ def f1(scores: Sequence[ScoredPairs]) -> Floats:
 
 
 def best_threshold(curve: Curve) -> float:
-    """Where F1 is greatest, among thresholds that leave something out: to find every pair is no choice."""
+    """The threshold of the maximum F1, above 0."""
     choices = np.flatnonzero(curve.thresholds > 0)
     return float(curve.thresholds[choices[curve.f1[choices].argmax()]]) if len(choices) else 1.0
 
 
-def plain(ground: Ground, view: View, kind: Similarity) -> list[ScoredPairs]:
+def plain(experiment: Experiment, view: View, kind: Similarity) -> list[ScoredPairs]:
     """Vectors of fixed weights."""
-    return ground.best(vectors(ground.represent(view), kind, ground.threads))
+    return experiment.best(vectors(experiment.represent(view), kind, experiment.threads))
 
 
 def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
@@ -54,32 +54,32 @@ def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
     return search.pairs(replace(features, weights=weights), 0.0, threads)
 
 
-def taught(
-    ground: Ground, setup: TrainingSetup, most: int | None = None
+def learned_vectors(
+    experiment: Experiment, setup: TrainingSetup, most: int | None = None
 ) -> Iterator[tuple[Features, Numbers]]:
-    """The vectors of every run's model over all labelled documents, and the documents to be tested on."""
-    data = ground.prepared(setup)
-    place = np.full(len(ground.documents), -1)
+    """For every run, the vectors of its model over all labelled documents, and the test documents."""
+    data = experiment.prepared(setup)
+    place = np.full(len(experiment.documents), -1)
     place[data.numbers] = np.arange(len(data))
-    for model, (_, test) in zip(models(ground, setup, most), ground.cuts, strict=True):
+    for model, (_, test) in zip(models(experiment, setup, most), experiment.splits, strict=True):
         weights = np.array([model.weights.get(name, 0.0) for name in setup.names])
         yield data.weigh(weights, model.negative), place[test]
 
 
-def models(ground: Ground, setup: TrainingSetup, most: int | None = None) -> list[Model]:
-    """The model of every run; each setup is taught once."""
-    if (setup, most) not in ground._models:
-        data = ground.prepared(setup)
-        place = np.full(len(ground.documents), -1)
+def models(experiment: Experiment, setup: TrainingSetup, most: int | None = None) -> list[Model]:
+    """The model of every run; each setup is trained once."""
+    if (setup, most) not in experiment._models:
+        data = experiment.prepared(setup)
+        place = np.full(len(experiment.documents), -1)
         place[data.numbers] = np.arange(len(data))
-        known = [some_clusters(data.truth, place[train], most) for train, _ in ground.cuts]
-        ground._models[setup, most] = [learn_from(some_documents(data, some), setup) for some in known]
-    found: list[Model] = ground._models[setup, most]
+        known = [some_clusters(data.truth, place[train], most) for train, _ in experiment.splits]
+        experiment._models[setup, most] = [learn_from(some_documents(data, some), setup) for some in known]
+    found: list[Model] = experiment._models[setup, most]
     return found
 
 
 def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers:
-    """Whole clusters of these documents, drawn at random, up to about so many documents."""
+    """Whole clusters of these documents, drawn at random, up to about `most` documents."""
     if most is None or most >= len(documents):
         return np.sort(documents)
     assert truth.clusters is not None
@@ -87,43 +87,46 @@ def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers
     chosen: list[int] = []
     for cluster in rng.permutation(np.unique(truth.clusters[documents])).tolist():
         members = documents[truth.clusters[documents] == cluster]
-        chosen += rng.permutation(members)[: max(2, most // 8)].tolist()  # no cluster takes all the room
+        chosen += rng.permutation(members)[: max(2, most // 8)].tolist()  # no cluster dominates
         if len(chosen) >= most:
             break
     return np.sort(np.array(chosen))
 
 
-def learned(ground: Ground, setup: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
+def learned(experiment: Experiment, setup: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
     """Vectors of learned weights (ANDD-Raw)."""
     found = []
-    for features, test in taught(ground, setup, most):
-        found.append(ground.score(vectors(features, setup.similarity, ground.threads), test))
+    for features, test in learned_vectors(experiment, setup, most):
+        found.append(experiment.score(vectors(features, setup.similarity, experiment.threads), test))
     return found
 
 
-def signed(ground: Ground, setup: TrainingSetup, signature: Signature) -> list[ScoredPairs]:
+def signed(experiment: Experiment, setup: TrainingSetup, signature: Signature) -> list[ScoredPairs]:
     """Estimates from signatures of learned weights (ANDD-LSH)."""
     return [
-        ground.score(estimates(signature, features, test), test) for features, test in taught(ground, setup)
+        experiment.score(estimates(signature, features, test), test)
+        for features, test in learned_vectors(experiment, setup)
     ]
 
 
-def estimated(ground: Ground, view: View, signature: Signature, width: int = 1) -> list[ScoredPairs]:
+def estimated(experiment: Experiment, view: View, signature: Signature, width: int = 1) -> list[ScoredPairs]:
     """Estimates from signatures of fixed weights."""
-    features = ground.represent(view)
-    return [ground.score(estimates(signature, features, test, width), test) for _, test in ground.cuts]
+    features = experiment.represent(view)
+    return [
+        experiment.score(estimates(signature, features, test, width), test) for _, test in experiment.splits
+    ]
 
 
 def estimates(signature: Signature, features: Features, some: Numbers, width: int = 1) -> Pairs:
-    """The agreement of all pairs of some documents' signatures, in groups of so many slots."""
+    """The agreement of all pairs of some documents' signatures, in groups of `width` slots."""
     i, j = np.triu_indices(len(some), 1)
     check = BitAgreement(signature.bits) if isinstance(signature, SignBits) else Agreement(width)
     pairs: Pairs = check.measure(signature(features), some[i], some[j])
     return pairs.take(pairs.similarity > 0)
 
 
-def versus(first: Floats, second: Floats) -> str:
-    """Runs won, and the p-values of the paired t-test and of the one that knows that runs overlap."""
+def wins_and_p_values(first: Floats, second: Floats) -> str:
+    """Runs won, and the p-values of the paired and the corrected t-test."""
     wins, tests = int((first > second).sum()), (paired_t_test(first, second), corrected_t_test(first, second))
     return f"{wins} of {len(first)}, p = {tests[0].p_value:.2g} / {tests[1].p_value:.2g}"
 
@@ -135,9 +138,9 @@ def fixed(width: int = 1) -> dict[str, View]:
     return found | ({"SpotSigs": View(Spots(), (Counts(),))} if width == 1 else {})
 
 
-def by_cluster(ground: Ground, cut: int, pairs: ScoredPairs) -> ClusterScores:
-    """Scores of each cluster, at the threshold that was best for all pairs: large ones count no more."""
+def by_cluster(experiment: Experiment, split: int, pairs: ScoredPairs) -> ClusterScores:
+    """Scores of each cluster, at the threshold that is best for all pairs."""
     curve = make_curve(pairs)
-    inside = np.zeros(len(ground.documents), np.bool_)
-    inside[ground.cuts[cut][1]] = True
-    return score_clusters(ground.truth.only(inside), pairs, best_threshold(curve))
+    inside = np.zeros(len(experiment.documents), np.bool_)
+    inside[experiment.splits[split][1]] = True
+    return score_clusters(experiment.truth.only(inside), pairs, best_threshold(curve))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
-from neardup.evaluate.studies.andd_ground import GOLD, HALF, MAIL, OURS, Ground, mail, news
+from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, Experiment, mail, news
 from neardup.evaluate.studies.andd_scores import (
     LEXICON,
     WORD,
@@ -20,10 +20,10 @@ from neardup.evaluate.studies.andd_scores import (
     learned,
     plain,
     signed,
-    versus,
+    wins_and_p_values,
 )
 from neardup.evaluate.studies.data import DataFolder
-from neardup.evaluate.studies.registry import Cell, Table, study
+from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.features.shingles import Shingles
 from neardup.learn.training.loss import Similarity
 from neardup.plan import View
@@ -49,14 +49,14 @@ KINDS: tuple[Similarity, ...] = ("cosine", "jaccard")
 
 
 def raw_table(
-    ground: Ground, title: str, widths: Sequence[int], paper: dict[str, Any], notes: list[str]
-) -> Table:
+    experiment: Experiment, title: str, widths: Sequence[int], paper: dict[str, Any], notes: list[str]
+) -> StudyTable:
     """Tables 2 and 4: learned weights beside fixed ones, on all pairs."""
     rows: list[list[Cell]] = []
     place = 0
     for width in widths:
         for kind in KINDS:
-            ours = f1(learned(ground, ground.setup(ngram=width, similarity=kind)))
+            ours = f1(learned(experiment, experiment.setup(ngram=width, similarity=kind)))
             rows.append(
                 [
                     f"ANDD, k = {width}, {kind}",
@@ -67,68 +67,76 @@ def raw_table(
                 ]
             )
             for name, view in fixed(width).items():
-                theirs = f1(plain(ground, view, kind))
-                told = [float(theirs.mean()), float(theirs.min()), paper[name][place], versus(ours, theirs)]
-                rows.append([f"{name}, k = {width}, {kind}", *told])
+                theirs = f1(plain(experiment, view, kind))
+                figures = [
+                    float(theirs.mean()),
+                    float(theirs.min()),
+                    paper[name][place],
+                    wins_and_p_values(ours, theirs),
+                ]
+                rows.append([f"{name}, k = {width}, {kind}", *figures])
             place += 1
     columns = ["weights", "max F1, mean", "least", "paper", "ANDD is better in (paired t-test / corrected)"]
-    return Table(title, columns, rows, notes)
+    return StudyTable(title, columns, rows, notes)
 
 
 @study("ANDD, table 2", GOLD)
-def andd_table_2(data: DataFolder) -> list[Table]:
+def andd_table_2(data: DataFolder) -> list[StudyTable]:
     """Max F1 of learned, tf-idf, binary and SpotSigs vectors of news, by cosine and extended Jaccard."""
     return [raw_table(news(data), "ANDD, table 2: news, article text", (1, 3), PAPER_2, [HALF])]
 
 
 @study("ANDD, table 4", MAIL)
-def andd_table_4(data: DataFolder) -> list[Table]:
+def andd_table_4(data: DataFolder) -> list[StudyTable]:
     """Max F1 of learned, tf-idf, binary and SpotSigs vectors of mail, with borderline campaigns and without."""
-    notes = [OURS, "the runs cut the campaigns at 40, 45, 50, 55 and 60 % of their first dates"]
+    notes = [OURS, "the runs split the campaigns at 40, 45, 50, 55 and 60 % of their first dates"]
     return [
         raw_table(
             mail(data), "ANDD, table 4: mail, borderline pairs count as different", (1,), PAPER_4, notes
         ),
-        raw_table(mail(data, True), "ANDD, table 4: mail, borderline pairs left out", (1,), PAPER_4, notes),
+        raw_table(mail(data, True), "ANDD, table 4: mail, borderline pairs excluded", (1,), PAPER_4, notes),
         campaigns_table(mail(data)),
     ]
 
 
-def campaigns_table(ground: Ground) -> Table:
-    """The mean F1 over campaigns, each at the threshold that was best for all pairs."""
-    ways = mail_ways(ground)
+def campaigns_table(experiment: Experiment) -> StudyTable:
+    """The mean F1 over campaigns, each at the threshold that is best for all pairs."""
+    ways = mail_ways(experiment)
     rows: list[list[Cell]] = []
     ours: Floats | None = None
     for name, scores in ways.items():
-        each = [by_cluster(ground, k, pairs).f1 for k, pairs in enumerate(scores)]
+        each = [by_cluster(experiment, k, pairs).f1 for k, pairs in enumerate(scores)]
         values = np.array([one.mean() for one in each])
         ours = values if ours is None else ours
-        rows.append([name, float(values.mean()), "" if values is ours else versus(ours, values)])
+        rows.append([name, float(values.mean()), "" if values is ours else wins_and_p_values(ours, values)])
     columns = ["weights", "F1, mean over campaigns", "ANDD is better in (paired t-test / corrected)"]
-    return Table("Mail, by campaign", columns, rows, ["campaigns of two messages and more"])
+    return StudyTable("Mail, by campaign", columns, rows, ["campaigns of two or more messages"])
 
 
-def mail_ways(ground: Ground) -> dict[str, list[ScoredPairs]]:
-    """Everything that mail is compared by, the learned weights first."""
-    ways = {"ANDD": learned(ground, ground.setup())}
-    ways |= {name: plain(ground, view, "cosine") for name, view in fixed().items()}
-    ways["shingles, k = 5"] = plain(ground, View(Shingles(5)), "jaccard")
-    ways["I-Match"] = estimated(ground, LEXICON, SetHash(), 2)
+def mail_ways(experiment: Experiment) -> dict[str, list[ScoredPairs]]:
+    """The scores of all methods on mail, the learned weights first."""
+    ways = {"ANDD": learned(experiment, experiment.setup())}
+    ways |= {name: plain(experiment, view, "cosine") for name, view in fixed().items()}
+    ways["shingles, k = 5"] = plain(experiment, View(Shingles(5)), "jaccard")
+    ways["I-Match"] = estimated(experiment, LEXICON, SetHash(), 2)
     return ways
 
 
 def signature_table(
-    ground: Ground, title: str, paper: dict[str, str], window: bool, notes: list[str]
-) -> Table:
-    """Tables 3 and 5: what is left in signatures."""
+    experiment: Experiment, title: str, paper: dict[str, str], window: bool, notes: list[str]
+) -> StudyTable:
+    """Tables 3 and 5: signatures."""
     limits = (IdfRange(WORD, 0.2, 0.85),) if window else ()
     ways: dict[str, tuple[int, list[ScoredPairs]]] = {
-        "ANDD-LSH-Cos": (48, signed(ground, ground.setup(aim="signatures"), SignBits(384))),
-        "ANDD-LSH-Jacc": (320, signed(ground, ground.setup(similarity="jaccard"), QuantisedMinHash(80))),
-        "Shingles": (336, estimated(ground, View(WORD, limits), MinHash(84))),
-        "Charikar": (48, estimated(ground, View(WORD, (*limits, Counts())), SignBits(384))),
-        "1-Shingles": (48, estimated(ground, View(WORD, limits), MinHash(84), 14)),
-        "I-Match": (8, estimated(ground, LEXICON, SetHash(), 2)),
+        "ANDD-LSH-Cos": (48, signed(experiment, experiment.setup(aim="signatures"), SignBits(384))),
+        "ANDD-LSH-Jacc": (
+            320,
+            signed(experiment, experiment.setup(similarity="jaccard"), QuantisedMinHash(80)),
+        ),
+        "Shingles": (336, estimated(experiment, View(WORD, limits), MinHash(84))),
+        "Charikar": (48, estimated(experiment, View(WORD, (*limits, Counts())), SignBits(384))),
+        "1-Shingles": (48, estimated(experiment, View(WORD, limits), MinHash(84), 14)),
+        "I-Match": (8, estimated(experiment, LEXICON, SetHash(), 2)),
     }
     rows: list[list[Cell]] = []
     ours = f1(ways["ANDD-LSH-Cos"][1])
@@ -138,7 +146,7 @@ def signature_table(
         precision, recall = (
             float(np.nanmean([getattr(c, k) for c in counts])) for k in ("precision", "recall")
         )
-        better = "" if name == "ANDD-LSH-Cos" else versus(ours, values)
+        better = "" if name == "ANDD-LSH-Cos" else wins_and_p_values(ours, values)
         rows.append([name, size, precision, recall, float(values.mean()), paper[name], better])
     columns = [
         "method",
@@ -149,11 +157,11 @@ def signature_table(
         "paper: P / R / F1",
         "ANDD-LSH-Cos is better in",
     ]
-    return Table(title, columns, rows, notes)
+    return StudyTable(title, columns, rows, notes)
 
 
 @study("ANDD, table 3", GOLD)
-def andd_table_3(data: DataFolder) -> list[Table]:
+def andd_table_3(data: DataFolder) -> list[StudyTable]:
     """Signatures of learned weights beside shingles, Charikar's bits, super-shingles and I-Match, on news."""
     paper = {"ANDD-LSH-Cos": "0.965 / 0.923 / 0.943", "ANDD-LSH-Jacc": "0.957 / 0.907 / 0.931"}
     paper |= {"Shingles": "0.886 / 0.867 / 0.876", "Charikar": "0.868 / 0.777 / 0.820"}
@@ -162,8 +170,8 @@ def andd_table_3(data: DataFolder) -> list[Table]:
 
 
 @study("ANDD, table 5", MAIL)
-def andd_table_5(data: DataFolder) -> list[Table]:
-    """The same on mail, later campaigns after learning from earlier ones."""
+def andd_table_5(data: DataFolder) -> list[StudyTable]:
+    """Signatures as in table 3, on mail: later campaigns after training on earlier ones."""
     paper = {"ANDD-LSH-Cos": "0.723 / 0.599 / 0.656", "ANDD-LSH-Jacc": "0.821 / 0.532 / 0.646"}
     paper |= {"Shingles": "0.752 / 0.502 / 0.602", "Charikar": "0.972 / 0.425 / 0.591"}
     paper |= {"1-Shingles": "0.827 / 0.410 / 0.548", "I-Match": "0.874 / 0.382 / 0.532"}

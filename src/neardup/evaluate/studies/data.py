@@ -1,4 +1,4 @@
-"""The labelled collections that studies run on: where they are expected, and in which form."""
+"""The labelled collections of studies: their folder and their files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import InputError
 from neardup.evaluate.corpus import Documents, read_documents, run_plan
 from neardup.evaluate.goals import Goal
 from neardup.evaluate.label_files import read_labels, read_scores
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.measure import Similarities, candidate_scores
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench, Protocol
+from neardup.evaluate.similarities import Similarities, candidate_scores
 from neardup.evaluate.specs import Spec
 from neardup.text.article import HtmlText
 from neardup.workers import default_threads
@@ -36,7 +36,7 @@ FORMS = {
 
 
 def default_folder() -> Path:
-    """Where labelled data is looked for: $NEARDUP_DATA, or shared/data beside the working folder's parent."""
+    """The folder of labelled data: $NEARDUP_DATA, or ../shared/data."""
     return Path(os.environ.get(VARIABLE, "../shared/data"))
 
 
@@ -50,15 +50,15 @@ class DataFolder:
     _known: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def missing(self, name: str) -> bool:
-        """Whether a collection is not there."""
+        """Whether a collection is missing."""
         return not (self.path / name / "documents.jsonl.gz").exists()
 
     def require(self, name: str) -> Path:
         """The folder of a collection, or an error that says what to provide."""
         if self.missing(name):
             raise InputError(
-                f"This study needs the collection {name!r}: {FORMS[name]}, in {self.path / name}; name another "
-                f"folder with --data or ${VARIABLE}."
+                f"This study needs the collection {name!r} in {self.path / name}: {FORMS[name]}. Set the folder with "
+                f"--data or ${VARIABLE}."
             )
         return self.path / name
 
@@ -73,7 +73,7 @@ class DataFolder:
         return documents
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
-        """What was made for an earlier study of this run, or is made now."""
+        """The value of `make`, computed once for all studies of a run."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
@@ -92,19 +92,19 @@ class DataFolder:
         undecided: bool = False,
         **protocol: Any,
     ) -> Bench:
-        """A collection ready to evaluate methods on; borderline pairs are negatives, or left out if undecided."""
+        """A collection for evaluating methods; borderline pairs are negatives, or excluded if undecided."""
         documents = self.documents(name, column, how)
         return self._bench(documents, self.clusters(name, documents, undecided), **protocol)
 
     def judged(self, name: str, **protocol: Any) -> Bench:
-        """A collection of judged pairs ready to evaluate methods on."""
+        """A collection of judged pairs for evaluating methods."""
         documents = self.documents(name)
         return self._bench(
             documents, read_labels(self.require(name) / "pairs.csv", documents.ids), **protocol
         )
 
     def scored(self, name: str, column: str) -> MethodResult:
-        """How good the scores are that come with judged pairs, in a column of theirs."""
+        """The evaluation of the scores in a column of judged pairs."""
         bench = self.judged(name)
         found = read_scores(self.require(name) / "pairs.csv", bench.documents.ids, column)
         return bench.score(column, None, Similarities(*found))
@@ -115,7 +115,7 @@ class DataFolder:
 
 
 def found(bench: Bench, method: str, **options: Any) -> MethodResult:
-    """The scores of the pairs that a method really finds; what its candidates miss counts as missed."""
+    """The scores of the pairs that a method finds; other pairs count as missed."""
     plan = Spec(method, options).plan.with_(pairs="all")
     settings = (bench.protocol.threads, bench.protocol.work_dir, bench.progress)
     run, _ = run_plan(plan, bench.documents, *settings)

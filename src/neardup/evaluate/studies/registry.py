@@ -1,4 +1,4 @@
-"""What a study is, and which there are."""
+"""The registry of studies."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
-class Table:
-    """Our figures beside the paper's."""
+class StudyTable:
+    """A table of our figures beside the paper's."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default_factory=tuple)  # why they differ
-    plot: bool = False  # a figure: the other columns by the first
+    plot: bool = False  # drawn as a figure: the other columns by the first
 
 
 @dataclass(frozen=True)
 class Study:
-    """A table or figure of a paper that can be made again."""
+    """A table or figure of a paper that can be reproduced."""
 
     name: str
     source: str  # paper and table
     summary: str
     needs: tuple[str, ...]  # folders of labelled data
-    run: Callable[[DataFolder], list[Table]]
+    run: Callable[[DataFolder], list[StudyTable]]
 
 
 _STUDIES: dict[str, Study] = {}
 
 
-def study(source: str, *needs: str) -> Callable[[Callable[[DataFolder], list[Table]]], Any]:
-    """Register a study under its function's name; its docstring says what it shows."""
+def study(source: str, *needs: str) -> Callable[[Callable[[DataFolder], list[StudyTable]]], Any]:
+    """Register a study under its function's name; the first line of its docstring is its summary."""
 
-    def register(function: Callable[[DataFolder], list[Table]]) -> Callable[[DataFolder], list[Table]]:
+    def register(
+        function: Callable[[DataFolder], list[StudyTable]],
+    ) -> Callable[[DataFolder], list[StudyTable]]:
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
         _STUDIES[function.__name__] = Study(function.__name__, source, summary, needs, function)
         return function
@@ -67,7 +69,7 @@ def studies() -> Mapping[str, Study]:
 
 
 def find_studies(patterns: Sequence[str]) -> list[Study]:
-    """The studies of these names, in order and each once; 'all' is all of them, and 'andd_*' those that begin so."""
+    """The studies of these names, in order and each once; 'all' and patterns ('andd_*') work too."""
     found: dict[str, Study] = {}
     for pattern in patterns:
         matching = fnmatch.filter(studies(), "*" if pattern == "all" else pattern)

@@ -8,7 +8,7 @@ from neardup.candidates.curve import s_curve
 from neardup.candidates.groups import Groups
 from neardup.columns import Features
 from neardup.evaluate.studies.data import DataFolder
-from neardup.evaluate.studies.registry import Cell, Table, study
+from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.signatures.minhash import MinHash
 
 PRINTED = {0.2: 0.006, 0.3: 0.047, 0.4: 0.186, 0.5: 0.470, 0.6: 0.802, 0.7: 0.975, 0.8: 0.9996}
@@ -16,8 +16,8 @@ PAIRS, SIZE = 20_000, 100
 
 
 @study("Slides, 'Example: b = 20, r = 5' and its neighbours")
-def slides_bands(data: DataFolder) -> list[Table]:
-    """The chance that a pair becomes a candidate: printed, by formula, and among simulated documents."""
+def slides_bands(data: DataFolder) -> list[StudyTable]:
+    """The probability that a pair becomes a candidate: printed, by formula, and among simulated documents."""
     rows: list[list[Cell]] = []
     for similarity, printed in PRINTED.items():
         row: list[Cell] = [similarity, printed]
@@ -30,11 +30,11 @@ def slides_bands(data: DataFolder) -> list[Table]:
         f"simulated: {PAIRS:,} pairs of sets with {SIZE} features in their union, signed by our min-hash",
         "the slides' 0.00035 (missed at 0.8) is 0.000356, their 0.0474 (candidates at 0.3) is 0.047494",
     ]
-    return [Table("Slides: bands of five min-hashes", columns, rows, notes)]
+    return [StudyTable("Slides: bands of five min-hashes", columns, rows, notes)]
 
 
 def simulated(similarity: float, bands: int, rows: int) -> float:
-    """The share of pairs of this similarity whose keys meet in a table."""
+    """The share of pairs of this similarity with an equal key in some table."""
     shared = round(similarity * SIZE)
     middle = (SIZE + shared) // 2
     union = np.random.default_rng(7).integers(0, 2**64, (PAIRS, SIZE), dtype=np.uint64)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from neardup.candidates.allpairs import Kind
+from neardup.evaluate.labels import pack_pairs
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder, found
-from neardup.evaluate.studies.registry import Cell, Table, study
-from neardup.evaluate.studies.views import Looker, best, distinct_features, megabytes
+from neardup.evaluate.studies.registry import Cell, StudyTable, study
+from neardup.evaluate.studies.views import ViewScorer, best, distinct_features, megabytes
 from neardup.features.antecedents import PRESETS
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
@@ -25,7 +26,7 @@ BETTER = {
     "antecedents": "is_the_said_was_there",
     "distance": 1,
     "chain": 2,
-}  # best on both readings of the pages
+}  # best on whole pages and on article text
 OWN_TEXT = (
     "pages are read as their visible text, parsed by an HTML5 parser; the paper does not say how it read them"
 )
@@ -51,13 +52,13 @@ def shingles(width: int, low: float = 0.0, high: float = 1.0) -> View:
 
 
 @study("SpotSigs, table 1", GOLD)
-def spotsigs_table_1(data: DataFolder) -> list[Table]:
+def spotsigs_table_1(data: DataFolder) -> list[StudyTable]:
     """SpotSigs beside shingles, LSH-S and I-Match: best threshold, features, memory, precision, recall, F1."""
     return [_table_1(name, bench) for name, bench in texts(data)]
 
 
-def _table_1(name: str, bench: Bench) -> Table:
-    looker = Looker(bench)
+def _table_1(name: str, bench: Bench) -> StudyTable:
+    view_scorer = ViewScorer(bench)
     views: list[tuple[str, View, int, str]] = [
         ("SpotSigs [0.2,0.85]", spots(0.2, 0.85), 4, "6,848 · 2.5 · 0.44 · 0.96 / 0.92 / 0.94"),
         ("1-shingles [0.2,0.85]", shingles(1, 0.2, 0.85), 4, "16,097 · 24.8 · 0.4 · 0.81 / 0.64 / 0.71"),
@@ -70,7 +71,7 @@ def _table_1(name: str, bench: Bench) -> Table:
     ]
     rows: list[list[Cell]] = []
     for title, view, pointer, paper in views:
-        features, result = looker.features(view), looker.score(title, view)
+        features, result = view_scorer.features(view), view_scorer.score(title, view)
         size = megabytes(features, pointer, features.weights is not None)
         rows.append([title, distinct_features(features), size, *best(result), paper])
     window = {"idf_low": 0.4, "idf_high": 0.75}
@@ -86,7 +87,7 @@ def _table_1(name: str, bench: Bench) -> Table:
         result = found(bench, method, **options)
         counts = result.counts
         rows.append([title, None, None, result.threshold, counts.precision, counts.recall, counts.f1, paper])
-    return Table(
+    return StudyTable(
         f"SpotSigs, table 1, on the {name}",
         [
             "method",
@@ -104,12 +105,12 @@ def _table_1(name: str, bench: Bench) -> Table:
 
 
 @study("SpotSigs, figure 4", GOLD)
-def spotsigs_figure_4(data: DataFolder) -> list[Table]:
+def spotsigs_figure_4(data: DataFolder) -> list[StudyTable]:
     """The average cosine (words, tf·idf) within each cluster of the gold set."""
     tables = []
     for name, bench in texts(data):
         view = View(Shingles(1), (TfIdf(Shingles(1)),))
-        pairs = Looker(bench).score("cosine", view, "cosine").pairs
+        pairs = ViewScorer(bench).score("cosine", view, "cosine").pairs
         clusters = bench.truth.clusters
         assert clusters is not None
         inside = pairs.positive
@@ -121,17 +122,19 @@ def spotsigs_figure_4(data: DataFolder) -> list[Table]:
         ]
         rows.append(["macro-average", int(sizes.sum()), float(each[sizes > 1].mean()), 0.64])
         tables.append(
-            Table(f"SpotSigs, figure 4, on the {name}", ["cluster", "pages", "cosine", "paper"], rows, [HALF])
+            StudyTable(
+                f"SpotSigs, figure 4, on the {name}", ["cluster", "pages", "cosine", "paper"], rows, [HALF]
+            )
         )
     return tables
 
 
 @study("SpotSigs, figure 5", GOLD)
-def spotsigs_figure_5(data: DataFolder) -> list[Table]:
+def spotsigs_figure_5(data: DataFolder) -> list[StudyTable]:
     """Best F1 of spot signatures, 3-shingles and words, by Jaccard and by cosine."""
     tables = []
     for name, bench in texts(data):
-        looker = Looker(bench)
+        view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = []
         paper = {("spots", "jaccard"): 0.94, ("3-shingles", "jaccard"): 0.69, ("words", "jaccard"): 0.71}
         paper |= {("spots", "cosine"): 0.89, ("3-shingles", "cosine"): 0.53}
@@ -144,10 +147,10 @@ def spotsigs_figure_5(data: DataFolder) -> list[Table]:
                 "cosine": View(feature, (limits, TfIdf(feature))),
             }
             for kind, view in views.items():
-                result = looker.score(title, view, kind)
+                result = view_scorer.score(title, view, kind)
                 rows.append([title, kind, *best(result), paper.get((title, kind))])
         tables.append(
-            Table(
+            StudyTable(
                 f"SpotSigs, figure 5, on the {name}",
                 ["features [0.2,0.85]", "similarity", "τ", "precision", "recall", "F1", "paper's best F1"],
                 rows,
@@ -158,31 +161,31 @@ def spotsigs_figure_5(data: DataFolder) -> list[Table]:
 
 
 @study("SpotSigs, figure 6", GOLD)
-def spotsigs_figure_6(data: DataFolder) -> list[Table]:
+def spotsigs_figure_6(data: DataFolder) -> list[StudyTable]:
     """Best F1 of spot signatures for each set of antecedents."""
     tables = []
     for name, bench in texts(data):
-        looker = Looker(bench)
+        view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = [
-            [preset, *best(looker.score(preset, spots(antecedents=preset)))] for preset in PRESETS
+            [preset, *best(view_scorer.score(preset, spots(antecedents=preset)))] for preset in PRESETS
         ]
         columns = ["antecedents", "τ", "precision", "recall", "F1"]
         notes = [HALF, "figure 6 has no figures to read off but the best, 0.94 with the paper's set"]
-        tables.append(Table(f"SpotSigs, figure 6, on the {name}", columns, rows, notes))
+        tables.append(StudyTable(f"SpotSigs, figure 6, on the {name}", columns, rows, notes))
     return tables
 
 
 @study("SpotSigs, 5.3.2", GOLD)
-def spotsigs_sweeps(data: DataFolder) -> list[Table]:
+def spotsigs_sweeps(data: DataFolder) -> list[StudyTable]:
     """Best F1 against chain length, spot distance and, for LSH-S, the number of bands."""
     tables = []
     for name, bench in texts(data):
-        looker = Looker(bench)
+        view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = []
         for chain in (1, 2, 3, 4, 5):
-            rows.append(["chain", chain, *best(looker.score("", spots(chain=chain)))])
+            rows.append(["chain", chain, *best(view_scorer.score("", spots(chain=chain)))])
         for distance in (1, 2, 3, 4, 5):
-            rows.append(["distance", distance, *best(looker.score("", spots(distance=distance)))])
+            rows.append(["distance", distance, *best(view_scorer.score("", spots(distance=distance)))])
         for bands in (8, 16, 32, 64):
             result = found(bench, "spotsigs_lsh", bands=bands, rows=6, threshold=0.09)
             rows.append(
@@ -200,18 +203,18 @@ def spotsigs_sweeps(data: DataFolder) -> list[Table]:
             "the paper: chain 3 and distance 2 are better by about one point each; l = 64 reaches full recall",
         ]
         columns = ["what", "value", "τ", "precision", "recall", "F1"]
-        tables.append(Table(f"SpotSigs, sweeps, on the {name}", columns, rows, notes))
+        tables.append(StudyTable(f"SpotSigs, sweeps, on the {name}", columns, rows, notes))
     return tables
 
 
 @study("SpotSigs, figure 7 (right)", GOLD)
-def spotsigs_relative_recall(data: DataFolder) -> list[Table]:
+def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
     """Recall of SpotSigs and LSH-S relative to what I-Match-S finds, against the threshold."""
     tables = []
     for name, bench in texts(data):
         window: dict[str, Any] = {"idf_low": 0.4, "idf_high": 0.75}
         base = found(bench, "imatch_spots", **window)
-        wanted = _codes(base.pairs.left, base.pairs.right)
+        reference_pairs = pack_pairs(base.pairs.left, base.pairs.right)
         rows: list[list[Cell]] = []
         for threshold in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
             row: list[Cell] = [threshold]
@@ -219,17 +222,15 @@ def spotsigs_relative_recall(data: DataFolder) -> list[Table]:
                 pairs = found(bench, method, threshold=threshold, **window).pairs
                 reach = pairs.score >= threshold - 1e-9
                 share = (
-                    np.isin(wanted, _codes(pairs.left, pairs.right)[reach]).mean() if len(wanted) else None
+                    np.isin(reference_pairs, pack_pairs(pairs.left, pairs.right)[reach]).mean()
+                    if len(reference_pairs)
+                    else None
                 )
                 row.append(None if share is None else float(share))
             rows.append([*row, {0.9: "0.96 / 0.97", 1.0: "0.95 / 0.95"}.get(threshold, "")])
         columns = ["τ", "SpotSigs", "LSH-S", "paper (WT10g)"]
         notes = [
-            f"{len(wanted):,} pairs of I-Match-S; the paper's figures are for WT10g, which we do not have"
+            f"{len(reference_pairs):,} pairs of I-Match-S; the paper's figures are for WT10g, which we do not have"
         ]
-        tables.append(Table(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes))
+        tables.append(StudyTable(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes))
     return tables
-
-
-def _codes(left: Any, right: Any) -> Any:
-    return np.minimum(left, right) << 32 | np.maximum(left, right)

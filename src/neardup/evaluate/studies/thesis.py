@@ -15,11 +15,12 @@ from neardup.candidates.hamming import near_pairs, to_columns
 from neardup.clusters.views import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
 from neardup.documents import open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.run import read_corpus
 from neardup.evaluate.studies.data import DataFolder
-from neardup.evaluate.studies.registry import Cell, Table, study
+from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.registry import get_method
 
 MOST = 3
@@ -53,7 +54,7 @@ COLLECTIONS = {"spotsigs_gold": ("html", "title"), "email_campaigns": ("text", "
 class Collection:
     """Labelled documents with their columns."""
 
-    documents: pa.Table
+    documents: pa.StudyTable
     labels: Numbers
     text: str
     fields: str
@@ -73,8 +74,8 @@ def read_collection(data: DataFolder, name: str) -> Collection:
     with (folder / "clusters.csv").open(encoding="utf-8", newline="") as file:
         clusters = {row["id"]: row["cluster"] for row in csv.DictReader(file)}
     rows = [row for row in rows if str(row["id"]) in clusters]
-    wanted = list(dict.fromkeys(["id", text, "html", *fields.split(",")]))
-    table = pa.table({name: [row.get(name) for row in rows] for name in wanted})
+    requested = list(dict.fromkeys(["id", text, "html", *fields.split(",")]))
+    table = pa.table({name: [row.get(name) for row in rows] for name in requested})
     names = [clusters[str(row["id"])] for row in rows]
     return Collection(table, np.unique(names, return_inverse=True)[1], text, fields)
 
@@ -98,20 +99,20 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
         sources = open_inputs([collection.documents])
         corpus = read_corpus(Job(plan, sources, work, columns, threads=threads))
     assert corpus.signatures is not None
-    owners = np.flatnonzero(corpus.signatures.present)
-    left, right, apart = near_pairs(to_columns(corpus.signatures.slots[owners]), MOST)
-    same = collection.labels[owners[left]] == collection.labels[owners[right]]
+    numbers = np.flatnonzero(corpus.signatures.present)
+    left, right, apart = near_pairs(to_columns(corpus.signatures.slots[numbers]), MOST)
+    same = collection.labels[numbers[left]] == collection.labels[numbers[right]]
     precision, recall = [], []
     for distance in range(MOST + 1):
         near = apart <= distance
         precision.append(float(same[near].mean()) if near.any() else None)
         recall.append(float(same[near].sum()) / max(collection.positives, 1))
-    return Outcome(precision, recall, cluster_sizes(len(owners), left, right, apart, MOST))
+    return Outcome(precision, recall, cluster_sizes(len(numbers), left, right, apart, MOST))
 
 
 @study("simhash thesis, tables 6.1 and 6.2", *COLLECTIONS)
-def thesis_table_6_1(data: DataFolder) -> list[Table]:
-    """Eight variants of simhash: precision at distance 0 to 3, cluster sizes, and recall, which it lacks."""
+def thesis_table_6_1(data: DataFolder) -> list[StudyTable]:
+    """Eight variants of simhash: precision at distance 0 to 3, cluster sizes, and recall, which the thesis lacks."""
     tables = []
     for name in COLLECTIONS:
         collection = read_collection(data, name)
@@ -126,7 +127,7 @@ def thesis_table_6_1(data: DataFolder) -> list[Table]:
 DISTANCES = ["0", "≤ 1", "≤ 2", "≤ 3"]
 
 
-def _precision(name: str, outcomes: dict[str, Outcome]) -> Table:
+def _precision(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
     rows: list[list[Cell]] = [
         [variant, *(outcome.precision), *VARIANTS[variant][1]] for variant, outcome in outcomes.items()
     ]
@@ -135,16 +136,16 @@ def _precision(name: str, outcomes: dict[str, Outcome]) -> Table:
         "its 0.37 for tagged text at ≤ 1, below 0.52 at ≤ 2, is probably a misprint",
     ]
     head = ["variant", *(f"precision {d}" for d in DISTANCES), *(f"thesis {d}" for d in DISTANCES)]
-    return Table(f"Table 6.1 on {name}: precision", head, rows, notes)
+    return StudyTable(f"Table 6.1 on {name}: precision", head, rows, notes)
 
 
-def _recall(name: str, outcomes: dict[str, Outcome]) -> Table:
+def _recall(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
     rows: list[list[Cell]] = [[variant, *outcome.recall] for variant, outcome in outcomes.items()]
     head = ["variant", *(f"recall {d}" for d in DISTANCES)]
-    return Table(f"Table 6.1 on {name}: recall", head, rows, ["the thesis has no recall"])
+    return StudyTable(f"Table 6.1 on {name}: recall", head, rows, ["the thesis has no recall"])
 
 
-def _sizes(name: str, outcomes: dict[str, Outcome]) -> Table:
+def _sizes(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
     rows: list[list[Cell]] = [
         [
             variant,
@@ -160,7 +161,7 @@ def _sizes(name: str, outcomes: dict[str, Outcome]) -> Table:
         *(f"thesis {d}" for d in DISTANCES),
         "suggested distance",
     ]
-    return Table(
+    return StudyTable(
         f"Table 6.2 on {name}: average size of a cluster",
         head,
         rows,

@@ -1,4 +1,4 @@
-"""Similarities of all pairs as a view sees them, without candidates in between: what a figure of a paper needs."""
+"""Similarities of all pairs under a view, without candidates, as in the papers' figures."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.columns import Features, Texts, Tokens, make_distinct
-from neardup.evaluate.measure import Similarities
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
+from neardup.evaluate.similarities import Similarities
 from neardup.plan import View, stage_json
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words
 
 
 @dataclass
-class Looker:
-    """Looks at the documents of a bench in one way after another; tokens and frequencies are made once."""
+class ViewScorer:
+    """Scores views of the documents of a bench; tokens and frequencies are computed once."""
 
     bench: Bench
     text: Words = Words()  # noqa: RUF009 - frozen
@@ -30,7 +30,7 @@ class Looker:
         self._tables: dict[str, Any] = {}
 
     def statistics(self, view: View) -> Statistics:
-        """The document frequencies that a view asks for, over the documents themselves."""
+        """The document frequencies that a view needs, over the documents themselves."""
         for feature in view.counts:
             name = stage_json(feature)
             if name not in self._tables:
@@ -38,7 +38,7 @@ class Looker:
         return Statistics(len(self.tokens), stage_json(self.text), dict(self._tables))
 
     def features(self, view: View) -> Features:
-        """What the view sees in every document."""
+        """The features of every document under a view."""
         found = view.represent(self.tokens, self.statistics(view))
         return found if found.distinct else make_distinct(found)
 
@@ -47,13 +47,13 @@ class Looker:
         return self.score_features(name, self.features(view), kind)
 
     def score_features(self, name: str, features: Features, kind: Kind = "jaccard") -> MethodResult:
-        """The same, of features that were made elsewhere."""
+        """The scores of all pairs of given features."""
         pairs = replace(all_pairs(features, kind, self.bench.protocol.threads), kind=kind)
         return self.bench.score(name, None, Similarities(pairs.left, pairs.right, pairs.similarity))
 
 
 def best(result: MethodResult) -> tuple[float, float, float, float]:
-    """Threshold, precision, recall and F1 where F1 is greatest."""
+    """Threshold, precision, recall and F1 at the maximum of F1."""
     if result.best is None:
         return float("nan"), float("nan"), float("nan"), 0.0
     counts = result.best.counts
@@ -67,5 +67,5 @@ def megabytes(features: Features, pointer: int, weighted: bool = True) -> float:
 
 
 def distinct_features(features: Features) -> int:
-    """How many different features there are in all documents."""
+    """The number of distinct features of all documents."""
     return len(np.unique(features.hashes))

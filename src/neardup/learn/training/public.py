@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from neardup.api import as_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal

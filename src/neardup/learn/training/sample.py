@@ -9,7 +9,7 @@ import numpy as np
 
 from neardup.candidates.buckets import unranked_pairs
 from neardup.columns import Numbers
-from neardup.evaluate.labels import Mask, Truth, pair_codes
+from neardup.evaluate.labels import Mask, Truth, pack_pairs
 from neardup.evaluate.scores import Floats
 from neardup.learn.training.loss import Preferences
 
@@ -50,8 +50,8 @@ def draw_instances(
     hard, easy = _negatives(truth, similar, len(a), rng, hard_share)
     left, right = np.concatenate([a, hard[0], easy[0]]), np.concatenate([b, hard[1], easy[1]])
     positive = np.arange(len(left)) < len(a)
-    codes = pair_codes(np.minimum(left, right), np.maximum(left, right))
-    first = np.sort(np.unique(codes, return_index=True)[1])  # a hard negative may have been drawn again
+    packed = pack_pairs(np.minimum(left, right), np.maximum(left, right))
+    first = np.sort(np.unique(packed, return_index=True)[1])  # a hard negative may have been drawn again
     weight = np.ones(len(left))
     balance = _balance(truth, a)
     weight[: len(a)] = truth.positives * balance / balance.sum()
@@ -87,7 +87,7 @@ def _negatives(
     truth: Truth, similar: SimilarPairs, count: int, rng: np.random.Generator, hard_share: float
 ) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
     """Hard negatives (the most similar pairs), and random ones."""
-    apart = truth.counted(similar.left, similar.right) & ~truth.positive(similar.left, similar.right)
+    apart = truth.labelled(similar.left, similar.right) & ~truth.positive(similar.left, similar.right)
     rows = np.flatnonzero(apart)
     rows = rows[np.argsort(-similar.score[rows], kind="stable")][: round(hard_share * count)]
     hard = similar.left[rows], similar.right[rows]
@@ -98,7 +98,7 @@ def _negatives(
     labelled = np.flatnonzero(truth.clusters >= 0)
     draws = rng.choice(labelled, (2, 4 * count + 64))
     a, b = draws.min(axis=0), draws.max(axis=0)
-    fits = np.flatnonzero((a != b) & truth.counted(a, b) & ~truth.positive(a, b))[: count - len(rows)]
+    fits = np.flatnonzero((a != b) & truth.labelled(a, b) & ~truth.positive(a, b))[: count - len(rows)]
     return hard, (a[fits], b[fits])
 
 

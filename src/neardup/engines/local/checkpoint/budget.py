@@ -1,4 +1,4 @@
-"""How much memory a run may use, and what it says when that is not enough."""
+"""How much memory a run may use, and the warning when that is not enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first 
 DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
 BYTE = 7  # bytes that each byte of the largest document takes while it is read and signed
 SORTING = 40  # … and while the keys of a table are sorted
-WHOLE = 1 << 30  # where the system does not tell
+WHOLE = 1 << 30  # where the system does not say
 
 
 def available_memory() -> int:
@@ -64,17 +64,17 @@ class MemoryBudget:
         return max(1, min(threads, room // (2 * SORTING * max(1, documents))))
 
     def too_large(self, document: int) -> str | None:
-        """What to tell the user where a single document needs more; None where it does not."""
+        """The warning where a single document needs more; None where it does not."""
         needed = LEAST // 2 + BYTE * document
         if needed <= self.budget:
             return None
         return (
-            f"a document of {document >> 20:,} MB needs about {needed >> 20:,} MB while it is looked at; "
+            f"a document of {document >> 20:,} MB needs about {needed >> 20:,} MB while it is read; "
             f"the budget is {self.budget >> 20:,} MB (--memory)"
         )
 
     def too_little(self, documents: int) -> str | None:
-        """What to tell the user where documents alone need more; None where they do not."""
+        """The warning where documents alone need more; None where they do not."""
         needed = LEAST + (DOCUMENT + SORTING) * documents
         if needed <= self.budget:
             return None

@@ -1,4 +1,4 @@
-"""Problems of the input that remember when they were met, so that a resumed run tells each of them once."""
+"""Problems of the input with the place they were met at, so that a resumed run reports each of them once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from neardup.engines.local.checkpoint.workspace import Workspace
 
 
 class ResumableProblems(Problems):
-    """Hands problems on, each with the number of documents that had come before it.
+    """Hands problems on, each with the number of documents before it.
 
-    A run that goes on reads some of the input a second time: what is met there before `known` documents have
-    passed was told by the earlier run, whose problems are repeated from the work folder.
+    A resumed run reads some of the input a second time: what it meets before `known` documents was reported by the
+    earlier run, whose problems are repeated from the work folder.
     """
 
     def __init__(self, problems: Problems, work: Workspace) -> None:
@@ -32,14 +32,14 @@ class ResumableProblems(Problems):
         self._to.tell(problem)
 
     def keep(self, documents: int) -> None:
-        """Put aside what came before so many documents had passed."""
-        told = [vars(problem) for taken, problem in self._waiting if taken < documents]
+        """Store the problems before so many documents."""
+        stored = [vars(problem) for taken, problem in self._waiting if taken < documents]
         self._waiting = [entry for entry in self._waiting if entry[0] >= documents]
-        if told:
-            self._rows.add(pa.RecordBatch.from_pylist(told, SCHEMA))
+        if stored:
+            self._rows.add(pa.RecordBatch.from_pylist(stored, SCHEMA))
 
     def resume(self, documents: int) -> None:
-        """Tell what an earlier run has met before so many documents, and nothing of it again."""
+        """Report what an earlier run met before so many documents, and nothing of it a second time."""
         self._known = documents
         columns = [self._rows.column(name).to_pylist() for name in SCHEMA.names] if len(self._rows) else []
         for values in zip(*columns, strict=True):

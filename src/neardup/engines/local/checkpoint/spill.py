@@ -1,4 +1,4 @@
-"""What a stage has made so far, row by row: in memory while it is little, in files once it is much."""
+"""The rows that a stage has made so far: in memory while they are few, spilled to files once they are many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.columns import Numbers
 from neardup.errors import OutputError
 
 
@@ -38,7 +37,7 @@ class Window(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place in the part."""
+        """Move to a position in the part."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
@@ -85,7 +84,7 @@ class SpilledRows:
     """The rows of a stage, in the order in which they were added.
 
     `place` names the file of a segment; None for files without a name, which go with the process. `most` is how
-    many bytes of rows are held before they go to a file.
+    many bytes of rows wait in memory before they go to a file.
     """
 
     def __init__(
@@ -172,34 +171,15 @@ class SpilledRows:
         return bool(self.segments) and name in self.segments[0].names()
 
     def close(self) -> None:
-        """Give memory and files back."""
+        """Free memory and files."""
         if self._unnamed is not None:
             self._unnamed.close()
         self._unnamed = None
         self.segments, self._waiting, self._bytes, self._rows = [], [], 0, 0
 
 
-def fixed_lists(values: NDArray[Any]) -> pa.Array:
-    """A matrix as a column: one row of it for each document."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-
-
-def matrix(column: pa.ChunkedArray) -> NDArray[Any]:
-    """The matrix that such a column holds."""
-    width = column.type.list_size
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate(parts).reshape(-1, width)
-
-
-def ragged(offsets: Numbers, values: NDArray[Any]) -> pa.Array:
-    """Lists of any length as a column."""
-    return pa.LargeListArray.from_arrays(
-        pa.array(offsets - offsets[0]), pa.array(values[offsets[0] : offsets[-1]])
-    )
-
-
 def cannot_write(error: OSError) -> OutputError:
-    """What to say of a work folder that is full or gone."""
+    """The error for a work folder that is full or gone."""
     return OutputError(f"The work folder cannot be written: {error.strerror or error}; see --work-dir.")
 
 

@@ -1,4 +1,4 @@
-"""Texts on disk, once read: any document can be had again without decoding its file a second time."""
+"""Texts spooled to disk: any document can be read again without decoding its file a second time."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _read_ahead(file: int, size: int) -> None:
 class Spool:
     """A file of all texts, appended in order, and the offset of each (8 bytes of memory a document).
 
-    A batch may be written behind, in a thread of its own, while the next one is decoded; what went wrong with it is
-    then told by whatever comes next.
+    A batch may be written behind, in a thread of its own, while the next one is decoded; an error then surfaces in the
+    next call.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, path: Path | None = None) -> None:
@@ -73,7 +73,7 @@ class Spool:
         self.close()
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Free the disk space."""
         if self._pool is not None:
             self._pool.shutdown()
         self._file.close()
@@ -95,11 +95,11 @@ class Spool:
             self._writing.result()
 
     def restore(self, sizes: Numbers) -> None:
-        """Go on behind so many texts of an earlier run; what lies behind them is cut off."""
+        """Continue behind so many texts of an earlier run; the rest is cut off."""
         self._parts, self._offsets = [np.concatenate([[0], np.cumsum(sizes)])], None
         self.size = int(self._parts[0][-1])
         if os.fstat(self._file.fileno()).st_size < self.size:
-            raise OutputError("The work folder lost texts that are still needed: begin anew with --force.")
+            raise OutputError("The work folder lost texts that are still needed: start over with --force.")
         os.truncate(self._file.fileno(), self.size)
         if 0 < self.size < available_memory():
             Thread(target=_read_ahead, args=(os.dup(self._file.fileno()), self.size), daemon=True).start()

@@ -1,4 +1,4 @@
-"""What verification has come to, portion after portion, so that a resumed run measures only the rest."""
+"""Blocks of pairs that are verified, one after the other, so that a resumed run compares only the rest."""
 
 from __future__ import annotations
 
@@ -8,47 +8,46 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Pairs
-from neardup.engines.local.checkpoint.spill import ragged
+from neardup.columns import Pairs, ragged
 from neardup.engines.local.checkpoint.workspace import Workspace
 
 COLUMNS = ("left", "right", "shared", "left_size", "right_size")
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """What came of a portion: pairs that count, how many were measured, how many need not be."""
+class VerifiedBlock:
+    """Pairs that count, how many were measured for them, and how many were not because their documents were joined."""
 
     pairs: Pairs
     measured: int
     joined: int = 0
 
 
-class Verified:
-    """The portions that are done, in order; kept only where a run can be resumed."""
+class VerifiedBlocks:
+    """The blocks that are done, in order; stored only where a run can be resumed."""
 
     def __init__(self, work: Workspace | None) -> None:
         self._work = work if work is not None and work.path is not None else None
 
-    def earlier(self) -> Iterator[Rounds]:
-        """What an earlier run has done."""
+    def earlier(self) -> Iterator[VerifiedBlock]:
+        """The blocks of an earlier run."""
         if self._work is None or not len(rows := self._work.rows("verify")):
             return
         columns = [rows.column(name) for name in (*COLUMNS, "kind", "measured", "joined")]
         for *arrays, kind, measured, joined in zip(*columns, strict=True):
             found = {name: array.values.to_numpy() for name, array in zip(COLUMNS, arrays, strict=True)}
             pairs = replace(Pairs(**found), kind=kind.as_py())
-            yield Rounds(pairs, measured.as_py(), joined.as_py())
+            yield VerifiedBlock(pairs, measured.as_py(), joined.as_py())
 
-    def add(self, done: Rounds) -> Rounds:
-        """Put a portion aside."""
+    def add(self, done: VerifiedBlock) -> VerifiedBlock:
+        """Store a block."""
         if self._work is not None:
             self._work.rows("verify").add(_as_row(done))
             self._work.checkpoint()
         return done
 
 
-def _as_row(done: Rounds) -> pa.RecordBatch:
+def _as_row(done: VerifiedBlock) -> pa.RecordBatch:
     whole = np.array([0, len(done.pairs)], np.int64)
     row = {name: ragged(whole, getattr(done.pairs, name)) for name in COLUMNS}
     row |= {"kind": pa.array([done.pairs.kind])}

@@ -1,11 +1,11 @@
-"""The work folder: texts and what was made of them, so that a run that is killed can go on where it was.
+"""The work folder: texts and what was made of them, so that a killed run can be resumed.
 
     manifest.json   what the run is: plan, columns, inputs with sizes and hashes, version
     journal.json    what is done and safe: files, rows, bytes of text; replaced as a whole at each checkpoint
     texts.bin       the texts, one behind the other
     STAGE-00000.arrow, …   the rows that a stage has made
 
-What the journal does not name does not count: the tail of a file that was being written is cut off.
+The journal names all that counts: the tail of a file that was being written is cut off.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SAMPLE = 1 << 20  # bytes at the beginning and at the end of a file that its has
 
 
 class Workspace:
-    """Where a run puts aside what it has done. Without a name its files go with the process."""
+    """The state of a run. Without a path, its files are temporary and vanish with the process."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Workspace:
         self.path, self.folder, self._every = path, folder if path is None else path, every
         self._borrowed = spool is not None
         self.spool = spool or Spool(folder, path=None if path is None else path / "texts.bin")
-        self.state: dict[str, Any] = {}  # what stages want to find again, as JSON
-        self.saved = False  # something could be picked up again
+        self.state: dict[str, Any] = {}  # of stages, as JSON
+        self.saved = False  # a checkpoint exists
         self._stages: dict[str, SpilledRows] = {}
         self._synced: dict[str, int] = {}  # segments of each that have reached the disk
         self._last = time.monotonic()
@@ -76,9 +76,9 @@ class Workspace:
         return None if self.path is None else self.path / name
 
     def checkpoint(self, state: Callable[[], dict[str, Any]] | None = None, ended: bool = False) -> None:
-        """Make safe what is done, if the last time is long enough ago; `state` is asked only then.
+        """Write a checkpoint, if the last one is long enough ago; `state` is called only then.
 
-        A stage that has ended is made safe in any case, unless the run is so short that there was no last time.
+        A stage that has ended writes one in any case, unless the run is so short that there was none before.
         """
         if not (self.checkpoint_due or (ended and self.saved)):
             return
@@ -92,7 +92,7 @@ class Workspace:
         return self.path is not None and time.monotonic() - self._last >= self._every
 
     def commit(self) -> None:
-        """Make safe what is done: data first, then the journal that speaks of it."""
+        """Write a checkpoint: data first, then the journal that names it."""
         assert self.path is not None
         try:
             for rows in self._stages.values():
@@ -118,7 +118,7 @@ class Workspace:
         return {"stages": stages, "state": self.state}
 
     def keep_statistics(self, statistics: Statistics) -> None:
-        """Put frequencies aside: counting them again would take a pass over all texts."""
+        """Store frequencies: counting them a second time would take a pass over all texts."""
         if self.path is not None and self.checkpoint_due:
             save_statistics(statistics, self.path / STATISTICS, force=True)
             self.state["counted"] = True
@@ -129,7 +129,7 @@ class Workspace:
         return load_statistics(self.path / STATISTICS) if self.path and self.state.get("counted") else None
 
     def load(self) -> None:
-        """Take up what the journal names."""
+        """Load what the journal names."""
         assert self.path is not None
         journal = json.loads((self.path / "journal.json").read_text())
         self.state, self.saved = journal["state"], True
@@ -142,7 +142,7 @@ class Workspace:
             self._synced[name] = len(rows.segments)
 
     def close(self, *, keep: bool = False) -> None:
-        """Give disk space back; with `keep`, leave what an interrupted run can be resumed from."""
+        """Remove all files; with `keep`, leave what an interrupted run can be resumed from."""
         if not self._borrowed:
             self.spool.close()
         for rows in self._stages.values():
@@ -155,7 +155,7 @@ class Workspace:
 
 
 def can_be_resumed(folder: str | os.PathLike[str]) -> bool:
-    """Whether a run that did not end has left something in a folder."""
+    """Whether a folder has a checkpoint of an unfinished run."""
     return (Path(folder) / NAME / "journal.json").exists()
 
 
@@ -168,7 +168,7 @@ def open_workspace(
     every: float = EVERY,
     memory: MemoryBudget | None = None,
 ) -> Workspace:
-    """The work folder inside a folder, new or taken up; refused where it holds something else."""
+    """The work folder inside a folder, new or resumed; refused where it holds another run."""
     path = Path(folder) / NAME
     made = [parent for parent in path.parents if not parent.exists()]
     try:
@@ -177,7 +177,7 @@ def open_workspace(
         left = can_be_resumed(folder)
         if left and not resume and not force:
             raise OutputError(
-                f"{path} holds a run that did not end: go on with --resume, or begin anew with --force."
+                f"{path} holds an unfinished run: continue it with --resume, or start over with --force."
             )
         if left and resume:
             refuse_others(path, json.loads((path / "manifest.json").read_text()), identity)
@@ -193,7 +193,7 @@ def open_workspace(
     except OSError as error:
         raise OutputError(f"{path} cannot be used as work folder: {error.strerror}; see --work-dir") from None
     except ValueError:
-        raise OutputError(f"{path} is damaged: begin anew with --force.") from None
+        raise OutputError(f"{path} is damaged: start over with --force.") from None
     return work
 
 
@@ -201,7 +201,7 @@ _LOCKS: dict[Path, Any] = {}
 
 
 def lock(path: Path) -> None:
-    """Refuse a folder that another process works in; the lock goes with the process."""
+    """Refuse a folder that another process uses; the lock ends with the process."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -218,7 +218,7 @@ def lock(path: Path) -> None:
 
 
 def unlock(path: Path) -> None:
-    """Let others work there."""
+    """Release a folder."""
     if path in _LOCKS:
         _LOCKS.pop(path).close()
 
@@ -256,12 +256,12 @@ def identity_digest(identity: dict[str, Any]) -> str:
 
 
 def refuse_others(path: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Explain why what lies there cannot be gone on with."""
+    """Explain why the run in a work folder cannot be resumed."""
     for part, said in PARTS.items():
         if found.get(part) != identity.get(part):
             what = changed_file(found.get(part), identity.get(part)) if part == "inputs" else said
             raise OutputError(
-                f"{path} cannot be resumed: {what}. Begin anew with --force, or give what it was begun with."
+                f"{path} cannot be resumed: {what}. Start over with --force, or give its options and inputs."
             )
 
 
@@ -274,7 +274,7 @@ PARTS = {
 
 
 def changed_file(before: Any, now: Any) -> str:
-    """Which input is not what it was."""
+    """Which input has changed."""
     old, new = ({entry[0]: entry[1:] for entry in some or ()} for some in (before, now))
     for name in [*old, *new]:
         if name not in new:

@@ -1,12 +1,12 @@
-"""Candidate pairs from keys, by the local engine's own code, linear in any bucket.
+"""Candidate pairs from keys: bands, super-shingles, lexicons. The work is linear in the size of a bucket.
 
-Keys go to the part of their table and value, where whole buckets are paired. A pair is sent on to the part of its
-larger rank, where it is met by the same pair from other tables, and one of them stays.
+Keys are shuffled by table and value, so that a task pairs whole buckets with the local engine's functions. Pairs are
+then shuffled by their larger id hash, and duplicates from other tables are dropped.
 
-A crowd, a bucket with very many members in one task, is not sent to one place. Only its smallest ranks go there,
-with the number of the others: they are all that pivots can be chosen from. The others wait in some tasks beside it, the
-more the more they are, and the pivots of the bucket are sent to them. So no task sees more of a bucket than its share.
-Where there are few tasks a crowd is in all of them, each member in the part of its rank: no third journey is needed.
+A hot bucket, one with very many members in a sending task, is split: only the members with the smallest id hashes, from
+which pivots are chosen, and the number of the others go to the bucket's task. The deferred members are spread over
+other tasks, and the pivots are sent to them in another shuffle. With few tasks, each deferred member goes to the task
+of its own id hash, where its pairs go anyway, which saves that shuffle.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Hashes, Numbers
-from neardup.engines.spark.candidates import hot_buckets as crowds
+from neardup.engines.spark.candidates import hot_buckets
 from neardup.engines.spark.candidates.hot_buckets import (
-    COUNTED,
+    BUCKET_COUNTS,
+    BUFFERED_PAIRS,
     FIRST,
-    HELD,
     NAMES,
     PAIRS,
     REST,
-    Collected,
-    finished,
-    meet_pivots,
-    overflow,
-    sent,
-    take_hot_buckets,
-    tally,
+    PairCollector,
+    counts_block,
+    deferred_members,
+    distinct_pairs,
+    pair_blocks,
+    pair_with_pivots,
+    take_out_hot_buckets,
 )
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import (
-    TALLY,
+    COUNTS_PART,
     Arrays,
     PackedBlocks,
     column,
@@ -56,13 +56,15 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
 BLOCK = 1 << 20  # pairs that are made at a time
-BUFFER = 64 << 20  # bytes of keys that a task holds before it sends them
-ENTRY = 24  # bytes of a key, a rank and a place
+BUFFER = 64 << 20  # bytes of keys that a task buffers before it sends them
+ENTRY = 24  # bytes of a key, an id hash and a place
 
 
 @dataclass(frozen=True)
-class Rule:
+class BucketRule:
     """How buckets are paired, and where their keys go."""
 
     every: bool
@@ -73,197 +75,195 @@ class Rule:
     tasks: int
 
     @staticmethod
-    def of(plan: Plan, documents: int, tasks: int) -> Rule:
+    def of(plan: Plan, documents: int, tasks: int) -> BucketRule:
         tables: int = plan.candidates.tables  # type: ignore[attr-defined]
         slices = max(-(-tasks // tables), -(-documents * ENTRY // BUFFER))
-        return Rule(plan.pairs == "all", plan.bucket, plan.pivots, tables, slices, tasks)
+        return BucketRule(plan.pairs == "all", plan.bucket, plan.pivots, tables, slices, tasks)
 
     @property
     def heads(self) -> int:
-        """Members of a crowd, the smallest, that go to the place of their bucket."""
+        """The number of members of a hot bucket that go to the bucket's task."""
         return max(self.limit, self.pivots) + 1
 
     @property
-    def crowd(self) -> int:
-        """Members of a bucket in one task from which on most of them wait elsewhere."""
-        return max(crowds.HOT, 2 * self.heads)
+    def hot_size(self) -> int:
+        """The number of members in one sending task above which a bucket is hot."""
+        return max(hot_buckets.HOT, 2 * self.heads)
 
     def spread(self, members: Numbers) -> Numbers:
-        """In how many tasks members of a crowd wait: telling those of their pivots must not cost more than they do."""
-        return np.clip(members // 4, min(crowds.SPREAD, self.tasks), self.tasks)
+        """The number of tasks for deferred members: sending pivots to them must not cost more than the members."""
+        return np.clip(members // 4, min(hot_buckets.SPREAD, self.tasks), self.tasks)
 
     @property
-    def at_home(self) -> bool:
-        """Whether crowds are in all tasks anyhow: then a member waits in the part of its rank, where its pairs go."""
-        return self.tasks <= crowds.SPREAD
+    def by_member(self) -> bool:
+        """Whether deferred members are spread over all tasks, and go to the task of their own id hash."""
+        return self.tasks <= hot_buckets.SPREAD
 
     @property
-    def waiting(self) -> int:
-        """The first part of members that wait for their pivots."""
+    def deferred(self) -> int:
+        """The first part of deferred members."""
         return self.tables * self.slices
 
 
-def find_by_keys(plan: Plan, contents: DataFrame, documents: int, tasks: int) -> DataFrame:
-    """Rows of candidates, each pair once, the smaller rank left; and rows with counts of buckets.
-
-    `contents` has chunks: seen, and wanted, which names the documents to leave out, or null.
-    """
-    rule = Rule.of(plan, documents, tasks)
-    keys = in_blocks(contents.select("chunk", "seen", "wanted"), partial(_keys, rule))
-    found = in_blocks(shuffled(keys, tasks), partial(_pairing, rule))
-    if not rule.at_home:
-        found = in_blocks(shuffled(found, tasks), partial(_waiting, rule))
-    return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
+def find_by_keys(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS of documents with an equal key in a table, and rows with counts of buckets."""
+    tables: int = plan.candidates.tables  # type: ignore[attr-defined]
+    tasks = texts.tasks(texts.documents * tables * ENTRY)
+    rule = BucketRule.of(plan, texts.documents, tasks)
+    keys = in_blocks(texts.chunks.select("chunk", "representation", "copies"), partial(_key_blocks, rule))
+    found = in_blocks(shuffled(keys, tasks), partial(_pair_blocks, rule))
+    if not rule.by_member:
+        found = in_blocks(shuffled(found, tasks), partial(_deferred_pairs, rule))
+    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
 
 
 def represented_texts(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
-    """What was seen of the documents of each chunk that are present and no copies, and their places."""
-    for chunk, packed, copies in zip(
-        batch.column("chunk").to_pylist(), batch.column("seen"), batch.column("wanted"), strict=True
-    ):
-        seen = unpack(packed)
-        rows = column(seen, "row") if "row" in seen.column_names else np.arange(len(seen))
-        places = places_of(chunk, rows)
-        chosen = seen.column("present").to_numpy().copy()
+    """For each chunk: the representation of its distinct texts that have features, and their places."""
+    columns = (batch.column(name) for name in ("chunk", "representation", "copies"))
+    for chunk, packed, copies in zip(*columns, strict=True):
+        found = unpack(packed)
+        rows = column(found, "row") if "row" in found.column_names else np.arange(len(found))
+        places = places_of(chunk.as_py(), rows)
+        chosen = found.column("present").to_numpy().copy()
         if copies.is_valid:
             chosen &= ~np.isin(places, column(unpack(copies), "place"))
         if not chosen.all():
-            seen, places = seen.filter(pa.array(chosen)), places[chosen]
-        yield seen, places
+            found, places = found.filter(pa.array(chosen)), places[chosen]
+        yield found, places
 
 
-def _keys(rule: Rule, batches: Batches) -> PackedBlocks:
-    """Chunks to parcels of keys, table by table; crowds in two parts."""
-    held: list[tuple[pa.Table, Numbers]] = []
+def _key_blocks(rule: BucketRule, batches: Batches) -> PackedBlocks:
+    """Blocks of keys, by table and value."""
+    buffered: list[tuple[pa.Table, Numbers]] = []
     size = 0
     for batch in batches:
-        for seen, places in represented_texts(batch):
-            held.append((seen, places))
+        for representation, places in represented_texts(batch):
+            buffered.append((representation, places))
             size += len(places) * ENTRY * rule.tables
             if size > BUFFER:
-                yield from _sent_keys(rule, held)
-                held, size = [], 0
+                yield from _split_keys(rule, buffered)
+                buffered, size = [], 0
     if size:
-        yield from _sent_keys(rule, held)
+        yield from _split_keys(rule, buffered)
 
 
-def _sent_keys(rule: Rule, held: list[tuple[pa.Table, Numbers]]) -> PackedBlocks:
-    """The keys of some documents."""
-    ranks = np.concatenate([column(seen, "rank") for seen, _ in held])
-    places = np.concatenate([places for _, places in held])
+def _split_keys(rule: BucketRule, buffered: list[tuple[pa.Table, Numbers]]) -> PackedBlocks:
+    """Blocks of the keys of buffered documents; hot buckets are split."""
+    id_hashes = np.concatenate([column(found, "id_hash") for found, _ in buffered])
+    places = np.concatenate([places for _, places in buffered])
     for number in range(rule.tables):
-        keys = np.concatenate([column(seen, f"key{number}") for seen, _ in held])
-        columns: dict[str, Any] = {"key": keys, "rank": ranks, "place": places}
+        keys = np.concatenate([column(found, f"key{number}") for found, _ in buffered])
+        columns: dict[str, Any] = {"key": keys, "id_hash": id_hashes, "place": places}
         if not rule.every:
-            waiting = overflow(keys, ranks, rule.heads, rule.crowd)
-            if waiting is not None:
-                yield from _sent_crowds(rule, number, {k: v[waiting] for k, v in columns.items()})
-                columns = {name: each[~waiting] for name, each in columns.items()}
+            deferred = deferred_members(keys, id_hashes, rule.heads, rule.hot_size)
+            if deferred is not None:
+                yield from _split_hot_buckets(rule, number, {k: v[deferred] for k, v in columns.items()})
+                columns = {name: each[~deferred] for name, each in columns.items()}
         yield from split(columns, number * rule.slices + part_of(columns["key"], rule.slices))
 
 
-def _sent_crowds(rule: Rule, number: int, columns: dict[str, Any]) -> PackedBlocks:
-    """Members of crowds: how many to the place of their bucket, they themselves to tasks beside it."""
+def _split_hot_buckets(rule: BucketRule, number: int, columns: dict[str, Any]) -> PackedBlocks:
+    """Blocks of deferred members, and blocks of their numbers for the tasks of their buckets."""
     keys, inverse, counts = np.unique(columns["key"], return_inverse=True, return_counts=True)
     spread = rule.spread(counts)
-    told = {"key": keys, "rank": spread, "place": -counts.astype(np.int64)}
-    yield from split(told, number * rule.slices + part_of(keys, rule.slices))
-    if rule.at_home:
-        at = part_of(columns["rank"], rule.tasks)
+    deferred = {"key": keys, "id_hash": spread, "place": -counts.astype(np.int64)}
+    yield from split(deferred, number * rule.slices + part_of(keys, rule.slices))
+    if rule.by_member:
+        at = part_of(columns["id_hash"], rule.tasks)
     else:
-        at = part_of(columns["key"], rule.tasks) + part_of(columns["rank"], spread[inverse])
+        at = part_of(columns["key"], rule.tasks) + part_of(columns["id_hash"], spread[inverse])
     tables = np.full(len(at), number, np.int32)
-    yield from split({"table": tables, **columns}, rule.waiting + at % rule.tasks)
+    yield from split({"table": tables, **columns}, rule.deferred + at % rule.tasks)
 
 
-def _pairing(rule: Rule, batches: Batches) -> PackedBlocks:
-    """Keys to pairs, for the part of the larger rank; pivots of crowds for all parts; members that wait go on."""
-    made = _Pairing(rule)
+def _pair_blocks(rule: BucketRule, batches: Batches) -> PackedBlocks:
+    """Blocks of pairs by larger id hash, of pivots of hot buckets, and of deferred members."""
+    made = _BucketPairs(rule)
     for part, some in received(batches).items():
         values = {name: column(some, name) for name in some.column_names}
-        if part >= rule.waiting:
-            yield part - rule.waiting + rule.tasks, values
+        if part >= rule.deferred:
+            yield part - rule.deferred + rule.tasks, values
         else:
-            yield from made.table(part // rule.slices, values["key"], values["rank"], values["place"])
+            yield from made.table(part // rule.slices, values["key"], values["id_hash"], values["place"])
     yield from made.rest()
 
 
 @dataclass
-class _Pairing:
-    """What a task has paired so far: pairs that were not sent yet, pivots of crowds, and counts."""
+class _BucketPairs:
+    """The pairs of a task that are not sent yet, the pivots of its hot buckets, and counts."""
 
-    rule: Rule
+    rule: BucketRule
     counts: BucketCounts = field(default_factory=BucketCounts)
-    found: Collected = field(default_factory=Collected)
-    told: list[tuple[Numbers, Arrays]] = field(default_factory=list)
+    found: PairCollector = field(default_factory=PairCollector)
+    pivots: list[tuple[Numbers, Arrays]] = field(default_factory=list)
 
-    def table(self, number: int, keys: Hashes, ranks: Numbers, places: Numbers) -> PackedBlocks:
+    def table(self, number: int, keys: Hashes, id_hashes: Numbers, places: Numbers) -> PackedBlocks:
         """Pairs the buckets of a part of a table."""
         rule = self.rule
         if (places < 0).any():
-            keys, ranks, places, crowded_buckets = take_hot_buckets(keys, ranks, places)
-            for crowd in crowded_buckets:
-                self.counts += crowd.pair(rule.pivots, self.found)
-                self.told.append(crowd.told(number, rule.pivots, rule.tasks))
+            keys, id_hashes, places, hot = take_out_hot_buckets(keys, id_hashes, places)
+            for bucket in hot:
+                self.counts += bucket.pair(rule.pivots, self.found)
+                self.pivots.append(bucket.spread_pivots(number, rule.pivots, rule.tasks))
         buckets = find_buckets(keys, np.arange(len(keys)))
         if rule.every:
-            yield from self._all(buckets, ranks, places)
+            yield from self._all(buckets, id_hashes, places)
         else:
-            self._some(buckets, ranks, places)
+            self._some(buckets, id_hashes, places)
 
-    def _all(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> PackedBlocks:
-        """Collects all pairs, and sends them now and then."""
+    def _all(self, buckets: Buckets, id_hashes: Numbers, places: Numbers) -> PackedBlocks:
+        """Collects all pairs, and sends them whenever the buffer is full."""
         self.counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
         for left, right in all_pairs(buckets, BLOCK):
-            self.found.add(REST, ranks, places, left, right)
-            if self.found.size > HELD // 2:
-                yield from sent(self.found, self.rule.tasks)
-                self.found = Collected()
+            self.found.add(REST, id_hashes, places, left, right)
+            if self.found.size > BUFFERED_PAIRS // 2:
+                yield from pair_blocks(self.found, self.rule.tasks)
+                self.found = PairCollector()
 
-    def _some(self, buckets: Buckets, ranks: Numbers, places: Numbers) -> None:
+    def _some(self, buckets: Buckets, id_hashes: Numbers, places: Numbers) -> None:
         """Collects the pairs that clusters need."""
-        order = unsigned(ranks)
+        order = unsigned(id_hashes)
         left, right, _ = bucket_pairs(buckets, order, 1, 1)
-        self.found.add(FIRST, ranks, places, left, right)
+        self.found.add(FIRST, id_hashes, places, left, right)
         left, right, counts = bucket_pairs(buckets, order, self.rule.limit, self.rule.pivots)
-        self.found.add(REST, ranks, places, left, right)
+        self.found.add(REST, id_hashes, places, left, right)
         self.counts += counts
 
     def rest(self) -> PackedBlocks:
-        """What was not sent yet."""
-        yield from sent(self.found, self.rule.tasks)
-        if self.told:
-            targets = np.concatenate([where for where, _ in self.told])
-            names = self.told[0][1]
-            pivots = {name: np.concatenate([each[name] for _, each in self.told]) for name in names}
+        """Blocks of everything that is not sent yet."""
+        yield from pair_blocks(self.found, self.rule.tasks)
+        if self.pivots:
+            targets = np.concatenate([where for where, _ in self.pivots])
+            names = self.pivots[0][1]
+            pivots = {name: np.concatenate([each[name] for _, each in self.pivots]) for name in names}
             yield from split(pivots, self.rule.tasks + targets)
         counts = self.counts
-        yield from tally(counts.buckets, counts.largest, counts.hot, counts.skipped)
+        yield from counts_block(counts.buckets, counts.largest, counts.hot, counts.skipped)
 
 
-def _waiting(rule: Rule, batches: Batches) -> PackedBlocks:
-    """Members that wait, and pivots, to pairs; pairs go on."""
+def _deferred_pairs(rule: BucketRule, batches: Batches) -> PackedBlocks:
+    """Blocks of pairs, including those of deferred members with their pivots."""
     for part, some in received(batches).items():
-        found = Collected()
-        if part == TALLY:
-            yield TALLY, {name: column(some, name) for name in some.column_names}
+        found = PairCollector()
+        if part == COUNTS_PART:
+            yield COUNTS_PART, {name: column(some, name) for name in some.column_names}
         elif part < rule.tasks:
             found.put({name: column(some, name) for name in NAMES})
         else:
-            meet_pivots(some, found)
-        yield from sent(found, rule.tasks)
+            pair_with_pivots(some, found)
+        yield from pair_blocks(found, rule.tasks)
 
 
-def bucket_counts(facts: dict[str, Any]) -> BucketCounts:
-    """What was met while pairing, from the facts of the stage."""
-    return BucketCounts(*(facts[name] or 0 for name in ("buckets", "largest", "above", "skipped")))
+def bucket_counts(metrics: dict[str, Any]) -> BucketCounts:
+    """The counts of buckets, from the metrics of the stage."""
+    return BucketCounts(*(metrics[name] or 0 for name in ("buckets", "largest", "above", "skipped")))
 
 
 def candidate_metrics() -> dict[str, Any]:
-    """What is remembered of the stage: pairs, and counts of buckets."""
+    """Metrics of the stage: pairs, and counts of buckets."""
     from pyspark.sql import functions as f
 
-    counted = f.col("kind") == COUNTED
+    counted = f.col("kind") == BUCKET_COUNTS
     return {
         "pairs": f.sum((~counted).cast("long")),
         "buckets": f.sum(f.when(counted, f.col("left"))),

@@ -1,6 +1,7 @@
-"""Candidate pairs of joins that compare whatever shares a feature: contents in blocks, every two of them in a task.
+"""Candidate pairs of joins without a filter: documents in blocks by id hash, and a task for every two blocks.
 
-As in `engines.joining`, but that a block is a part of the ranks, and that there are as many as keep all tasks busy.
+The local engine joins the same way (see `engines/local/join_blocks.py`); here the number of blocks follows from the
+number of tasks.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
 from neardup.engines.local.candidates import MOST_LINKS
-from neardup.engines.spark.candidates.hot_buckets import PAIRS, REST, Collected, finished, sent, tally
+from neardup.engines.local.join_blocks import JOIN_BYTES
+from neardup.engines.spark.candidates.hot_buckets import (
+    PAIRS,
+    REST,
+    PairCollector,
+    counts_block,
+    distinct_pairs,
+    needs_only_clusters,
+    pair_blocks,
+)
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, pack_features, unpack_features, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import (
     PackedBlocks,
@@ -32,67 +42,80 @@ from neardup.plan import FeatureJoin, Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
+FEATURE = 12  # bytes of a feature and its weight
+CHUNK = ("chunk", "representation", "copies", "features")
+
 
 @dataclass(frozen=True)
 class BlockPairs:
-    """Which two blocks meet where."""
+    """The task of every two blocks."""
 
     blocks: int
 
     @staticmethod
     def of(tasks: int) -> BlockPairs:
-        """As many blocks as make at least so many tasks."""
+        """The fewest blocks that make at least `tasks` pairs of blocks."""
         blocks = isqrt(2 * tasks)
         return BlockPairs(blocks if blocks * (blocks + 1) // 2 >= tasks else blocks + 1)
 
     @property
     def parts(self) -> int:
-        """One for any two blocks, or a block and itself."""
+        """The number of pairs of blocks, a block with itself included."""
         return self.blocks * (self.blocks + 1) // 2
 
     def part(self, own: Numbers, other: int) -> Numbers:
-        """Where documents of some blocks meet those of another."""
+        """The part for the pairs of blocks `own` with block `other`."""
         low, high = np.minimum(own, other), np.maximum(own, other)
         return high * (high + 1) // 2 + low
 
 
-def find_in_blocks(plan: Plan, contents: DataFrame, some: bool, blocks: int, tasks: int) -> DataFrame:
-    """Rows of candidates: all pairs that the plan's join finds, by so many tasks at least; `tasks` collect them."""
-    grid = BlockPairs.of(blocks)
-    sides = in_blocks(contents, partial(_sides, grid))
-    found = in_blocks(shuffled(sides, grid.parts), partial(_meeting, plan, some, tasks))
-    return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
+def find_by_blocks(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS that the plan's join finds: all of them, or enough to connect the same documents."""
+    some, size = needs_only_clusters(plan), texts.features * FEATURE
+    blocks = tasks = texts.tasks(size)
+    if some and _join(plan).truncates:  # the blocks of the local engine, for the same pairs
+        blocks = -(-size // JOIN_BYTES)
+    layout = BlockPairs.of(blocks)
+    sides = in_blocks(texts.chunks.select(*CHUNK), partial(_copies_of_blocks, layout))
+    found = in_blocks(shuffled(sides, layout.parts), partial(_join_blocks, plan, some, tasks))
+    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
 
 
-def _sides(grid: BlockPairs, batches: Batches) -> PackedBlocks:
-    """Contents, for wherever their block meets one."""
-    for seen, places, features in distinct_chunk_features(batches):
-        ranks = column(seen, "rank")
-        own = part_of(ranks, grid.blocks)
-        columns = {"block": own, "rank": ranks, "place": places, **pack_features(features)}
-        for other in range(grid.blocks):
-            yield from split(columns, grid.part(own, other))
+def _copies_of_blocks(layout: BlockPairs, batches: Batches) -> PackedBlocks:
+    """Blocks of documents, once for every pair of blocks that they are in."""
+    for representation, places, features in distinct_chunk_features(batches):
+        id_hashes = column(representation, "id_hash")
+        own = part_of(id_hashes, layout.blocks)
+        columns = {"block": own, "id_hash": id_hashes, "place": places, **pack_features(features)}
+        for other in range(layout.blocks):
+            yield from split(columns, layout.part(own, other))
 
 
-def _meeting(plan: Plan, some: bool, tasks: int, batches: Batches) -> PackedBlocks:
-    """Two blocks to the pairs that the plan's join finds, for the part of their larger rank."""
-    found, cuts = Collected(), 0
-    for contents in received(batches).values():
-        own, ranks = (column(contents, name) for name in ("block", "rank"))
-        contents = contents.take(pa.array(np.lexsort((ranks, own)))).combine_chunks()
-        own, ranks, places = (column(contents, name) for name in ("block", "rank", "place"))
-        first = int((own == own[0]).sum()) % len(own)  # 0 where a block meets itself
-        features = unpack_features(contents.column("hashes"), contents.column("weights"))
-        pairs, cut = _joined(plan, some, features, ranks, first)
-        found.add(REST, ranks, places, pairs.left, pairs.right)
+def _join_blocks(plan: Plan, some: bool, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of the pairs that the plan's join finds between two blocks, by larger id hash."""
+    found, cuts = PairCollector(), 0
+    for rows in received(batches).values():
+        own, id_hashes = (column(rows, name) for name in ("block", "id_hash"))
+        rows = rows.take(pa.array(np.lexsort((id_hashes, own)))).combine_chunks()
+        own, id_hashes, places = (column(rows, name) for name in ("block", "id_hash", "place"))
+        first = int((own == own[0]).sum()) % len(own)  # 0: a block is joined with itself
+        features = unpack_features(rows.column("hashes"), rows.column("weights"))
+        pairs, cut = _joined(plan, some, features, id_hashes, first)
+        found.add(REST, id_hashes, places, pairs.left, pairs.right)
         cuts += cut
-    yield from sent(found, tasks)
-    yield from tally(above=cuts)
+    yield from pair_blocks(found, tasks)
+    yield from counts_block(above=cuts)
 
 
-def _joined(plan: Plan, some: bool, features: Features, ranks: Numbers, first: int) -> tuple[Pairs, int]:
-    """What the join finds, and how many crowds it has cut."""
-    join: FeatureJoin = plan.candidates  # type: ignore[assignment]
+def _joined(plan: Plan, some: bool, features: Features, id_hashes: Numbers, first: int) -> tuple[Pairs, int]:
+    """The pairs of the join, and the number of truncated posting lists."""
     if some:
-        return join.links(features, plan.threshold, 1, unsigned(ranks), MOST_LINKS, first)
-    return join.pairs(features, plan.threshold, 1, first), 0
+        return _join(plan).links(features, plan.threshold, 1, unsigned(id_hashes), MOST_LINKS, first)
+    return _join(plan).pairs(features, plan.threshold, 1, first), 0
+
+
+def _join(plan: Plan) -> FeatureJoin:
+    join: FeatureJoin = plan.candidates  # type: ignore[assignment]
+    return join

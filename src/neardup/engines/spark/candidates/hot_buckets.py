@@ -1,4 +1,4 @@
-"""Pairs of ranks as they are collected, and buckets of very many members, which are never in one place."""
+"""Rows of candidate pairs, and hot buckets: buckets with too many members for one task."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
 from neardup.engines.core.rounds import ROUNDS
-from neardup.engines.spark.shuffle.arrow import Batches, begins, sliced, table
+from neardup.engines.spark.shuffle.arrow import Batches, run_starts, sliced, table
 from neardup.engines.spark.shuffle.packed_blocks import (
-    TALLY,
+    COUNTS_PART,
     Arrays,
     PackedBlocks,
     column,
@@ -23,180 +23,196 @@ from neardup.engines.spark.shuffle.packed_blocks import (
     received,
     split,
 )
+from neardup.plan import Plan
 
-FIRST = -ROUNDS  # pairs with the first member of a bucket, of the first round; those of later ones follow
-REST, EXTRA, COPY = 0, 1, 2  # the other pairs of buckets; pairs that are measured besides; copies
-COUNTED = 3  # rows with the counts of buckets: number, largest, above the limit, pairs skipped there
+FIRST = -ROUNDS  # pairs with the first member of a bucket, first round; later rounds count up from here
+REST, EXTRA, COPY = 0, 1, 2  # other pairs of buckets; pairs that are no candidates but are measured; copies
+BUCKET_COUNTS = (
+    3  # rows with counts of buckets: number, largest, number above the limit, pairs skipped in these
+)
 NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
-HELD = 1 << 22  # pairs that wait before repeats are removed
-HOT = 128  # members of a bucket in one task from which on most of them wait elsewhere
-SPREAD = 32  # tasks in which they do, or more
+BUFFERED_PAIRS = 1 << 22  # pairs after which duplicates are dropped
+HOT = 128  # members in one sending task above which a bucket is hot
+SPREAD = 32  # the least number of tasks over which its deferred members are spread
+
+
+def needs_only_clusters(plan: Plan) -> bool:
+    """Whether a join may leave out pairs of documents that other pairs connect."""
+    return plan.pairs == "clusters" and plan.clustering.kind == "components"
 
 
 @dataclass
-class Collected:
-    """Pairs of ranks with their places, the smaller rank left; repeats are removed now and then."""
+class PairCollector:
+    """Pairs with places, the smaller id hash left; duplicates are dropped whenever the buffer is full."""
 
     parts: list[dict[str, Any]] = field(default_factory=list)
     size: int = 0
-    limit: int = HELD
+    limit: int = BUFFERED_PAIRS
 
-    def add(self, kind: int, ranks: Numbers, places: Numbers, left: Numbers, right: Numbers) -> None:
-        """Pairs of some documents, by their numbers among these."""
-        swap = ranks[left] > ranks[right]
+    def add(self, kind: int, id_hashes: Numbers, places: Numbers, left: Numbers, right: Numbers) -> None:
+        """Adds pairs, given as indexes into `id_hashes` and `places`."""
+        swap = id_hashes[left] > id_hashes[right]
         left, right = np.where(swap, right, left), np.where(swap, left, right)
         kinds = np.full(len(left), kind, np.int32)
-        values = (kinds, ranks[left], ranks[right], places[left], places[right])
+        values = (kinds, id_hashes[left], id_hashes[right], places[left], places[right])
         self.put(dict(zip(NAMES, values, strict=True)))
 
     def put(self, pairs: dict[str, Any]) -> None:
-        """More pairs."""
+        """Adds rows of pairs."""
         self.parts.append(pairs)
         self.size += len(pairs["left"])
         if self.size > self.limit:
             self.parts = [self.distinct()]
             self.size = len(self.parts[0]["left"])
-            self.limit = max(HELD, 2 * self.size)
+            self.limit = max(BUFFERED_PAIRS, 2 * self.size)
 
     def distinct(self) -> dict[str, Any]:
-        """Each pair once, of the kind that comes first."""
+        """Each pair once, with its smallest kind."""
         if not self.parts:
             return {name: np.zeros(0, np.int32 if name == "kind" else np.int64) for name in NAMES}
         pairs = {name: np.concatenate([part[name] for part in self.parts]) for name in NAMES}
         order = np.lexsort((pairs["kind"], pairs["right"], pairs["left"]))
-        chosen = order[begins(pairs["left"][order], pairs["right"][order])[:-1]]
+        chosen = order[run_starts(pairs["left"][order], pairs["right"][order])[:-1]]
         return {name: values[chosen] for name, values in pairs.items()}
 
 
 def in_rounds(pairs: dict[str, Any]) -> dict[str, Any]:
-    """All pairs of some larger ranks, those with first members of buckets in the rounds that the local engine has."""
+    """Pairs, those with the first member of a bucket assigned to the rounds of the local engine.
+
+    The rows hold all pairs of the larger id hashes that occur in them.
+    """
     first = np.flatnonzero(pairs["kind"] == FIRST)
     first = first[np.lexsort((pairs["left"][first], pairs["right"][first]))]
-    starts = begins(pairs["right"][first])
+    starts = run_starts(pairs["right"][first])
     smaller = np.arange(len(first)) - np.repeat(starts[:-1], np.diff(starts))
     pairs["kind"][first] += np.minimum(smaller, ROUNDS - 1).astype(np.int32)
     return pairs
 
 
-def overflow(keys: Hashes, ranks: Numbers, heads: int, least: int) -> Any:
-    """Which entries are in a bucket of more than `least` and not among its `heads` smallest ranks; None if none is."""
+def deferred_members(keys: Hashes, id_hashes: Numbers, heads: int, least: int) -> Any:
+    """A mask of members of hot buckets (more than `least`) beyond the `heads` smallest id hashes; None if empty."""
     if len(keys) <= least:
         return None
     order = np.argsort(keys)
-    starts = begins(keys[order])
+    starts = run_starts(keys[order])
     sizes = np.diff(starts)
     if sizes.max() <= least:
         return None
-    waiting = np.zeros(len(keys), np.bool_)
+    deferred = np.zeros(len(keys), np.bool_)
     for k in np.flatnonzero(sizes > least).tolist():
         members = order[starts[k] : starts[k + 1]]
-        waiting[members[np.argpartition(ranks[members], heads)[heads:]]] = True
-    return waiting
+        deferred[members[np.argpartition(id_hashes[members], heads)[heads:]]] = True
+    return deferred
 
 
 @dataclass(frozen=True)
 class HotBucket:
-    """A bucket most of whose members wait elsewhere: its smallest ranks, in order, and how many the others are."""
+    """A hot bucket in its own task: its members with the smallest id hashes, in order, and the number of the others."""
 
     key: int
-    ranks: Numbers
+    id_hashes: Numbers
     places: Numbers
-    elsewhere: int
-    spread: int  # tasks in which they wait
+    deferred: int
+    spread: int  # tasks that have the deferred members
 
-    def pair(self, pivots: int, found: Collected) -> BucketCounts:
-        """Collects the pairs of the members that are here."""
-        size, some = len(self.ranks) + self.elsewhere, np.arange(len(self.ranks))
-        found.add(FIRST, self.ranks, self.places, np.zeros(len(some) - 1, np.int64), some[1:])
+    def pair(self, pivots: int, found: PairCollector) -> BucketCounts:
+        """Collects the pairs of the members in this task; returns the counts of the whole bucket."""
+        size, some = len(self.id_hashes) + self.deferred, np.arange(len(self.id_hashes))
+        found.add(FIRST, self.id_hashes, self.places, np.zeros(len(some) - 1, np.int64), some[1:])
         for pivot in range(pivots):
             others = some[pivot + 1 :]
-            found.add(REST, self.ranks, self.places, np.full(len(others), pivot), others)
+            found.add(REST, self.id_hashes, self.places, np.full(len(others), pivot), others)
         pairs = pivots * (pivots - 1) // 2 + pivots * (size - pivots)
         return BucketCounts(1, size, 1, size * (size - 1) // 2 - pairs)
 
     def pivots(self, number: int, count: int) -> Arrays:
-        """The pivots of a bucket of table `number`, in the form of members that wait but for a negative table."""
-        ranks, places = self.ranks[:count], self.places[:count]
-        tables, keys = np.full(len(ranks), -1 - number, np.int32), np.full(len(ranks), self.key, np.uint64)
-        return {"table": tables, "key": keys, "rank": ranks, "place": places}
+        """The pivots of a bucket of table `number`, in the columns of deferred members, with a negative table."""
+        id_hashes, places = self.id_hashes[:count], self.places[:count]
+        tables = np.full(len(id_hashes), -1 - number, np.int32)
+        keys = np.full(len(id_hashes), self.key, np.uint64)
+        return {"table": tables, "key": keys, "id_hash": id_hashes, "place": places}
 
-    def told(self, number: int, count: int, tasks: int) -> tuple[Numbers, Arrays]:
-        """The same for every task in which members wait, and those tasks."""
+    def spread_pivots(self, number: int, count: int, tasks: int) -> tuple[Numbers, Arrays]:
+        """The tasks that have deferred members, and the pivots for each of them."""
         home = int(part_of(np.array([self.key], np.uint64), tasks)[0])
         targets = np.repeat((home + np.arange(self.spread)) % tasks, count)
         rows = {name: np.tile(values, self.spread) for name, values in self.pivots(number, count).items()}
         return targets, rows
 
 
-def take_hot_buckets(
-    keys: Hashes, ranks: Numbers, places: Numbers
+def take_out_hot_buckets(
+    keys: Hashes, id_hashes: Numbers, places: Numbers
 ) -> tuple[Hashes, Numbers, Numbers, Iterator[HotBucket]]:
-    """Entries without those of crowds, and the crowds.
+    """Entries of other buckets, and the hot buckets.
 
-    A negative place says how many members wait elsewhere, and the rank beside it in how many tasks.
+    A row with a negative place holds the number of deferred members of a key, and as id hash the number of their tasks.
     """
-    told = places < 0
-    names, inverse = np.unique(keys[told], return_inverse=True)
-    elsewhere = np.bincount(inverse, -places[told]).astype(np.int64)
-    spread = np.zeros(len(names), np.int64)
-    np.maximum.at(spread, inverse, ranks[told])
-    mine = ~told & np.isin(keys, names)
-    some = np.flatnonzero(mine)
-    some = some[np.lexsort((ranks[some], keys[some]))]
-    starts = np.append(np.searchsorted(keys[some], names), len(some))
+    is_count = places < 0
+    hot, inverse = np.unique(keys[is_count], return_inverse=True)
+    deferred = np.bincount(inverse, -places[is_count]).astype(np.int64)
+    spread = np.zeros(len(hot), np.int64)
+    np.maximum.at(spread, inverse, id_hashes[is_count])
+    is_hot = ~is_count & np.isin(keys, hot)
+    some = np.flatnonzero(is_hot)
+    some = some[np.lexsort((id_hashes[some], keys[some]))]
+    starts = np.append(np.searchsorted(keys[some], hot), len(some))
 
-    def crowds() -> Iterator[HotBucket]:
+    def buckets() -> Iterator[HotBucket]:
         for number, (start, end) in enumerate(pairwise(starts.tolist())):
-            who = some[start:end]
+            members = some[start:end]
             yield HotBucket(
-                int(names[number]), ranks[who], places[who], int(elsewhere[number]), int(spread[number])
+                int(hot[number]),
+                id_hashes[members],
+                places[members],
+                int(deferred[number]),
+                int(spread[number]),
             )
 
-    rest = ~told & ~mine
-    return keys[rest], ranks[rest], places[rest], crowds()
+    rest = ~is_count & ~is_hot
+    return keys[rest], id_hashes[rest], places[rest], buckets()
 
 
-def meet_pivots(some: pa.Table, found: Collected) -> None:
-    """Collects the pairs of the members that have waited with the pivots of their crowds."""
-    tables, keys, ranks, places = (column(some, name) for name in ("table", "key", "rank", "place"))
+def pair_with_pivots(some: pa.Table, found: PairCollector) -> None:
+    """Collects the pairs of deferred members with the pivots of their buckets."""
+    tables, keys, id_hashes, places = (column(some, name) for name in ("table", "key", "id_hash", "place"))
     pivot = tables < 0
     numbers = np.where(pivot, -1 - tables, tables)
-    order = np.lexsort((ranks, ~pivot, keys, numbers))  # bucket by bucket, its pivots first
-    starts = begins(numbers[order], keys[order])
+    order = np.lexsort((id_hashes, ~pivot, keys, numbers))  # by bucket, pivots first
+    starts = run_starts(numbers[order], keys[order])
     for start, end in pairwise(starts.tolist()):
         bucket = order[start:end]
         count = int(pivot[bucket].sum())
         members = bucket[count:]
         for place, one in enumerate(bucket[:count].tolist()):
             pivots = np.full(len(members), one)
-            found.add(REST, ranks, places, pivots, members)
+            found.add(REST, id_hashes, places, pivots, members)
             if place == 0:
-                found.add(FIRST, ranks, places, pivots, members)
+                found.add(FIRST, id_hashes, places, pivots, members)
 
 
-def sent(found: Collected, tasks: int) -> PackedBlocks:
-    """Pairs for the part of their larger rank."""
+def pair_blocks(found: PairCollector, tasks: int) -> PackedBlocks:
+    """Blocks of pairs, by larger id hash."""
     pairs = found.distinct()
     yield from split(pairs, part_of(pairs["right"], tasks))
 
 
-def tally(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> PackedBlocks:
-    """What a task has counted of buckets, if it is anything."""
+def counts_block(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> PackedBlocks:
+    """One block of counts of buckets, unless all are 0."""
     counts = (buckets, largest, above, skipped)
     if any(counts):
-        yield TALLY, {name: np.array([count]) for name, count in zip(NAMES[1:], counts, strict=True)}
+        yield COUNTS_PART, {name: np.array([count]) for name, count in zip(NAMES[1:], counts, strict=True)}
 
 
-def finished(tasks: int, batches: Batches) -> Batches:
-    """Pairs, each once; those of members that wait in the part of their rank are made here."""
-    found = Collected()
+def distinct_pairs(tasks: int, batches: Batches) -> Batches:
+    """PAIRS: each pair once, including those of deferred members that this task received, and counts."""
+    found = PairCollector()
     for part, some in received(batches).items():
-        if part == TALLY:
+        if part == COUNTS_PART:
             counts = {name: column(some, name) for name in NAMES[1:]}
-            yield table({"kind": np.full(len(some), COUNTED, np.int32), **counts})
+            yield table({"kind": np.full(len(some), BUCKET_COUNTS, np.int32), **counts})
         elif part < tasks:
             found.put({name: column(some, name) for name in NAMES})
         else:
-            meet_pivots(some, found)
+            pair_with_pivots(some, found)
     yield from sliced(table(in_rounds(found.distinct())))

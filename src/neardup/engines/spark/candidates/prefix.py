@@ -1,7 +1,7 @@
-"""Candidate pairs of an exact join of features, by SpotSigs' length partitions.
+"""Candidate pairs of an exact join of features: the prefix filter, in SpotSigs' length partitions.
 
-Documents meet in the features of their prefixes (see `candidates.prefix`) inside length partitions, which with the
-feature make the key that parcels are sent by. Where only clusters are asked for, documents of equal features are one.
+Documents are shuffled by length partition and by each feature of their prefix (see `candidates/prefix.py`). If only
+clusters are asked for, one document stands for all with equal features.
 """
 
 from __future__ import annotations
@@ -21,19 +21,30 @@ from neardup.candidates.exact import check_threshold
 from neardup.candidates.partitions import boundaries
 from neardup.columns import Features, Hashes, Numbers
 from neardup.engines.local.candidates import MOST_LINKS
-from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS, REST, Collected, finished, sent, tally
+from neardup.engines.spark.candidates.blocks import CHUNK
+from neardup.engines.spark.candidates.hot_buckets import (
+    NAMES,
+    PAIRS,
+    REST,
+    PairCollector,
+    counts_block,
+    distinct_pairs,
+    needs_only_clusters,
+    pair_blocks,
+)
 from neardup.engines.spark.copies import copies_of
-from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, signed, sliced, table, unsigned
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, signed, sliced, table, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import (
-    FEW,
-    GATHERED,
+    BROADCAST_ROWS,
     ROW_BITS,
+    ROWS_BY_CHUNK,
     PackedBlocks,
     column,
-    gathered,
     in_blocks,
+    join_chunks,
     part_of,
     received,
+    rows_by_chunk,
     shuffled,
     split,
     unpack,
@@ -44,53 +55,56 @@ from neardup.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SAMPLE = 16  # one document in so many is asked which features are common
-COMMON = 1 << 16  # features that are known as common
-BLOCK = 1 << 20
-CHUNK = ("chunk", "seen", "wanted", "features")
+    from neardup.engines.spark.candidates.find import DistinctTexts
+
+PREFIX = 3000  # bytes of the prefix features of a document, on average
+SAMPLE = 16  # one document in 16 is sampled for common features
+COMMON = 1 << 16  # features in the list of common ones
+BLOCK = 1 << 20  # pairs that are made at a time
 
 
-def find_by_prefix(plan: Plan, contents: DataFrame, documents: int, some: bool, tasks: int) -> DataFrame:
-    """Pairs that may reach the threshold: equal features, and those that share a feature of their prefixes."""
+def find_by_prefix(plan: Plan, texts: DistinctTexts) -> DataFrame:
+    """PAIRS that may reach the threshold: documents with equal features, or with a shared feature in their prefixes."""
     from pyspark.sql import functions as f
 
-    limit, chunks = check_threshold(plan.threshold), contents.select(*CHUNK)
+    some, tasks = needs_only_clusters(plan), texts.tasks(texts.documents * PREFIX)
+    limit, chunks = check_threshold(plan.threshold), texts.chunks.select(*CHUNK)
     common = common_features(chunks)
     if some:
-        equal = equal_features(chunks, tasks).select("chunk", f.col("wanted").alias("equal"))
-        chunks = chunks.join(f.broadcast(equal) if documents <= FEW else equal, "chunk", "left")
+        equal = equal_features(chunks, tasks)
+        chunks = join_chunks(chunks, equal, "equal", "left", texts.documents <= BROADCAST_ROWS)
     else:
         chunks = chunks.withColumn("equal", f.lit(None).cast("binary"))
-    keys = in_blocks(chunks, Prefixes(limit, common, tasks).parcels)
-    found = in_blocks(shuffled(keys, tasks), partial(_meeting, limit, MOST_LINKS if some else 0, tasks))
-    return in_arrow(shuffled(found, tasks), partial(finished, tasks), PAIRS)
+    keys = in_blocks(chunks, PrefixBlocks(limit, common, tasks).blocks)
+    found = in_blocks(shuffled(keys, tasks), partial(_bucket_pairs, limit, MOST_LINKS if some else 0, tasks))
+    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
 
 
 # equal features -----------------------------------------------------------------------------------
 
 
 def equal_features(chunks: DataFrame, tasks: int) -> DataFrame:
-    """For each chunk its documents that have the features of one with a smaller rank, as in `copies`."""
-    named = in_blocks(chunks, partial(_named, tasks))
-    met = in_blocks(shuffled(named, tasks), partial(_equal, tasks))
-    return in_arrow(shuffled(met, tasks), gathered, GATHERED)
+    """ROWS_BY_CHUNK: documents whose features equal those of one with a smaller id hash, in the columns of copies."""
+    digests = in_blocks(chunks, partial(_digest_blocks, tasks))
+    equal = in_blocks(shuffled(digests, tasks), partial(_equal_blocks, tasks))
+    return in_arrow(shuffled(equal, tasks), rows_by_chunk, ROWS_BY_CHUNK)
 
 
-def _named(tasks: int, batches: Batches) -> PackedBlocks:
-    """Digests of features for the part where equal ones meet."""
-    for seen, places, features in distinct_chunk_features(batches):
+def _digest_blocks(tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of digests of features, by digest."""
+    for representation, places, features in distinct_chunk_features(batches):
         weights = _weights(features)
         both = np.empty((len(features.hashes), 2), np.uint64)
         both[:, 0], both[:, 1] = features.hashes, weights.astype(np.uint64)
         digests = np.empty((len(features), 2), np.uint64)
         kernels.digest.digest(both.ravel().view(np.uint8), features.offsets * 16, 2, digests)
-        names = {"digest_a": digests[:, 0].copy(), "digest_b": digests[:, 1].copy()}
-        known = np.ones(len(places), np.bool_)
-        columns = {**names, "rank": column(seen, "rank"), "place": places, "tokens": known}
-        yield from split(columns, part_of(names["digest_a"], tasks))
+        columns = {"digest_a": digests[:, 0].copy(), "digest_b": digests[:, 1].copy()}
+        columns |= {"id_hash": column(representation, "id_hash"), "place": places}
+        columns["tokens"] = np.ones(len(places), np.bool_)
+        yield from split(columns, part_of(columns["digest_a"], tasks))
 
 
-def _equal(tasks: int, batches: Batches) -> PackedBlocks:
+def _equal_blocks(tasks: int, batches: Batches) -> PackedBlocks:
     for some in received(batches).values():
         _, copies = copies_of(some)
         yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
@@ -104,119 +118,124 @@ def _weights(features: Features) -> Any:
 
 
 def common_features(chunks: DataFrame) -> tuple[Hashes, Numbers]:
-    """The features that most documents of a sample have, ascending, and in how many of those each occurs.
+    """The most frequent features of a sample, ascending, and their document frequencies.
 
-    Any order of features keeps prefixes exact; common ones last keeps buckets small.
+    The prefix filter is exact for any order of features; common features last keeps buckets small.
     """
     from pyspark.sql import functions as f
 
     counted = in_arrow(chunks, _sampled, "key long, count long").groupBy("key")
     summed = counted.agg(f.sum("count").alias("count")).where("count > 1")
-    top = summed.orderBy(f.desc("count"), "key").limit(COMMON).toArrow()  # at most 1 MB
+    top = summed.orderBy(f.desc("count"), "key").limit(COMMON).toArrow()  # up to 1 MB
     keys, counts = unsigned(top.column("key").to_numpy()), top.column("count").to_numpy()
     order = np.argsort(keys)
     return keys[order], counts[order]
 
 
 def _sampled(batches: Batches) -> Batches:
-    """How often features occur in some documents."""
-    for seen, _, features in distinct_chunk_features(batches):
-        chosen = np.repeat(column(seen, "rank") % SAMPLE == 0, features.sizes)
+    """Document frequencies of features in sampled documents."""
+    for representation, _, features in distinct_chunk_features(batches):
+        chosen = np.repeat(column(representation, "id_hash") % SAMPLE == 0, features.sizes)
         keys, counts = np.unique(features.hashes[chosen], return_counts=True)
         yield from sliced(table({"key": signed(keys), "count": counts.astype(np.int64)}))
 
 
 @dataclass(frozen=True)
-class Prefixes:
-    """Chunks to the features of their documents' prefixes, in their length partition and the next."""
+class PrefixBlocks:
+    """Makes blocks of prefix features, for the length partition of a document and the next one."""
 
     limit: Fraction
     common: tuple[Hashes, Numbers]
     tasks: int
 
-    def parcels(self, batches: Batches) -> PackedBlocks:
-        """Entries for the part of their partition and feature; documents of equal features as pairs."""
+    def blocks(self, batches: Batches) -> PackedBlocks:
+        """Blocks of prefix features by partition and feature, and of pairs of documents with equal features."""
         for batch in batches:
             for number in range(batch.num_rows):
                 row = batch.slice(number, 1)
                 equal = row.column("equal")[0]
                 left_out = unpack(equal) if equal.is_valid else None
                 if left_out is not None:
-                    yield from self._stars(left_out)
-                for seen, places, features in distinct_chunk_features(iter([row])):
+                    yield from self._equal_pairs(left_out)
+                for representation, places, features in distinct_chunk_features(iter([row])):
                     own = np.ones(len(places), np.bool_)
                     if left_out is not None:
                         own = ~np.isin(places, column(left_out, "place"))
-                    yield from self._entries(column(seen, "rank"), places, features, own)
+                    yield from self._entries(column(representation, "id_hash"), places, features, own)
 
-    def _stars(self, equal: pa.Table) -> PackedBlocks:
-        names = ("content", "rank", "content_place", "place")
+    def _equal_pairs(self, equal: pa.Table) -> PackedBlocks:
+        names = ("representative", "id_hash", "representative_place", "place")
         pairs = {name: column(equal, which) for name, which in zip(NAMES[1:], names, strict=True)}
         kinds = np.full(len(equal), REST, np.int32)
         yield from split({"kind": kinds, **pairs}, self.tasks + part_of(pairs["right"], self.tasks))
 
-    def _entries(self, ranks: Numbers, places: Numbers, features: Features, own: Any) -> PackedBlocks:
-        """The prefixes of the documents that are their own."""
+    def _entries(self, id_hashes: Numbers, places: Numbers, features: Features, own: Any) -> PackedBlocks:
+        """Blocks of the prefix features of documents selected by `own`."""
         sizes = np.zeros(len(features))
         kernels.weighted.sum_weights(features.offsets, _weights(features), False, sizes)
         whole = sizes.astype(np.int64)
-        chosen = self._chosen(features, whole)
-        owner = np.repeat(np.arange(len(features)), features.sizes)
-        chosen = chosen[own[owner[chosen]]]
-        owner, keys = owner[chosen], features.hashes[chosen]
+        chosen = self._prefix_entries(features, whole)
+        document = np.repeat(np.arange(len(features)), features.sizes)
+        chosen = chosen[own[document[chosen]]]
+        document, keys = document[chosen], features.hashes[chosen]
         bounds = boundaries(self.limit, int(whole.max(initial=1)))
-        parts = np.searchsorted(bounds, whole, "right").astype(np.int64)[owner]
-        known = {"key": keys, "size": whole[owner], "rank": ranks[owner], "place": places[owner]}
-        for step in (0, 1):  # itself, to be found and to look; and the next partition, to look
-            columns = {"partition": parts + step, **known, "index": np.full(len(owner), step == 0)}
+        parts = np.searchsorted(bounds, whole, "right").astype(np.int64)[document]
+        known = {
+            "key": keys,
+            "size": whole[document],
+            "id_hash": id_hashes[document],
+            "place": places[document],
+        }
+        for step in (0, 1):  # indexed and probed in its own partition; probed in the next one
+            columns = {"partition": parts + step, **known, "index": np.full(len(document), step == 0)}
             yield from split(columns, part_of(keys + (parts + step).astype(np.uint64), self.tasks))
 
-    def _chosen(self, features: Features, sizes: Numbers) -> Numbers:
-        """The entries of the prefixes: from the rarest on, until less is left than a similar document must share."""
-        owner = np.repeat(np.arange(len(features)), features.sizes)
+    def _prefix_entries(self, features: Features, sizes: Numbers) -> Numbers:
+        """The entries of prefixes: rarest first, until the rest is less than a similar document must share."""
+        document = np.repeat(np.arange(len(features)), features.sizes)
         weights = _weights(features).astype(np.int64)
         known, counts = self.common
-        kind = np.zeros(len(owner), np.int64)
+        frequency = np.zeros(len(document), np.int64)
         if len(known):
             at = np.minimum(np.searchsorted(known, features.hashes), len(known) - 1)
-            kind = np.where(known[at] == features.hashes, counts[at], 0)
-        order = np.lexsort((features.hashes, kind, owner))
+            frequency = np.where(known[at] == features.hashes, counts[at], 0)
+        order = np.lexsort((features.hashes, frequency, document))
         before = np.cumsum(weights[order]) - weights[order]
         full = features.sizes > 0
         before -= np.repeat(before[features.offsets[:-1][full]], features.sizes[full])
         p, q = self.limit.numerator, self.limit.denominator
         room = sizes - (p * sizes + q - 1) // q
-        return order[before <= room[owner[order]]]
+        return order[before <= room[document[order]]]
 
 
 # buckets ------------------------------------------------------------------------------------------
 
 
-def _meeting(limit: Fraction, most: int, tasks: int, batches: Batches) -> PackedBlocks:
-    """Members of buckets, the smallest first, to pairs of similar sizes; with at most `most` each, if not 0."""
-    found = Collected()
-    cut = np.zeros(2, np.int64)  # members whose list was cut, pairs that were left out there
+def _bucket_pairs(limit: Fraction, most: int, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of pairs of similar size in each bucket; a member is paired with at most `most` others, if not 0."""
+    found = PairCollector()
+    cut = np.zeros(2, np.int64)  # truncated lists, pairs skipped in these
     for part, some in received(batches).items():
         values = {name: column(some, name) for name in some.column_names}
         if part >= tasks:
             found.put({name: values[name] for name in NAMES})
             continue
-        order = np.lexsort([values[name] for name in ("rank", "size", "key", "partition")])
+        order = np.lexsort([values[name] for name in ("id_hash", "size", "key", "partition")])
         values = {name: each[order] for name, each in values.items()}
         for row, other in _similar_sizes(values, limit, most, cut):
-            found.add(REST, values["rank"], values["place"], row, other)
-    yield from sent(found, tasks)
-    yield from tally(above=int(cut[0]), skipped=int(cut[1]))
+            found.add(REST, values["id_hash"], values["place"], row, other)
+    yield from pair_blocks(found, tasks)
+    yield from counts_block(above=int(cut[0]), skipped=int(cut[1]))
 
 
 def _similar_sizes(
     values: dict[str, Any], limit: Fraction, most: int, cut: Numbers
 ) -> Iterator[tuple[Numbers, Numbers]]:
-    """Pairs of rows of a bucket whose sizes allow the similarity."""
+    """Pairs of rows in a bucket whose sizes allow the similarity."""
     sizes = values["size"]
-    starts = begins(values["partition"], values["key"])
+    starts = run_starts(values["partition"], values["key"])
     bucket = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    least = -(-limit.numerator * sizes // limit.denominator)  # of a document that is similar to it
+    least = -(-limit.numerator * sizes // limit.denominator)  # the smallest size of a similar document
     span = int(sizes.max(initial=0)) + 1
     low = np.searchsorted(bucket * span + sizes, bucket * span + least)
     reach = np.where(values["index"], np.arange(len(sizes)) - low, 0)

@@ -1,6 +1,7 @@
-"""Document frequencies as a distributed count: tasks count their own contents, and parts of all features add up.
+"""Document frequencies: tasks count the features of their chunks, and the counts are added up by feature.
 
-A table of a few million features is sent to every worker. Of a larger one each chunk is told what it asks for.
+A table of up to BROADCAST_FEATURES features is broadcast. From a larger one, each chunk gets its own features (see
+`lookups`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import pyarrow as pa
 from neardup.columns import Features, Numbers, Texts
 from neardup.engines.core.represent import cut
 from neardup.engines.local.frequencies import by_document
-from neardup.engines.spark.documents import id_hashes
-from neardup.engines.spark.shuffle.arrow import Batches, begins, in_arrow, table
+from neardup.engines.spark.documents import hash_ids
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     ROW_BITS,
     PackedBlocks,
@@ -39,80 +40,81 @@ from neardup.statistics.units import host_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LEAST = 2  # what occurs once is left out, as in the local engine
-SENT = 1 << 22  # features of two documents or more whose table every worker gets: 16 bytes each
-COUNTS = "stage int, number long, spread binary, packed binary"
-POPULATION = -1  # the stage whose features are the names of groups
-HELD = 1 << 22  # entries that a task holds before it adds them up and sends them
+LEAST = 2  # features of one document are left out, as in the local engine
+BROADCAST_FEATURES = 1 << 22  # features of a table that is broadcast: 16 bytes each
+COUNTS = "stage int, entries long, distribution binary, frequencies binary"
+GROUPS = -1  # the stage whose features are the units of document frequency themselves
+BUFFERED = 1 << 22  # entries after which a task adds up and sends its counts
 
 
-def count_frequencies(plan: Plan, contents: DataFrame, grouped: bool, tasks: int) -> DataFrame:
-    """Parts of the tables of features that occur at least twice; and, of groups, how many there are.
+def count_frequencies(plan: Plan, chunks: DataFrame, grouped: bool, tasks: int) -> DataFrame:
+    """COUNTS: parts of the tables of features of at least two documents; with `grouped`, also the number of groups.
 
-    `contents` has chunks: names, text, wanted (documents to leave out), facts where a column names groups, and labels
-    (place and label of documents of one group) where clusters are groups.
+    `chunks` has the columns identity, text and copies (to leave out); attributes, if a column is the unit of document
+    frequency; labels (place and label), if clusters are.
     """
     names = [
         "chunk",
-        "names",
+        "identity",
         "text",
-        "wanted",
-        *(name for name in ("facts", "labels") if name in contents.columns),
+        "copies",
+        *(name for name in ("attributes", "labels") if name in chunks.columns),
     ]
-    counted = in_blocks(contents.select(*names), _Counting(plan, grouped, tasks).parcels)
-    return in_arrow(shuffled(counted, tasks), partial(_adding, plan, grouped, tasks), COUNTS)
+    counted = in_blocks(chunks.select(*names), _FeatureCounts(plan, grouped, tasks).blocks)
+    return in_arrow(shuffled(counted, tasks), partial(_add_blocks, plan, grouped, tasks), COUNTS)
 
 
 def count_metrics() -> dict[str, Any]:
-    """What is remembered of the stage: features, and groups."""
+    """Metrics of the stage: features, and groups."""
     from pyspark.sql import functions as f
 
-    groups = f.col("stage") == POPULATION
+    groups = f.col("stage") == GROUPS
     return {
-        "features": f.sum(f.when(~groups, f.col("number"))),
-        "groups": f.sum(f.when(groups, f.col("number"))),
+        "features": f.sum(f.when(~groups, f.col("entries"))),
+        "groups": f.sum(f.when(groups, f.col("entries"))),
     }
 
 
 @dataclass(frozen=True)
-class _Counting:
-    """Contents to parcels of features, with their counts, or with the groups that they occur in."""
+class _FeatureCounts:
+    """Makes blocks of features with their counts, or with the groups that they occur in."""
 
     plan: Plan
     grouped: bool
     tasks: int
 
-    def parcels(self, batches: Batches) -> PackedBlocks:
-        held: dict[int, list[tuple[Any, Any, Any]]] = {}
+    def blocks(self, batches: Batches) -> PackedBlocks:
+        """Blocks by stage and feature, each BUFFERED entries added up."""
+        buffered: dict[int, list[tuple[Any, Any, Any]]] = {}
         size = 0
         for batch in batches:
             for row in range(batch.num_rows):
                 for stage, entries in self._chunk(batch.slice(row, 1)):
-                    held.setdefault(stage, []).append(entries)
+                    buffered.setdefault(stage, []).append(entries)
                     size += len(entries[0])
-                if size > HELD:
-                    yield from self._sent(held)
-                    held, size = {}, 0
-        yield from self._sent(held)
+                if size > BUFFERED:
+                    yield from self._blocks(buffered)
+                    buffered, size = {}, 0
+        yield from self._blocks(buffered)
 
-    def _sent(self, held: dict[int, list[tuple[Any, Any, Any]]]) -> PackedBlocks:
-        for stage, parts in held.items():
+    def _blocks(self, buffered: dict[int, list[tuple[Any, Any, Any]]]) -> PackedBlocks:
+        for stage, parts in buffered.items():
             keys, groups, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
             columns = _added(keys, groups, counts)
             yield from split(columns, (stage + 1) * self.tasks + part_of(columns["key"], self.tasks))
 
     def _chunk(self, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-        """For each stage the features of a chunk: keys, groups (or zeros) and counts."""
-        names = unpack(batch.column("names")[0])
-        rows = np.arange(len(names))
-        if batch.column("wanted")[0].is_valid:
-            copies = column(unpack(batch.column("wanted")[0]), "place") & ((1 << ROW_BITS) - 1)
+        """The features of a chunk for each counted stage: keys, groups (or zeros) and counts."""
+        identity = unpack(batch.column("identity")[0])
+        rows = np.arange(len(identity))
+        if batch.column("copies")[0].is_valid:
+            copies = column(unpack(batch.column("copies")[0]), "place") & ((1 << ROW_BITS) - 1)
             rows = np.setdiff1d(rows, copies)
         groups = np.zeros(len(rows), np.int64)
         if self.grouped:
-            groups = self._groups(batch, column(names, "rank")[rows], rows)
+            groups = self._groups(batch, column(identity, "id_hash")[rows], rows)
             yield (
-                POPULATION,
+                GROUPS,
                 (groups.view(np.uint64), np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)),
             )
         texts = read_side_file(batch.column("text")[0]).column("text").chunk(0).take(pa.array(rows))
@@ -125,10 +127,10 @@ class _Counting:
                 found = count_features(features)
                 yield number, (found.keys, np.zeros(len(found), np.int64), found.counts)
 
-    def _groups(self, batch: pa.RecordBatch, ranks: Numbers, rows: Numbers) -> Numbers:
-        """The group of each document of a chunk: its cluster, or what the column says; else itself."""
-        if "facts" not in batch.schema.names:
-            groups = ranks.copy()
+    def _groups(self, batch: pa.RecordBatch, id_hashes: Numbers, rows: Numbers) -> Numbers:
+        """The group of each document of a chunk: its cluster, the value of the column, or else itself."""
+        if "attributes" not in batch.schema.names:
+            groups = id_hashes.copy()
             if batch.column("labels")[0].is_valid:
                 known = unpack(batch.column("labels")[0])
                 places = places_of(batch.column("chunk")[0].as_py(), rows)
@@ -136,17 +138,16 @@ class _Counting:
                 mine = column(known, "place")[at] == places
                 groups[mine] = column(known, "label")[at[mine]]
             return groups
-        values = (
-            read_side_file(batch.column("facts")[0]).column("group").chunk(0).take(pa.array(rows)).to_pylist()
-        )
+        attributes = read_side_file(batch.column("attributes")[0])
+        values = attributes.column("group").chunk(0).take(pa.array(rows)).to_pylist()
         if self.plan.df_unit.startswith("host:"):
             values = [None if value is None else host_of(value) for value in values]
-        named = [value or f"\0{rank}" for value, rank in zip(values, ranks.tolist(), strict=True)]
-        return id_hashes(pa.array(named, pa.string()))[0]
+        named = [value or f"\0{id_hash}" for value, id_hash in zip(values, id_hashes.tolist(), strict=True)]
+        return hash_ids(pa.array(named, pa.string()))[0]
 
 
 def counted_features(plan: Plan, texts: pa.Array) -> Iterator[tuple[int, int, Features]]:
-    """What the plan counts in texts, some of them at a time: the first one's number, that of the stage, features."""
+    """The features that the plan counts, by text slice and stage: number of the first text, of the stage, features."""
     details = any(stage.details for stage in plan.counts)
     for start, part in cut(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=details)
@@ -155,21 +156,21 @@ def counted_features(plan: Plan, texts: pa.Array) -> Iterator[tuple[int, int, Fe
 
 
 def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
-    """Each feature and group once, its counts added up."""
+    """Each feature and group once, with the sum of its counts."""
     order = np.lexsort((keys, groups)) if groups.any() else np.argsort(keys, kind="stable")
     keys, groups = keys[order], groups[order]
-    starts = begins(keys, groups)
+    starts = run_starts(keys, groups)
     sums = np.add.reduceat(counts[order], starts[:-1]) if len(keys) else counts
     return {"key": keys[starts[:-1]], "group": groups[starts[:-1]], "count": sums}
 
 
-def _adding(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
+def _add_blocks(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
     """Parcels of features to a part of the table."""
     for part, some in received(batches).items():
         stage = part // tasks - 1
         found = _added(*(column(some, name) for name in ("key", "group", "count")))
         keys, counts = found["key"], found["count"]
-        if stage == POPULATION:
+        if stage == GROUPS:
             yield _row(stage, keys[:0], counts[:0], len(keys))
             continue
         if grouped and by_document(plan.counts[stage]):
@@ -179,37 +180,37 @@ def _adding(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
 
 
 def _row(stage: int, keys: Any, counts: Any, number: int) -> pa.RecordBatch:
-    """A part of a table, with how many of its features have each count."""
+    """One row of COUNTS: a part of a table, and the number of its features with each count."""
     times, features = Frequencies(keys, counts, LEAST).spread
     return table(
         {
             "stage": np.array([stage], np.int32),
-            "number": np.array([number], np.int64),
-            "spread": [pack({"count": times, "features": features})],
-            "packed": [pack({"key": keys, "count": counts})],
+            "entries": np.array([number], np.int64),
+            "distribution": [pack({"count": times, "features": features})],
+            "frequencies": [pack({"key": keys, "count": counts})],
         }
     )
 
 
-def in_order(keys: Any, counts: Any) -> Frequencies:
-    """A table of features, in whatever order they came."""
+def sorted_frequencies(keys: Any, counts: Any) -> Frequencies:
+    """A table of document frequencies, from features in any order."""
     order = np.argsort(keys)
     return Frequencies(keys[order], counts[order], LEAST)
 
 
-def collected(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
-    """The frequencies, to be sent to every worker."""
-    parts = _parts(plan, counts, "packed")
+def collect_statistics(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
+    """The whole tables of document frequencies, to be broadcast."""
+    parts = _parts(plan, counts, "frequencies")
     tables = {}
     for stage, (keys, found) in zip(plan.counts, parts, strict=True):
-        tables[stage_json(stage)] = in_order(keys.astype(np.uint64), found)
+        tables[stage_json(stage)] = sorted_frequencies(keys.astype(np.uint64), found)
     return Statistics(documents, stage_json(plan.text), tables, plan.df_unit)
 
 
-def outlined(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
-    """The same, of no feature, but with how many features have each count."""
+def collect_distribution(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
+    """Tables without features, but with the number of features of each count, to be broadcast."""
     nothing, tables = (np.zeros(0, np.uint64), np.zeros(0, np.int64)), {}
-    for stage, (times, features) in zip(plan.counts, _parts(plan, counts, "spread"), strict=True):
+    for stage, (times, features) in zip(plan.counts, _parts(plan, counts, "distribution"), strict=True):
         different, which = np.unique(times, return_inverse=True)
         whole = different, np.bincount(which, features, len(different)).astype(np.int64)
         tables[stage_json(stage)] = Frequencies(*nothing, LEAST, whole=whole)
@@ -217,7 +218,7 @@ def outlined(plan: Plan, counts: DataFrame, documents: int) -> Statistics:
 
 
 def _parts(plan: Plan, counts: DataFrame, name: str) -> Iterator[tuple[Any, Any]]:
-    """For each stage that is counted the two columns of what was packed, of all parts."""
+    """For each counted stage: the two columns of a packed column, concatenated over all parts."""
     rows = counts.where("stage >= 0").select("stage", name).toArrow()
     stages = rows.column("stage").to_numpy()
     for number in range(len(plan.counts)):
@@ -229,14 +230,15 @@ def _parts(plan: Plan, counts: DataFrame, name: str) -> Iterator[tuple[Any, Any]
         yield some[0], some[1]
 
 
-def told(plan: Plan, statistics: Statistics, answers: pa.Scalar) -> Statistics:
-    """The statistics as a chunk knows them: with the frequencies that it was told, if it was."""
-    if not answers.is_valid:
+def chunk_statistics(plan: Plan, statistics: Statistics, lookups: pa.Scalar) -> Statistics:
+    """The statistics for a chunk: the broadcast ones, with the chunk's own lookups if it has any."""
+    if not lookups.is_valid:
         return statistics
-    some = unpack(answers)
+    some = unpack(lookups)
     stages, keys, counts = (column(some, name) for name in ("stage", "key", "count"))
     tables = {}
     for number, stage in enumerate(map(stage_json, plan.counts)):
         mine = stages == number
-        tables[stage] = replace(in_order(keys[mine], counts[mine]), whole=statistics.table(stage).whole)
+        found = sorted_frequencies(keys[mine], counts[mine])
+        tables[stage] = replace(found, whole=statistics.table(stage).whole)
     return replace(statistics, tables=tables)

@@ -1,4 +1,4 @@
-"""The clusters of a first run that count once where frequencies are counted, as `engines.families` has it."""
+"""The clusters of a first pass, as units of document frequency, without template groups, as in the local engine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Texts
-from neardup.engines.core import template_groups as families
+from neardup.engines.core import template_groups
 from neardup.engines.core.represent import cut
 from neardup.engines.spark.components import components
-from neardup.engines.spark.frequencies.count import told
+from neardup.engines.spark.frequencies.count import chunk_statistics
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, table
-from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, by_chunk, column, unpack
+from neardup.engines.spark.shuffle.packed_blocks import (
+    ROW_BITS,
+    Arrays,
+    by_chunk,
+    column,
+    join_chunks,
+    unpack,
+)
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan
 
@@ -25,21 +32,21 @@ if TYPE_CHECKING:
 Stage = Callable[..., "DataFrame"]
 
 
-def labelled(verified: DataFrame, stage: Stage) -> DataFrame:
-    """The documents of clusters: rank, place, label."""
+def cluster_labels(verified: DataFrame, stage: Stage) -> DataFrame:
+    """id_hash, place and cluster label of the documents of verified pairs."""
     from pyspark.sql import functions as f
 
     passed = verified.where("passed")
-    labels = components(passed, stage, "first-labels-of-all")
+    labels = components(passed, stage, "first-cluster-labels")
     sides = [
-        passed.select(f.col(side).alias("rank"), f.col(f"{side}_place").alias("place"))
+        passed.select(f.col(side).alias("id_hash"), f.col(f"{side}_place").alias("place"))
         for side in ("left", "right")
     ]
-    return sides[0].unionByName(sides[1]).distinct().join(labels, "rank")
+    return sides[0].unionByName(sides[1]).distinct().join(labels, "id_hash")
 
 
-def by_chunks(labels: DataFrame, tasks: int) -> DataFrame:
-    """For each chunk the places and labels of its documents that are in a cluster."""
+def labels_by_chunk(labels: DataFrame, tasks: int) -> DataFrame:
+    """ROWS_BY_CHUNK: place and label of documents in clusters."""
 
     def work(batches: Batches) -> Iterator[Arrays]:
         for batch in batches:
@@ -49,53 +56,53 @@ def by_chunks(labels: DataFrame, tasks: int) -> DataFrame:
 
 
 def finds_template_groups(plan: Plan) -> bool:
-    """Whether the plan can tell copies of a story from pages that share a frame."""
-    return families.phrase_weight(plan.view).around > 0
+    """Whether the plan's weights distinguish near-duplicate groups from template groups."""
+    return template_groups.phrase_weight(plan.view).around > 0
 
 
-def own_shares(plan: Plan, contents: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
-    """Label and share of own text of the documents by which each cluster is judged: those of the smallest ranks."""
+def own_shares(plan: Plan, chunks: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
+    """Label and share of own text of sampled documents of each cluster: those with the smallest id hashes."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     each = Window.partitionBy("label")
-    ranked = labels.withColumn("number", f.row_number().over(each.orderBy("rank")))
+    ranked = labels.withColumn("number", f.row_number().over(each.orderBy("id_hash")))
     ranked = ranked.withColumn("members", f.count("*").over(each))
-    some = ranked.where(f"number <= {families.LOOKED_AT} and members >= {families.FEWEST}")
-    wanted = by_chunks(some, tasks).select("chunk", "wanted")
-    chunks = contents.select("chunk", "text", "known").join(wanted, "chunk")
-    return in_arrow(chunks, _Looking(plan, statistics), "label long, share double")
+    some = ranked.where(f"number <= {template_groups.LOOKED_AT} and members >= {template_groups.FEWEST}")
+    texts = chunks.select("chunk", "text", "lookups")
+    chunks = join_chunks(texts, labels_by_chunk(some, tasks), "requested", "inner", broadcast=False)
+    return in_arrow(chunks, _OwnShares(plan, statistics), "label long, share double")
 
 
 @dataclass(frozen=True)
-class _Looking:
-    """Chunks, and which documents are looked at, to their shares of own text."""
+class _OwnShares:
+    """Computes the share of own text of requested documents."""
 
     plan: Plan
     statistics: Any  # a broadcast variable
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
-            for packed, wanted, answers in zip(
-                *(batch.column(name) for name in ("text", "wanted", "known")), strict=True
+            for packed, requested, lookups in zip(
+                *(batch.column(name) for name in ("text", "requested", "lookups")), strict=True
             ):
-                some, known = unpack(wanted), told(self.plan, self.statistics.value, answers)
+                some, known = unpack(requested), chunk_statistics(self.plan, self.statistics.value, lookups)
                 rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
                 texts = read_side_file(packed).column("text").chunk(0).take(rows)
                 shares = [
-                    families.own_shares(self.plan.view, self.plan.text(part), known)
+                    template_groups.own_shares(self.plan.view, self.plan.text(part), known)
                     for _, part in cut(Texts.from_arrow(texts))
                 ]
                 yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
 
 
 def without_template_groups(labels: DataFrame, shares: DataFrame) -> DataFrame:
-    """Labels, but for those of families, whose members count each."""
+    """Labels without those of template groups, whose members count one by one."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     each = Window.partitionBy("label")
     ranked = shares.withColumn("number", f.row_number().over(each.orderBy("share")) - 1)
     ranked = ranked.withColumn("middle", f.floor(f.count("*").over(each) / 2))
-    own = ranked.where(f.col("number") == f.col("middle")).where(f.col("share") > families.OWN_SHARE)
+    own = ranked.where(f.col("number") == f.col("middle")).where(f.col("share") > template_groups.OWN_SHARE)
     return labels.join(own.select("label"), "label", "left_anti")

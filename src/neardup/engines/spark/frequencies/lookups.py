@@ -1,4 +1,4 @@
-"""Frequencies that are too many for every worker: each chunk asks for those of its own features, and is told them."""
+"""Lookups: the document frequencies of each chunk's own features, from tables too large to broadcast."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neardup.engines.spark.frequencies.count import counted_features, in_order
+from neardup.engines.spark.frequencies.count import counted_features, sorted_frequencies
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow
 from neardup.engines.spark.shuffle.packed_blocks import (
-    GATHERED,
     ROW_BITS,
+    ROWS_BY_CHUNK,
     PackedBlocks,
     column,
-    gathered,
     in_blocks,
+    join_chunks,
     part_of,
     received,
+    rows_by_chunk,
     shuffled,
     split,
     unpack,
@@ -29,57 +30,61 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def find_lookups(plan: Plan, contents: DataFrame, counts: DataFrame, tasks: int) -> DataFrame:
-    """For each chunk the frequencies of the features of its contents, of those that are in `counts`."""
-    asked = in_blocks(contents.select("chunk", "names", "text", "wanted"), partial(_questions, plan, tasks))
-    known = in_blocks(counts.where("stage >= 0").select("stage", "packed"), partial(_counts, plan, tasks))
-    met = in_blocks(shuffled(asked.unionByName(known), tasks), partial(_answers, plan, tasks))
-    return in_arrow(shuffled(met, tasks), gathered, GATHERED)
+def find_lookups(plan: Plan, chunks: DataFrame, counts: DataFrame, tasks: int) -> DataFrame:
+    """ROWS_BY_CHUNK: the document frequencies of the features of each chunk's distinct texts."""
+    texts = chunks.select("chunk", "identity", "text", "copies")
+    tables = counts.where("stage >= 0").select("stage", "frequencies")
+    requests = in_blocks(texts, partial(_request_blocks, plan, tasks))
+    blocks = requests.unionByName(in_blocks(tables, partial(_count_blocks, plan, tasks)))
+    found = in_blocks(shuffled(blocks, tasks), partial(_lookup_blocks, plan, tasks))
+    return in_arrow(shuffled(found, tasks), rows_by_chunk, ROWS_BY_CHUNK)
 
 
-def _questions(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
-    """Chunks to the features that they ask for, each once, by stage and part."""
+def _request_blocks(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of requested features, each once per chunk, by stage and feature."""
     for batch in batches:
         for chunk, _, _, texts in distinct_chunk_texts(batch):
-            asked: dict[int, list[Any]] = {number: [] for number in range(len(plan.counts))}
+            requested: dict[int, list[Any]] = {number: [] for number in range(len(plan.counts))}
             for _, number, features in counted_features(plan, texts):
-                asked[number].append(np.unique(features.hashes))
-            for number, parts in asked.items():
+                requested[number].append(np.unique(features.hashes))
+            for number, parts in requested.items():
                 if parts:
                     keys = np.unique(np.concatenate(parts))
                     chunks = np.full(len(keys), chunk, np.int64)
                     yield from split({"key": keys, "chunk": chunks}, number * tasks + part_of(keys, tasks))
 
 
-def _counts(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
-    """Parts of tables to where they are asked for."""
+def _count_blocks(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of document frequencies, by stage and feature, in parts above those of requests."""
     for batch in batches:
-        for number, packed in zip(batch.column("stage").to_pylist(), batch.column("packed"), strict=True):
+        for number, packed in zip(
+            batch.column("stage").to_pylist(), batch.column("frequencies"), strict=True
+        ):
             some = unpack(packed)
             columns = {name: column(some, name) for name in ("key", "count")}
-            behind = (len(plan.counts) + number) * tasks
-            yield from split(columns, behind + part_of(columns["key"], tasks))
+            first = (len(plan.counts) + number) * tasks
+            yield from split(columns, first + part_of(columns["key"], tasks))
 
 
-def _answers(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
-    """What was asked, and what is known, to answers for chunks."""
-    came, stages = received(batches), len(plan.counts)
-    for part, asked in came.items():
-        known = came.get(part + stages * tasks)
+def _lookup_blocks(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
+    """Blocks of the document frequencies of requested features, by chunk."""
+    parts, stages = received(batches), len(plan.counts)
+    for part, requested in parts.items():
+        known = parts.get(part + stages * tasks)
         if part >= stages * tasks or known is None:
             continue
-        counts = in_order(column(known, "key"), column(known, "count")).of(column(asked, "key"))
-        told = counts > 0
-        chunks = column(asked, "chunk")[told]
+        counts = sorted_frequencies(column(known, "key"), column(known, "count")).of(column(requested, "key"))
+        found = counts > 0
+        chunks = column(requested, "chunk")[found]
         numbers = np.full(len(chunks), part // tasks, np.int32)
-        columns = {"place": chunks << ROW_BITS, "stage": numbers, "key": column(asked, "key")[told]}
-        yield from split({**columns, "count": counts[told]}, part_of(chunks, tasks))
+        columns = {"place": chunks << ROW_BITS, "stage": numbers, "key": column(requested, "key")[found]}
+        yield from split({**columns, "count": counts[found]}, part_of(chunks, tasks))
 
 
-def with_lookups(contents: DataFrame, answers: DataFrame | None) -> DataFrame:
-    """Chunks with what they were told, or null where every worker knows all."""
+def with_lookups(chunks: DataFrame, lookups: DataFrame | None) -> DataFrame:
+    """Chunks with a column `lookups`, null if the whole table is broadcast."""
     from pyspark.sql import functions as f
 
-    if answers is None:
-        return contents.withColumn("known", f.lit(None).cast("binary"))
-    return contents.join(answers.select("chunk", f.col("wanted").alias("known")), "chunk", "left")
+    if lookups is None:
+        return chunks.withColumn("lookups", f.lit(None).cast("binary"))
+    return join_chunks(chunks, lookups, "lookups", "left", broadcast=False)

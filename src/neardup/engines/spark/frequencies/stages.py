@@ -1,20 +1,21 @@
-"""The stages of document frequencies: what is counted, what counts once, and who gets to know it."""
+"""The stages of document frequencies: first pass, counts, and lookups for tables too large to broadcast."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from neardup.engines.core.populations import first_plan
-from neardup.engines.spark.frequencies import first_pass as stories
+from neardup.engines.spark.frequencies import first_pass
 from neardup.engines.spark.frequencies.count import (
-    SENT,
-    collected,
+    BROADCAST_FEATURES,
+    collect_distribution,
+    collect_statistics,
     count_frequencies,
     count_metrics,
-    outlined,
 )
 from neardup.engines.spark.frequencies.lookups import find_lookups, with_lookups
 from neardup.engines.spark.session.failures import translated
+from neardup.engines.spark.shuffle.packed_blocks import join_chunks
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
@@ -24,49 +25,49 @@ if TYPE_CHECKING:
 
 
 def statistics_of(run: SparkRun, plan: Plan, prefix: str) -> tuple[Any, DataFrame | None]:
-    """The frequencies that the plan asks for, where every worker can see them, and those that each chunk is told.
+    """The broadcast statistics of a plan, and the lookups of each chunk.
 
-    None where it asks for none; nothing is told where all workers know all.
+    Both are None for a plan without document frequencies; lookups are None if the whole table is broadcast.
     """
     if not plan.counts:
         return None, None
     if plan is run.plan and run.given is not None:
-        return run.send(run.given), None
+        return run.broadcast(run.given), None
     name, made = _counted(run, plan, prefix)
-    facts, grouped = run.stages.facts(name), plan.df_unit != "texts"
-    population = facts["groups"] if grouped else run.stages.facts("copies")["contents"]
-    if facts["features"] <= SENT:
+    metrics, grouped = run.stages.metrics(name), plan.df_unit != "texts"
+    documents = metrics["groups"] if grouped else run.stages.metrics("copies")["distinct_texts"]
+    if metrics["features"] <= BROADCAST_FEATURES:
         with translated("the statistics"):
-            return run.send(collected(plan, made, population)), None
-    contents, tasks = run.contents(run.documents), run.tasks(4 * run.facts["bytes"])
-    answers = run.stages.stage(prefix + "answers", lambda: find_lookups(plan, contents, made, tasks))
-    return run.send(outlined(plan, made, population)), answers
+            return run.broadcast(collect_statistics(plan, made, documents)), None
+    chunks, tasks = run.distinct_texts(run.documents), run.tasks(4 * run.metrics["bytes"])
+    lookups = run.stages.stage(prefix + "lookups", lambda: find_lookups(plan, chunks, made, tasks))
+    return run.broadcast(collect_distribution(plan, made, documents)), lookups
 
 
 def _counted(run: SparkRun, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
-    """The stage of document frequencies, and its name."""
+    """The name of the stage of document frequencies, and its table."""
     grouped = plan.df_unit != "texts"
-    contents, tasks = run.contents(run.documents), run.tasks(2 * run.facts["bytes"])
+    chunks, tasks = run.distinct_texts(run.documents), run.tasks(2 * run.metrics["bytes"])
     if grouped and plan.df_column is None:
-        contents = _beside_clusters(run, plan, contents, tasks)
+        chunks = _with_first_pass_clusters(run, plan, chunks, tasks)
     elif not grouped:
-        contents = contents.drop("facts")
-    name = prefix + "statistics"
-    made = run.stages.stage(name, lambda: count_frequencies(plan, contents, grouped, tasks), count_metrics())
+        chunks = chunks.drop("attributes")
+    name = prefix + "frequencies"
+    made = run.stages.stage(name, lambda: count_frequencies(plan, chunks, grouped, tasks), count_metrics())
     return name, made
 
 
-def _beside_clusters(run: SparkRun, plan: Plan, contents: DataFrame, tasks: int) -> DataFrame:
-    """Contents with the clusters of a first run that count once."""
+def _with_first_pass_clusters(run: SparkRun, plan: Plan, chunks: DataFrame, tasks: int) -> DataFrame:
+    """Chunks with a column `labels`: the clusters of a first pass."""
     first = first_plan(plan)
-    matched = run.match(first, "first-", copies=False)
-    labels = stories.labelled(matched.verified, run.stages.stage)
-    if first.counts and stories.finds_template_groups(first):
-        known, answers = statistics_of(run, first, "first-")
-        chunks = with_lookups(contents, answers)
+    found = run.match(first, "first-", copies=False)
+    labels = first_pass.cluster_labels(found.verified, run.stages.stage)
+    if first.counts and first_pass.finds_template_groups(first):
+        statistics, lookups = statistics_of(run, first, "first-")
+        texts = with_lookups(chunks, lookups)
         shares = run.stages.stage(
-            "first-shares", lambda: stories.own_shares(first, chunks, labels, known, tasks)
+            "first-own-shares", lambda: first_pass.own_shares(first, texts, labels, statistics, tasks)
         )
-        labels = stories.without_template_groups(labels, shares)
-    wanted = stories.by_chunks(labels, tasks).withColumnRenamed("wanted", "labels")
-    return contents.drop("facts").join(wanted.select("chunk", "labels"), "chunk", "left")
+        labels = first_pass.without_template_groups(labels, shares)
+    rows = first_pass.labels_by_chunk(labels, tasks)
+    return join_chunks(chunks.drop("attributes"), rows, "labels", "left", broadcast=False)

@@ -1,4 +1,4 @@
-"""What the columns of a DataFrame mean."""
+"""The columns of a DataFrame that a plan reads: text, id, fields, and the values of decisions."""
 
 from __future__ import annotations
 
@@ -7,57 +7,57 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neardup.documents import choose_columns
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.errors import InputError
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-POSITION = "_neardup_position"  # the place of a document in the input, where there is one
-GIVEN_ID = "_neardup_id"  # the id of a document that has none of its own
+POSITION = "_neardup_position"  # the position of a document in the input files
+GIVEN_ID = "_neardup_id"  # ids that neardup assigns: file and number for documents without an id
 KEY = "key"  # the id, as an integer or a string
 
 
 @dataclass(frozen=True)
 class DocumentColumns:
-    """Which columns of a DataFrame mean what; columns are called by their number, so that any names will do."""
+    """The columns that a plan reads, under numbered names, so that any name in the input works."""
 
     text: str
     html: bool
     html_text: Any
     fields: tuple[str, ...]
-    value: str | None  # for the keep policy
-    group: str | None  # for the population
+    value: str | None  # that the keep policy compares
+    group: str | None  # that names the unit of document frequency
     position: str | None
     id_type: str  # of KEY: long or string
 
     @property
-    def wanted(self) -> list[str]:
+    def selected(self) -> list[str]:
         """The columns to read."""
         names = [self.text, KEY, *self.fields, self.value, self.group, self.position]
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def numbered(names: list[str]) -> list[str]:
-    """What the columns are called."""
+    """The numbered names of columns."""
     return [f"c{number}" for number in range(len(names))]
 
 
-def understand(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[DataFrame, DocumentColumns]:
-    """The frame with numbered columns and KEY, and the meaning that the plan and the user give them."""
+def resolve_columns(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[DataFrame, DocumentColumns]:
+    """The frame with numbered columns and KEY, and the columns that the plan reads."""
     names = [name for name in frame.columns if name not in (POSITION, GIVEN_ID)]
     text, identity = choose_columns(names, text=columns.text, id=columns.id, source="the DataFrame")
     identity = GIVEN_ID if GIVEN_ID in frame.columns else identity
     if identity is None:
         raise InputError(
-            "The DataFrame has no id column (id, doc_id, url, path), and rows of a DataFrame have no "
-            "lasting order to number them by: add a column of ids, or name one with id_column."
+            "The DataFrame has no id column (id, doc_id, url, path), and its rows have no stable order to number "
+            "them by: add a column of ids, or name one with id_column."
         )
     position = POSITION if POSITION in frame.columns else None
     if plan.keep.policy in ("first", "last") and position is None:
         raise InputError(
-            f"keep={plan.keep.policy} needs the order of documents, which a DataFrame does not have: "
+            f"keep={plan.keep.policy} needs the order of documents, and a DataFrame has none: "
             "use lowest:COLUMN or highest:COLUMN with a column that numbers them."
         )
     fields = tuple(getattr(plan.text, "fields", ()))
@@ -65,7 +65,7 @@ def understand(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[Dat
     table = frame.toDF(*numbered(frame.columns))
     own = find(identity, "id_column") or ""
     key, id_type = _key(table[own], dict(table.dtypes)[own], identity)
-    meaning = DocumentColumns(
+    document_columns = DocumentColumns(
         text=find(text, "text_column") or "",
         html=columns.is_html(text),
         html_text=columns.html_text,
@@ -75,12 +75,12 @@ def understand(plan: Plan, frame: DataFrame, columns: InputColumns) -> tuple[Dat
         position=find(position, "position"),
         id_type=id_type,
     )
-    return table.withColumn(KEY, key), meaning
+    return table.withColumn(KEY, key), document_columns
 
 
 @dataclass(frozen=True)
 class _Finder:
-    """Columns by name."""
+    """Looks up numbered columns by their original names."""
 
     names: list[str]
 
@@ -97,7 +97,7 @@ class _Finder:
 
 
 def _key(column: Column, kind: str, name: str) -> tuple[Column, str]:
-    """Ids as they are compared, and their type."""
+    """The id column as integers or strings, and which of the two."""
     from pyspark.sql import functions as f
 
     if kind in ("tinyint", "smallint", "int", "bigint"):
@@ -107,6 +107,6 @@ def _key(column: Column, kind: str, name: str) -> tuple[Column, str]:
     if kind == "string" or re.fullmatch(r"(var)?char\(\d+\)|decimal\(\d+,0\)", kind):
         return column.cast("string"), "string"
     raise InputError(
-        f"The id column {name!r} is of type {kind}, and ids are integers or strings: add a column with the ids as "
+        f"The id column {name!r} has the type {kind}; ids are integers or strings: add a column with the ids as "
         "strings."
     )

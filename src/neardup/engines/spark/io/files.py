@@ -1,7 +1,7 @@
-"""Files as a DataFrame: parquet by Spark itself, every other format by neardup's readers, one task for a file.
+"""Input files as a DataFrame: Spark reads parquet itself, neardup's readers read other formats, one task per file.
 
-A column with the position of each document is added, and one with an id where documents have none that Spark can
-hold: the name of their file and their number in it, as in the local engine.
+The DataFrame has a column with the position of each document and, if the ids are missing or of a type that Spark does
+not have, a column of ids: file name and number, as in the local engine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from neardup.documents import (
     fitted,
     unified_schema,
 )
-from neardup.engines.local.documents import InputColumns
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
-from neardup.engines.spark.io.parquet import FILE, is_for_spark, read_parquet
+from neardup.engines.spark.io.parquet import FILE, can_spark_read, read_parquet
 from neardup.engines.spark.io.problems import ProblemCounts, joined_problems, no_documents, problem_counts
 from neardup.engines.spark.io.types import is_integer, storable, stored
 from neardup.engines.spark.shuffle.arrow import Batches
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """The documents of all sources, and what their readers complain about once they have been read."""
+class LoadedDocuments:
+    """The documents of all sources, and the problems that their readers report."""
 
     frame: DataFrame
     sources: Sequence[Source]
-    told: Callable[[], list[ProblemCounts]]  # of each source, as far as it has been read
+    source_problems: Callable[[], list[ProblemCounts]]  # for each source
 
     @property
     def problems(self) -> ProblemCounts:
-        """Bad records, as in the report of the local engine."""
-        return joined_problems(self.told())
+        """The problems of all sources, as in the local engine's report."""
+        return joined_problems(self.source_problems())
 
 
 @dataclass(frozen=True)
-class Names:
-    """The column of texts; the column of ids of each source, or None where it has none."""
+class SourceColumns:
+    """The column of texts, and the column of ids of each source, None if it has none."""
 
     text: str
     ids: list[str | None]
 
     @property
     def id(self) -> str | None:
-        """The one column of ids that all sources have."""
+        """The column of ids, if all sources have the same one."""
         return self.ids[0] if len(set(self.ids)) == 1 else None
 
 
@@ -68,22 +68,22 @@ def load(
     columns: InputColumns,
     strict: bool = False,
     by_spark: bool = True,
-) -> Loaded:
-    """The documents of all sources; `by_spark` says whether Spark may read files itself, if it can."""
+) -> LoadedDocuments:
+    """The documents of all sources; with `by_spark`, Spark reads the files itself if it supports them."""
     schema = unified_schema(sources)
     if not schema.names:
-        raise no_documents(sources, _complaints(sources, strict))
+        raise no_documents(sources, _problems_of(sources, strict))
     names = _names(sources, columns)
     _check_names(schema.names)
-    if by_spark and len(set(names.ids)) == 1 and is_for_spark(sources, schema, names.id):
+    if by_spark and len(set(names.ids)) == 1 and can_spark_read(sources, schema, names.id):
         problems = Problems(strict=strict)
         frame = read_parquet(spark, sources, names.id, problems)
-        return Loaded(frame, sources, lambda: [problem_counts(problems)])
+        return LoadedDocuments(frame, sources, lambda: [problem_counts(problems)])
     return _by_readers(spark, sources, schema, names, strict)
 
 
-def _complaints(sources: Sequence[Source], strict: bool) -> ProblemCounts:
-    """What is wrong with sources in which no column could be found."""
+def _problems_of(sources: Sequence[Source], strict: bool) -> ProblemCounts:
+    """The problems of sources in which no column was found."""
     problems = Problems(strict=strict)
     for source in sources:
         for _ in source.read([], problems):
@@ -93,8 +93,8 @@ def _complaints(sources: Sequence[Source], strict: bool) -> ProblemCounts:
     return problem_counts(problems)
 
 
-def _names(sources: Sequence[Source], columns: InputColumns) -> Names:
-    """What the columns mean; a source in which nothing could be read has a say in nothing."""
+def _names(sources: Sequence[Source], columns: InputColumns) -> SourceColumns:
+    """The columns of texts and ids; unreadable sources are ignored."""
     found = [
         choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
         if source.names()
@@ -105,60 +105,58 @@ def _names(sources: Sequence[Source], columns: InputColumns) -> Names:
     texts = list(dict.fromkeys(text for text, _ in known))
     if len(texts) > 1:
         raise InputError(
-            f"The texts are in column {texts[0]!r} of some files and in {texts[1]!r} of others, which the Spark "
-            "engine does not bring together: name one that all have with --text-column, or rename it."
+            f"The texts are in column {texts[0]!r} of some files and in {texts[1]!r} of others; the Spark engine "
+            "needs one column: name one that all files have with --text-column, or rename it."
         )
     usual = known[0][1] if known else columns.id
-    return Names(
+    return SourceColumns(
         texts[0] if texts else columns.text or "text", [each[1] if each else usual for each in found]
     )
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuses columns that a DataFrame cannot have."""
+    """Raises for reserved and for repeated column names."""
     taken = {POSITION, GIVEN_ID} & set(names)
     if taken:
-        raise InputError(
-            f"The input has a column {taken.pop()!r}, a name that neardup uses itself: rename it."
-        )
+        raise InputError(f"The input has a column {taken.pop()!r}, a name that neardup reserves: rename it.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(
-            f"The input has more than one column {twice[0]!r}, which parquet files of Spark cannot hold: rename one."
+            f"The input has more than one column {twice[0]!r}; Spark cannot write them to parquet: rename one."
         )
 
 
 def _by_readers(
-    spark: SparkSession, sources: Sequence[Source], schema: pa.Schema, names: Names, strict: bool
-) -> Loaded:
+    spark: SparkSession, sources: Sequence[Source], schema: pa.Schema, names: SourceColumns, strict: bool
+) -> LoadedDocuments:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    found = spark.sparkContext.accumulator({}, _by_source())
+    found = spark.sparkContext.accumulator({}, _last_by_source())
     every, number = list(sources), _numbers(spark, len(sources))
     plain = pa.schema([pa.field(each.name, storable(each.type)) for each in schema])
-    given = (
+    adds_ids = (
         names.id is None
         or not is_integer(schema.field(names.id).type)
-        or _has_nameless(number, every, names.id)
+        or _has_missing_ids(number, every, names.id)
     )
-    extra = [pa.field(POSITION, pa.int64())] + ([pa.field(GIVEN_ID, pa.string())] if given else [])
-    reading = Reading(schema, pa.schema([*plain, *extra]), names, given)
+    extra = [pa.field(POSITION, pa.int64())] + ([pa.field(GIVEN_ID, pa.string())] if adds_ids else [])
+    reader = SourceReader(schema, pa.schema([*plain, *extra]), names, adds_ids)
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column("number").to_pylist():
                 problems = Problems(strict=strict)
-                yield from reading.read(every[number], number, problems)
+                yield from reader.read(every[number], number, problems)
                 found.add({number: problem_counts(problems)})
 
-    frame = number.mapInArrow(work, from_arrow_schema(reading.wanted))
+    frame = number.mapInArrow(work, from_arrow_schema(reader.output))
 
-    def told() -> list[ProblemCounts]:
-        if len(found.value) < len(every):  # a run that goes on need not have read them again
+    def source_problems() -> list[ProblemCounts]:
+        if len(found.value) < len(every):  # a resumed run has not read the sources
             frame.count()
         return [each for _, each in sorted(found.value.items())]
 
-    return Loaded(frame, sources, told)
+    return LoadedDocuments(frame, sources, source_problems)
 
 
 def _numbers(spark: SparkSession, count: int) -> DataFrame:
@@ -166,8 +164,8 @@ def _numbers(spark: SparkSession, count: int) -> DataFrame:
     return numbers.repartition(count, "number")
 
 
-def _by_source() -> Any:
-    """How words on sources are added: the last one on each, so that nothing counts twice that is read twice."""
+def _last_by_source() -> Any:
+    """An accumulator that keeps the last value for each source, so that a source read twice counts once."""
     from pyspark.accumulators import AccumulatorParam
 
     def zero(self: Any, value: Any) -> Any:
@@ -179,8 +177,8 @@ def _by_source() -> Any:
     return type("BySource", (AccumulatorParam,), {"zero": zero, "addInPlace": add})()
 
 
-def _has_nameless(numbers: DataFrame, sources: list[Source], identity: str) -> bool:
-    """Whether some documents have no id: all ids are texts then. Integers must be known before the first is read."""
+def _has_missing_ids(numbers: DataFrame, sources: list[Source], identity: str) -> bool:
+    """Whether a document has no id. Then all ids are strings, and the type must be known before reading."""
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
@@ -193,35 +191,35 @@ def _has_nameless(numbers: DataFrame, sources: list[Source], identity: str) -> b
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a source becomes rows of the DataFrame."""
+class SourceReader:
+    """Reads a source into rows of the DataFrame."""
 
     schema: pa.Schema  # of all sources
-    wanted: pa.Schema  # of the DataFrame
-    names: Names
-    given: bool  # whether ids have a column of their own
+    output: pa.Schema  # of the DataFrame
+    names: SourceColumns
+    adds_ids: bool  # whether the DataFrame has a column of assigned ids
 
     def read(self, source: Source, number: int, problems: Problems) -> Batches:
         """The documents of one source."""
         for batch in self._batches(source, number, problems):
             rows: pa.RecordBatch = fitted(batch.columns, None, self.schema)
             arrays = [
-                stored(column, self.wanted.field(place).type) for place, column in enumerate(rows.columns)
+                stored(column, self.output.field(place).type) for place, column in enumerate(rows.columns)
             ]
             arrays.append(pa.array(number * FILE + batch.numbers.astype(np.int64)))
-            if self.given:
+            if self.adds_ids:
                 arrays.append(document_ids(batch, self.names.ids[number], problems).cast(pa.string()))
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.wanted)
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.output)
 
     def _batches(self, source: Source, number: int, problems: Problems) -> Iterator[Batch]:
-        """All columns. A parquet file is read for texts and ids first: where these are damaged is no document."""
+        """Batches with all columns. Parquet texts and ids are read first: rows without them are no documents."""
         if source.format != "parquet":
             yield from source.read(None, problems)
             return
-        wanted = [name for name in (self.names.text, self.names.ids[number]) if name is not None]
-        for _ in source.read(wanted, problems):
+        required = [name for name in (self.names.text, self.names.ids[number]) if name is not None]
+        for _ in source.read(required, problems):
             pass
-        known = tuple(f"damaged column: {name} of row group" for name in wanted)
+        known = tuple(f"damaged column: {name} of row group" for name in required)
 
         def late(problem: Problem) -> None:
             if not problem.reason.startswith(known):

@@ -1,4 +1,4 @@
-"""What a DataFrame is made of: a name by which a later run knows it again."""
+"""The fingerprint of a DataFrame, by which a resumed run recognises its input."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ SCANS = ("LogicalRelation", "DataSourceV2Relation")
 
 
 def require_frame(frame: Any) -> None:
-    """Refuses what is no DataFrame of Spark, and rows that are others each time they are asked for."""
+    """Raises for anything but a Spark DataFrame, and for one that Spark calls nondeterministic."""
     if not hasattr(frame, "sparkSession"):
         raise ParameterError("frame", "neardup.spark", "a DataFrame of Spark", type(frame).__name__)
-    if hasattr(frame, "_jdf") and not _is_lasting(frame):
+    if hasattr(frame, "_jdf") and not _is_deterministic(frame):
         raise InputError(
-            "The DataFrame is made by something that gives other values each time (rand, uuid, …), and it is read "
-            "more than once: write it to storage and read it from there, or persist() it."
+            "The DataFrame is nondeterministic (rand, uuid, …), and neardup reads it more than once: write it to "
+            "storage and read it from there, or persist() it."
         )
 
 
-def _is_lasting(frame: DataFrame) -> bool:
-    """Whether Spark takes the rows for the same each time, as they are in storage or in a cache."""
-    found: Any = frame.select("*")._jdf.queryExecution().withCachedData()  # of a new frame: it looks once
+def _is_deterministic(frame: DataFrame) -> bool:
+    """Whether Spark computes the same rows each time, from storage or from its cache."""
+    found: Any = (
+        frame.select("*")._jdf.queryExecution().withCachedData()
+    )  # a new frame: Spark caches this answer
     return bool(found.deterministic())
 
 
-def fingerprint(frame: DataFrame, wanted: DataFrame) -> str:
-    """A name of the input: the files that it is read from, with sizes and times; or else its rows, in any order."""
-    known = [wanted.schema.json(), *(_files(frame) if _is_scan(frame) else [_checksum(wanted)])]
+def fingerprint(frame: DataFrame, columns: DataFrame) -> str:
+    """A digest of the input: of its files with sizes and times, or else of its rows in any order."""
+    known = [columns.schema.json(), *(_files(frame) if _is_scan(frame) else [_checksum(columns)])]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
 
 
 def _is_scan(frame: DataFrame) -> bool:
-    """Whether the frame has all rows of some files as they are."""
+    """Whether the frame is an unmodified scan of files."""
     plan: Any = frame._jdf.queryExecution().analyzed()
     while plan.getClass().getSimpleName() == "SubqueryAlias":
         plan = plan.child()
@@ -55,11 +57,11 @@ def _files(frame: DataFrame) -> list[str]:
     return known
 
 
-def _checksum(wanted: DataFrame) -> str:
+def _checksum(frame: DataFrame) -> str:
     """The number of rows, and the sum of their hashes."""
     from pyspark.sql import functions as f
 
-    columns = [f.col(name).cast("string") for name in wanted.columns]
-    whole = f.xxhash64(*columns, *(column.isNull() for column in columns))  # which skips nulls
-    row = wanted.agg(f.count("*").alias("n"), f.sum(whole.cast("decimal(38,0)")).alias("sum")).first()
+    columns = [f.col(name).cast("string") for name in frame.columns]
+    whole = f.xxhash64(*columns, *(column.isNull() for column in columns))  # xxhash64 skips nulls
+    row = frame.agg(f.count("*").alias("n"), f.sum(whole.cast("decimal(38,0)")).alias("sum")).first()
     return str(row)

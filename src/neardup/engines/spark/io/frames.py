@@ -10,15 +10,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import neardup
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.documents import InputColumns
 from neardup.engines.local.read import _check_statistics
-from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, understand
+from neardup.engines.spark.candidates.find import check_distribution
+from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.run import SparkRun
 from neardup.engines.spark.session.failures import translated
 from neardup.engines.spark.session.session import batch_sizes, prepared, require_spark
-from neardup.engines.spark.shuffle.stages import Stages, place_of
+from neardup.engines.spark.shuffle.stages import Stages, hadoop_path
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -26,13 +27,13 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment")  # to documents that are annotated
+ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment")  # columns of annotated documents
 
 
-class Result:
-    """What a run on Spark found and decided, as DataFrames over the files of its last stage.
+class SparkResult:
+    """The result of a run, as DataFrames over the files of its last stage.
 
-    Documents are read again from the input when `kept`, `removed` or `annotated` are used.
+    `kept`, `removed` and `annotated` read the documents from the input again.
     """
 
     def __init__(self, run: SparkRun, names: list[str]) -> None:
@@ -51,41 +52,41 @@ class Result:
 
     @property
     def kept(self) -> DataFrame:
-        """The documents that stay, with the columns that they came with."""
-        return self._named(self._run.frame.join(self._removed, KEY, "left_anti"))
+        """The documents to keep, with their own columns."""
+        return self._own_columns(self._run.frame.join(self._removed, KEY, "left_anti"))
 
     @property
     def removed(self) -> DataFrame:
-        """The documents that go."""
-        return self._named(self._run.frame.join(self._removed, KEY, "left_semi"))
+        """The documents to remove, with their own columns."""
+        return self._own_columns(self._run.frame.join(self._removed, KEY, "left_semi"))
 
     @property
     def annotated(self) -> DataFrame:
-        """All documents with keep, cluster, duplicate_of, similarity and containment, instead of their own."""
+        """All documents with keep, cluster, duplicate_of, similarity and containment, which replace their own."""
         from pyspark.sql import functions as f
 
         known = self.clusters.select(f.col("id").alias(KEY), *ADDED)
         joined = self._run.frame.join(known, KEY, "left")
-        return self._named(joined.withColumn("keep", f.coalesce("keep", f.lit(True))), ADDED)
+        return self._own_columns(joined.withColumn("keep", f.coalesce("keep", f.lit(True))), ADDED)
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Counts of what was found, and the seconds of each stage."""
-        facts, found, counts = self._run.facts, self._run.found, self._run.counts
-        copies = self._run.stages.facts("copies")["copies"]
+        """Counts, the seconds of each stage, and the plan."""
+        metrics, found, counts = self._run.metrics, self._run.decision_metrics, self._run.counts
+        copies = self._run.stages.metrics("copies")["copies"]
         cut = {"posting_lists_truncated": counts.hot} if self.plan.joins else {"above_limit": counts.hot}
         return {
             "neardup": neardup.__version__,
             "digest": self.plan.digest,
-            "documents": facts["documents"],
-            "kept": facts["documents"] - found["removed"],
+            "documents": metrics["documents"],
+            "kept": metrics["documents"] - found["removed"],
             "removed": found["removed"],
-            "without_tokens": facts["empty"],
+            "without_tokens": metrics["without_tokens"],
             "exact_copies": copies,
             "clusters": found["clusters"],
             "pairs": {
                 "verified": found["pairs"] - copies,
-                "candidates": self._run.stages.facts("edges")["pairs"],
+                "candidates": self._run.stages.metrics("candidates")["pairs"],
             },
             "buckets": {
                 "count": counts.buckets,
@@ -94,7 +95,7 @@ class Result:
                 "pairs_skipped": counts.skipped,
             },
             "problems": self._run.problems,
-            "text_bytes": facts["bytes"],
+            "text_bytes": metrics["bytes"],
             "seconds": {name: round(value, 3) for name, value in self._run.stages.progress.seconds.items()},
             "plan": self.plan.to_dict(),
         }
@@ -105,8 +106,8 @@ class Result:
 
         return self.clusters.where("not keep").select(f.col("id").alias(KEY))
 
-    def _named(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
-        """Documents with their own columns, by their own names, and some others."""
+    def _own_columns(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
+        """Documents with their own columns under their own names, and the added ones."""
         hidden = (POSITION, GIVEN_ID, *added)
         own = [
             (column, name)
@@ -126,34 +127,42 @@ def run(
     strict: bool = False,
     source: str | None = None,
     progress: Progress | None = None,
-) -> Result:
-    """The result of a plan over a DataFrame, decided when this returns.
+) -> SparkResult:
+    """The result of a plan over a DataFrame, computed when this returns.
 
-    `source` names the input where a caller has read it, and has added positions and ids.
+    `source` is a digest of the input from a caller that has added positions and ids.
     """
     require_spark()
     require_frame(frame)
+    check_distribution(plan)
     _check_statistics(plan, statistics)
     if source is None and {POSITION, GIVEN_ID} & set(frame.columns):
         raise InputError(
-            f"The DataFrame has a column {POSITION} or {GIVEN_ID}, which neardup uses: rename it."
+            f"The DataFrame has a column {POSITION} or {GIVEN_ID}, a name that neardup reserves: rename it."
         )
     spark = prepared(frame.sparkSession)
-    folder = _temporary(str(spark.sparkContext.master)) if work_dir is None else place_of(work_dir)
-    table, meaning = understand(plan, frame, columns or InputColumns())
+    folder = _temporary_folder(str(spark.sparkContext.master)) if work_dir is None else hadoop_path(work_dir)
+    table, document_columns = resolve_columns(plan, frame, columns or InputColumns())
     with translated(folder), batch_sizes(spark):
-        name = source or fingerprint(frame, table.select(*meaning.wanted))
-        known = {"version": neardup.__version__, "plan": plan.digest, "columns": str(meaning), "input": name}
-        started = SparkRun(plan, table, meaning, Stages(spark, folder, known, progress), statistics, strict)
+        name = source or fingerprint(frame, table.select(*document_columns.selected))
+        known = {
+            "version": neardup.__version__,
+            "plan": plan.digest,
+            "columns": str(document_columns),
+            "input": name,
+        }
+        started = SparkRun(
+            plan, table, document_columns, Stages(spark, folder, known, progress), statistics, strict
+        )
         started.finish(clean=work_dir is None)
-    return Result(started, frame.columns)
+    return SparkResult(started, frame.columns)
 
 
-def _temporary(master: str) -> str:
+def _temporary_folder(master: str) -> str:
     if not master.startswith("local"):
         raise ParameterError(
             "work_dir", "the Spark engine", f"a folder that all workers of {master} can write to", None
         )
     folder = tempfile.mkdtemp(prefix="neardup-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return place_of(folder)
+    return hadoop_path(folder)

@@ -1,7 +1,7 @@
-"""Parquet files that Spark reads itself, where it finds in them what the local engine does.
+"""Parquet files that Spark reads itself, if it reads them exactly as the local engine does.
 
-It does not with names that it takes for patterns or leaves out, with types that it does not have, with columns whose
-type differs from file to file, and with ids that are neither integers nor texts: these are left to our readers.
+neardup's readers read the others: files whose names Spark takes for globs or skips, types that Spark does not have,
+columns whose type differs between files, and ids that are neither integers nor strings.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import pyarrow as pa
 from neardup.documents import Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
-from neardup.engines.spark.io.types import is_integer, is_read_by_spark
+from neardup.engines.spark.io.types import is_integer, is_native_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILE = 1 << 40  # positions of a file begin at its number times this
-PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that is the same to Spark as to everybody else
+FILE = 1 << 40  # positions in a file start at its number times this
+PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that Spark neither escapes nor expands
 
 
-def is_for_spark(sources: Sequence[Source], schema: pa.Schema, identity: str | None) -> bool:
-    """Whether Spark finds in the files what the local engine does."""
+def can_spark_read(sources: Sequence[Source], schema: pa.Schema, identity: str | None) -> bool:
+    """Whether Spark reads the files exactly as the local engine does."""
     if any(source.format != "parquet" or not source.names() for source in sources):
         return False
     paths = [_path(source) for source in sources]
@@ -35,7 +35,7 @@ def is_for_spark(sources: Sequence[Source], schema: pa.Schema, identity: str | N
     if any(name.startswith(("_neardup", "_metadata")) for name in schema.names):
         return False
     same = all(schema.field(each.name).type == each.type for source in sources for each in source.schema())
-    return same and all(is_read_by_spark(each.type) for each in schema) and _is_plain_id(schema, identity)
+    return same and all(is_native_type(each.type) for each in schema) and _is_plain_id(schema, identity)
 
 
 def _path(source: Source) -> str:
@@ -43,7 +43,7 @@ def _path(source: Source) -> str:
 
 
 def _is_plain_id(schema: pa.Schema, name: str | None) -> bool:
-    """Whether ids are integers or texts, which both engines print alike."""
+    """Whether ids are integers or strings, which both engines write alike."""
     return (
         name is None
         or is_integer(schema.field(name).type)
@@ -54,7 +54,7 @@ def _is_plain_id(schema: pa.Schema, name: str | None) -> bool:
 def read_parquet(
     spark: SparkSession, sources: Sequence[Source], identity: str | None, problems: Problems
 ) -> DataFrame:
-    """The documents of all files, and where they are; those without an id are reported."""
+    """The documents of all files with their positions; documents without an id are reported."""
     from pyspark.sql import functions as f
 
     paths = [_path(source) for source in sources]
@@ -68,37 +68,37 @@ def read_parquet(
         ],
         "_neardup_path string, _neardup_number long, _neardup_source string",
     )
-    # Spark writes one slash behind the scheme, or three.
+    # Spark writes file:/ or file:/// before a path.
     path = f.regexp_replace("_metadata.file_path", "^file:/+", "/")
     found = frame.select("*", path.alias("_neardup_path"), f.col("_metadata.row_index").alias("_neardup_row"))
     found = found.join(f.broadcast(known), "_neardup_path", "left")
-    lost = f.raise_error(f.concat(f.lit("a file that was not asked for: "), "_neardup_path")).cast("long")
+    lost = f.raise_error(f.concat(f.lit("Spark read an unknown file: "), "_neardup_path")).cast("long")
     number = f.when(f.col("_neardup_number").isNull(), lost).otherwise(f.col("_neardup_number"))
     found = found.withColumn(POSITION, number * FILE + f.col("_neardup_row"))
     name = f.concat("_neardup_source", f.lit(":"), (f.col("_neardup_row") + 1).cast("string"))
     if identity is None:
         found = found.withColumn(GIVEN_ID, name)
-    elif _report_nameless(found, identity, problems):
+    elif _report_missing_ids(found, identity, problems):
         found = found.withColumn(GIVEN_ID, f.coalesce(f.col(quoted(identity)).cast("string"), name))
     return found.drop("_neardup_path", "_neardup_row", "_neardup_number", "_neardup_source")
 
 
-def _report_nameless(found: DataFrame, identity: str, problems: Problems) -> bool:
-    """Whether some documents have no id, which is reported. Only that column is read, where there may be any."""
+def _report_missing_ids(found: DataFrame, identity: str, problems: Problems) -> bool:
+    """Whether documents have no id; these are reported. Spark reads only the id column."""
     from pyspark.sql import functions as f
 
-    nameless = found.where(f.col(quoted(identity)).isNull()).select(
+    missing = found.where(f.col(quoted(identity)).isNull()).select(
         POSITION, "_neardup_source", (f.col("_neardup_row") + 1).alias("number")
     )
-    first = nameless.orderBy(POSITION).limit(KEPT_PROBLEMS).collect()
+    first = missing.orderBy(POSITION).limit(KEPT_PROBLEMS).collect()
     for row in first:
         action = f"called {row['_neardup_source']}:{row['number']}"
         problems.add(row["_neardup_source"], "no id", record=row["number"], action=action)
     if len(first) == KEPT_PROBLEMS:
-        problems.counts["no id"] = nameless.count()
+        problems.counts["no id"] = missing.count()
     return bool(first)
 
 
 def quoted(name: str) -> str:
-    """The name of a column as SQL wants it, whatever is in it."""
+    """A column name quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,4 +1,4 @@
-"""What is wrong with the input of a run on Spark, in the form in which the local engine reports it."""
+"""Problems of the input of a Spark run, in the form of the local engine's report."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from neardup.errors import InputError
 ProblemCounts = dict[str, Any]  # total, kinds and first problems, as in a report
 
 
-def no_documents(sources: Sequence[Source], told: ProblemCounts) -> InputError:
-    """What the local engine says of input in which there is nothing."""
-    first = next(iter(told["first"]), None)
+def no_documents(sources: Sequence[Source], problems: ProblemCounts) -> InputError:
+    """The local engine's error for input without documents."""
+    first = next(iter(problems["first"]), None)
     hint = ""
     if first is not None:
         record = "" if first["record"] is None else f", record {first['record']}"
@@ -23,7 +23,7 @@ def no_documents(sources: Sequence[Source], told: ProblemCounts) -> InputError:
 
 
 def joined_problems(parts: Sequence[ProblemCounts]) -> ProblemCounts:
-    """Problems of several parts of a run, one behind the other."""
+    """The sum of problems of several parts of a run."""
     kinds: dict[str, int] = {}
     for part in parts:
         for kind, count in part["kinds"].items():
@@ -33,6 +33,6 @@ def joined_problems(parts: Sequence[ProblemCounts]) -> ProblemCounts:
 
 
 def problem_counts(problems: Problems) -> ProblemCounts:
-    """Problems as a report has them."""
+    """Problems in the form of a report."""
     first = [each.as_dict() for each in problems.first]
     return {"total": problems.total, "kinds": dict(problems.counts), "first": first}

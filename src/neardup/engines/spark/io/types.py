@@ -1,4 +1,4 @@
-"""Which types of columns Spark reads from parquet as they are, and in which it holds the others."""
+"""Column types that Spark reads from parquet unchanged, and the types in which it stores the others."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SAME = {
 }  # fmt: skip
 
 
-def is_read_by_spark(found: pa.DataType) -> bool:
-    """Whether Spark takes a column of this type out of a parquet file and loses nothing of it."""
+def is_native_type(found: pa.DataType) -> bool:
+    """Whether Spark reads a column of this type from parquet without loss."""
     kinds = pa.types
     if kinds.is_dictionary(found):
-        return is_read_by_spark(found.value_type)
+        return is_native_type(found.value_type)
     if kinds.is_struct(found):
-        return found.num_fields > 0 and all(is_read_by_spark(each.type) for each in found)
+        return found.num_fields > 0 and all(is_native_type(each.type) for each in found)
     if kinds.is_list(found) or kinds.is_large_list(found):
-        return is_read_by_spark(found.value_type)
+        return is_native_type(found.value_type)
     if kinds.is_timestamp(found):
         return found.unit in ("ms", "us")
     known = _SAME | {pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.large_string(), pa.large_binary()}
@@ -40,12 +40,12 @@ def is_read_by_spark(found: pa.DataType) -> bool:
 
 
 def is_integer(found: pa.DataType) -> bool:
-    """Whether the type is one of integers that a long of Spark holds."""
+    """Whether a Spark long can hold all integers of the type."""
     return pa.types.is_integer(found) and not pa.types.is_uint64(found)
 
 
 def storable(found: pa.DataType) -> pa.DataType:
-    """The type in which Spark holds a column: its own or a wider one, times in microseconds; else as text."""
+    """The type in which Spark stores a column: its own, a wider one, microseconds for times, or else string."""
     kinds = pa.types
     if found in _SAME or kinds.is_decimal128(found):
         return found
@@ -67,10 +67,10 @@ def storable(found: pa.DataType) -> pa.DataType:
 
 
 def stored(column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
-    """The column in the type in which Spark holds it."""
+    """The column in the type in which Spark stores it."""
     if column.type == kind:
         return column
     try:
-        return column.cast(kind, safe=False)  # only fractions of a microsecond can be lost
+        return column.cast(kind, safe=False)  # loses only fractions of a microsecond
     except pa.ArrowException:
         return printed(column, kind)

@@ -1,7 +1,7 @@
-"""The process that Spark's Python workers are forked from, with kernels loaded: else each worker would load its own.
+"""The daemon that Spark forks Python workers from, with kernels preloaded so that workers need not load them.
 
-Spark starts it by `spark.python.daemon.module`, which sessions of ours set. It loads what any run needs, a second of
-CPU time, and goes on as Spark's own daemon.
+Sessions that neardup starts set `spark.python.daemon.module` to this module. It loads what every run needs, one second
+of CPU time, and continues as Spark's own daemon.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 
 
 def load_kernels() -> None:
-    """Loads the packages and compiled kernels of the usual plan, by looking at one text."""
+    """Loads the packages and compiled kernels of the default plan, by signing one text."""
     import pandas  # noqa: F401 (Spark's workers import it)
     import pyarrow as pa
 
@@ -23,7 +23,7 @@ def load_kernels() -> None:
     sign(get_method("minhash").plan(), texts)
     describe(texts)
     gc.collect()
-    gc.freeze()  # none of this is garbage, in any worker
+    gc.freeze()  # workers keep all of it
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What Spark raises, in the one sentence that a user needs."""
+"""Exceptions of Spark as errors of neardup, with a one-line message."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ UNREADABLE = re.compile(r"FAILED_READ_FILE\S*\] Encountered error while reading 
 
 
 class UnreadableError(InputError):
-    """A file that Spark cannot read to its end."""
+    """Spark cannot read a file to its end."""
 
 
-def first_words(error: Exception) -> str:
-    """The first line of what Java has to say."""
+def first_line(error: Exception) -> str:
+    """The first line of a Java or Python exception's message."""
     java = getattr(error, "java_exception", None)
     said = str(java.getMessage() if java is not None else error)
     return next((line.strip() for line in said.splitlines() if line.strip()), type(error).__name__)
@@ -31,7 +31,7 @@ def first_words(error: Exception) -> str:
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Raises errors of ours that happened in a worker, and storage that cannot be written, as errors of ours."""
+    """Re-raises neardup's errors from workers, and storage errors of Spark, as neardup's errors."""
     try:
         yield
     except NeardupError:
@@ -45,7 +45,7 @@ def translated(where: str) -> Iterator[None]:
             raise kind(ours[-1][1].strip()) from None
         if damaged := UNREADABLE.search(said):
             name = re.sub("^file:/+", "/", damaged[1])
-            raise UnreadableError(f"{name} cannot be read by Spark: it is damaged, or gone.") from error
+            raise UnreadableError(f"{name} cannot be read by Spark: it is damaged or missing.") from error
         stopped = UNWRITABLE.search(said)
         if stopped:
             raise OutputError(f"{where} cannot be written by Spark: {stopped[1]}") from error

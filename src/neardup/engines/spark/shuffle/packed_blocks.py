@@ -1,8 +1,9 @@
-"""Parcels: the values of many documents in one row of bytes, so that Spark moves bytes and our kernels see arrays.
+"""Packed blocks: the values of many documents as one binary value, so that Spark shuffles few rows.
 
-A row for each key or pair costs Spark more than our work on it. So a task packs what is meant for one place into
-one value, an Arrow stream, and writes the place beside it; Spark shuffles those few rows; the task that receives them
-unpacks whole arrays. Documents lie in chunks, rows of the first stage, and are found again by their place there.
+One Spark row for each key or pair costs more than the kernels' work on it. A task packs all values for one target part
+into one Arrow stream, with the number of the part as shuffle key; the receiving task unpacks whole arrays.
+
+A document's place is the number of its chunk (a row of the first stage) and its row in the chunk, in one integer.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PACKED = "part int, packed binary"
-TALLY = -1  # the part of parcels that hold counts and no documents
-ROW_BITS = 16  # of a place: the row in its chunk; the chunk is above
-OUT_BYTES = 16 << 20  # of parcels that are handed to Spark together
-TASK_BYTES = 64 << 20  # of packed values that a task should receive
-LEAST_BYTES = 4 << 20  # … for which a task is worth starting
-PARTITIONS = "spark.neardup.partitions"  # a setting: so many tasks receive parcels, whatever the size
-FEW = 1 << 20  # rows that every worker may see
+COUNTS_PART = -1  # the part of blocks that hold counts instead of documents
+ROW_BITS = 16  # low bits of a place: the row in its chunk; the chunk number is above them
+OUT_BYTES = 16 << 20  # bytes of blocks that are returned to Spark in one batch
+TASK_BYTES = 64 << 20  # bytes of packed blocks that a task should receive
+LEAST_BYTES = 4 << 20  # bytes from which on another task is worth starting
+PARTITIONS = "spark.neardup.partitions"  # a Spark setting that fixes the number of receiving tasks
+BROADCAST_ROWS = 1 << 20  # rows up to which a join is a broadcast join
 Arrays = Mapping[str, Any]
-PackedBlocks = Iterator[tuple[int, Arrays]]  # the part that each is for
+PackedBlocks = Iterator[tuple[int, Arrays]]  # target part and columns of each block
 
 
 def task_count(spark: SparkSession, size: float) -> int:
-    """How many tasks should receive values of so many bytes."""
+    """The number of tasks that should receive `size` bytes."""
     given = spark.conf.get(PARTITIONS, None)
     if given:
         if not given.isdigit() or int(given) < 1:
@@ -44,7 +45,7 @@ def task_count(spark: SparkSession, size: float) -> int:
 
 
 def pack(columns: Arrays | pa.RecordBatch, compression: str | None = None) -> bytes:
-    """Columns of equal length as bytes."""
+    """Columns of equal length as one Arrow stream."""
     batch = columns if isinstance(columns, pa.RecordBatch) else table(dict(columns))
     sink = pa.BufferOutputStream()
     _write(sink, batch, compression)
@@ -58,12 +59,12 @@ def _write(sink: Any, batch: pa.RecordBatch, compression: str | None = None) -> 
 
 
 def unpack(packed: pa.Scalar) -> pa.Table:
-    """What was packed, over the same memory."""
+    """The inverse of `pack`, without a copy."""
     return pa.ipc.open_stream(packed.as_buffer()).read_all()
 
 
 def split(columns: Arrays, target: Numbers) -> PackedBlocks:
-    """The rows of some columns by their target."""
+    """The rows of columns, grouped by target part."""
     if len(target) == 0:
         return
     order = np.argsort(target, kind="stable")
@@ -81,7 +82,7 @@ def split(columns: Arrays, target: Numbers) -> PackedBlocks:
 
 
 def in_blocks(frame: DataFrame, step: Callable[[Batches], PackedBlocks]) -> DataFrame:
-    """Rows of PACKED: what a step makes of the batches of each partition."""
+    """Rows of PACKED: the blocks that a step makes of each partition."""
 
     def work(batches: Batches) -> Batches:
         yield from packed_rows(step(batches))
@@ -89,11 +90,11 @@ def in_blocks(frame: DataFrame, step: Callable[[Batches], PackedBlocks]) -> Data
     return in_arrow(frame, work, PACKED)
 
 
-def packed_rows(parcels: PackedBlocks) -> Batches:
-    """Rows of PACKED, some megabytes at a time."""
+def packed_rows(blocks: PackedBlocks) -> Batches:
+    """Rows of PACKED, in batches of about OUT_BYTES."""
     parts: list[int] = []
     ends, sink = [0], pa.BufferOutputStream()
-    for part, columns in parcels:
+    for part, columns in blocks:
         _write(sink, table(dict(columns)))
         parts.append(part)
         ends.append(sink.tell())
@@ -105,7 +106,7 @@ def packed_rows(parcels: PackedBlocks) -> Batches:
 
 
 def _rows(parts: list[int], ends: list[int], sink: pa.BufferOutputStream) -> pa.RecordBatch:
-    """Parcels that were written one behind the other."""
+    """Blocks that were written to one buffer, as rows."""
     buffers = [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
     return table(
         {"part": np.array(parts, np.int32), "packed": pa.Array.from_buffers(pa.binary(), len(parts), buffers)}
@@ -113,18 +114,18 @@ def _rows(parts: list[int], ends: list[int], sink: pa.BufferOutputStream) -> pa.
 
 
 def shuffled(frame: DataFrame, tasks: int) -> DataFrame:
-    """Parcels of one part in one task, parts spread evenly."""
+    """Blocks of one part in one task; parts are spread evenly over tasks."""
     from pyspark.sql import functions as f
 
     target = f.pmod(f.col("part"), f.lit(tasks))
-    # Spark 4.0 has no direct way: there parts that are alike may share a task, and another has none.
+    # Spark 4.0 has no repartitionById: it hashes part numbers, so two parts may share a task while another is idle.
     send: Any = getattr(frame, "repartitionById", frame.repartition)
     moved: DataFrame = send(tasks, target)
     return moved
 
 
 def received(batches: Batches) -> dict[int, pa.Table]:
-    """All that came for each part of a task, in memory."""
+    """The rows of each part that this task received, concatenated."""
     found: dict[int, list[pa.Table]] = {}
     for batch in batches:
         parts = batch.column("part").to_pylist()
@@ -139,7 +140,7 @@ def column(some: pa.Table, name: str) -> Any:
 
 
 def part_of(names: Any, parts: int | Numbers) -> Numbers:
-    """A part for each name, of so many, equal ones alike; names are hashes, or a few bits beside one."""
+    """A part number below `parts` for each value; equal values get equal parts."""
     mixed: Hashes = np.asarray(names).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return ((mixed >> np.uint64(33)) % np.asarray(parts, np.uint64)).astype(np.int64)
 
@@ -153,20 +154,20 @@ def places_of(chunk: int, rows: Numbers) -> Numbers:
 
 
 def by_chunk(frame: DataFrame, work: Callable[[Batches], Iterator[Arrays]], tasks: int) -> DataFrame:
-    """Rows (chunk, count, wanted): what `work` says of places, one row for each chunk that has any.
+    """ROWS_BY_CHUNK: the rows that `work` yields, grouped by the chunk of their place.
 
-    `work` gives columns of which one is `place`; of rows that are equal in all of them one is kept.
+    `work` yields columns, one of them `place`; duplicate rows are dropped.
     """
 
     def step(batches: Batches) -> PackedBlocks:
         for columns in work(batches):
             yield from split(columns, part_of(np.asarray(columns["place"]) >> ROW_BITS, tasks))
 
-    return in_arrow(shuffled(in_blocks(frame, step), tasks), gathered, GATHERED)
+    return in_arrow(shuffled(in_blocks(frame, step), tasks), rows_by_chunk, ROWS_BY_CHUNK)
 
 
 def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
-    """Rows by ascending place; of those that are equal one."""
+    """Rows by ascending place, without duplicates."""
     order = np.lexsort([*(each for name, each in values.items() if name != "place"), values["place"]])
     values = {name: each[order] for name, each in values.items()}
     new = np.ones(len(order), np.bool_)
@@ -175,11 +176,11 @@ def distinct_rows(values: dict[str, Any]) -> dict[str, Any]:
     return {name: each[new] for name, each in values.items()}
 
 
-GATHERED = "chunk long, count long, wanted binary"
+ROWS_BY_CHUNK = "chunk long, count long, rows binary"  # rows: a packed block of all rows of the chunk
 
 
-def gathered(batches: Batches) -> Batches:
-    """One row for each chunk."""
+def rows_by_chunk(batches: Batches) -> Batches:
+    """One row of ROWS_BY_CHUNK for each chunk that has any."""
     tables = list(received(batches).values())
     if not tables:
         return
@@ -190,13 +191,13 @@ def gathered(batches: Batches) -> Batches:
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         mine = {name: each[start:end] for name, each in values.items()}
         yield pa.RecordBatch.from_pydict(
-            {"chunk": [int(chunks[start])], "count": [end - start], "wanted": [pack(mine)]}
+            {"chunk": [int(chunks[start])], "count": [end - start], "rows": [pack(mine)]}
         )
 
 
-def beside(chunks: DataFrame, wanted: DataFrame, how: str, few: bool) -> DataFrame:
-    """Chunks with what is wanted of them; where that is little, it goes to the chunks and they stay where they are."""
+def join_chunks(chunks: DataFrame, rows: DataFrame, name: str, how: str, broadcast: bool) -> DataFrame:
+    """Chunks with the rows of `rows_by_chunk` as column `name`, by a broadcast or a shuffled join."""
     from pyspark.sql import functions as f
 
-    some = wanted.where("chunk >= 0").select("chunk", "wanted")
-    return chunks.join(f.broadcast(some) if few else some, "chunk", how)
+    some = rows.where("chunk >= 0").select("chunk", f.col("rows").alias(name))
+    return chunks.join(f.broadcast(some) if broadcast else some, "chunk", how)

@@ -1,10 +1,10 @@
-"""Texts, facts and features of documents in files beside the stages, where all workers share a file system.
+"""Side files: texts, attributes and features outside the parquet stages, if all workers share a file system.
 
-With a work folder of the scheme `file` a task writes what is large into a file of its own, and the rows of its chunks
-say where. So texts do not travel through Spark to be stored, and whoever wants some of them reads those alone: the file
-is mapped into memory. On any other storage they are in the rows.
+With a work folder of the scheme `file`, each task writes large columns to an Arrow file of its own and stores the
+file, offset and size in the rows of its chunks. Texts then bypass Spark, and a reader maps only the chunks it needs. On
+any other storage, large columns are packed into the rows.
 
-A file belongs to one attempt of a task: what attempts that failed have left is never named by a row.
+A file belongs to one task attempt: no row refers to the files of failed attempts.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from neardup.errors import OutputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NAME = "shelf"  # the folder of the files, beside those of the stages
+FOLDER = "side-files"  # inside the work folder
 
 
 def side_folder(work: str) -> str | None:
-    """Where files can be written by all workers, if they can."""
+    """The folder of side files; None if the work folder is not on a file system."""
     path = work.removeprefix("file:")
-    return f"/{path.lstrip('/')}/{NAME}" if path != work else None
+    return f"/{path.lstrip('/')}/{FOLDER}" if path != work else None
 
 
 @dataclass(frozen=True)
 class SideFiles:
-    """How a task stores columns: in a file, or as bytes in the row."""
+    """Where a task stores columns: in a side file, or packed in the row."""
 
     folder: str | None
     compression: str | None
 
     @contextmanager
     def opened(self, task: int) -> Iterator[Any]:
-        """A function that stores columns, and gives the value of the row; `task` is the number of a partition."""
+        """A function that stores columns and returns the value for the row; `task` is the partition number."""
         if self.folder is None:
             yield lambda columns: pack(columns, self.compression)
             return
@@ -57,7 +57,7 @@ class SideFiles:
 
 
 def _stored(file: Any, path: str, columns: Arrays) -> bytes:
-    """Writes columns; the place where they are."""
+    """The location of columns, after they have been written."""
     batch, start = table(dict(columns)), file.tell()
     with pa.ipc.new_stream(file, batch.schema) as stream:
         stream.write_batch(batch)
@@ -65,9 +65,9 @@ def _stored(file: Any, path: str, columns: Arrays) -> bytes:
 
 
 def read_side_file(value: pa.Scalar) -> pa.Table:
-    """What was stored, over the same memory."""
+    """Stored columns, from a side file or from the row itself, without a copy."""
     buffer = value.as_buffer()
-    if buffer[0] == ord("{"):  # an Arrow stream begins otherwise
+    if buffer[0] == ord("{"):  # an Arrow stream run_starts otherwise
         return _read(json.loads(buffer.to_pybytes()))
     return pa.ipc.open_stream(buffer).read_all()
 
@@ -80,12 +80,12 @@ def _read(where: dict[str, Any]) -> pa.Table:
     except (OSError, pa.ArrowInvalid) as error:
         raise OutputError(
             f"{where['file']} cannot be read ({error}): all workers must share this folder; if it is lost, remove "
-            "the work folder to begin anew"
+            "the work folder to start over"
         ) from None
 
 
 def rows_at(stored: pa.Table, places: Numbers) -> pa.Table:
-    """What is stored of some documents of a chunk, which may have stored only some of them."""
+    """The stored rows of documents of one chunk; a column `row` says which documents were stored, if not all."""
     rows = places & ((1 << ROW_BITS) - 1)
     if "row" in stored.column_names:
         rows = np.searchsorted(stored.column("row").to_numpy(), rows)
@@ -94,26 +94,26 @@ def rows_at(stored: pa.Table, places: Numbers) -> pa.Table:
 
 @dataclass(frozen=True)
 class SideFileIndex:
-    """Where the texts and facts of all chunks are."""
+    """The locations of stored columns, for all chunks."""
 
     chunks: Numbers
     where: dict[str, list[bytes]]
 
     @staticmethod
-    def of(chunks: DataFrame, *kinds: str) -> SideFileIndex:
-        """The index of some columns of a stage: some hundred bytes for each chunk of some megabytes."""
-        rows = chunks.select("chunk", *kinds).toArrow().sort_by("chunk")
+    def of(chunks: DataFrame, *names: str) -> SideFileIndex:
+        """The index of columns of a stage: a few hundred bytes for each chunk of a few megabytes."""
+        rows = chunks.select("chunk", *names).toArrow().sort_by("chunk")
         return SideFileIndex(
-            rows.column("chunk").to_numpy(), {kind: rows.column(kind).to_pylist() for kind in kinds}
+            rows.column("chunk").to_numpy(), {name: rows.column(name).to_pylist() for name in names}
         )
 
-    def rows(self, kind: str, places: Numbers) -> pa.Table:
-        """What is stored of the documents at some places, which ascend."""
+    def rows(self, name: str, places: Numbers) -> pa.Table:
+        """The stored rows of documents at ascending places."""
         chunks = places >> ROW_BITS
         starts = np.append(np.flatnonzero(np.diff(chunks, prepend=-1)), len(chunks))
         numbers = np.searchsorted(self.chunks, chunks[starts[:-1]])
         found = []
         for number, start, end in zip(numbers, starts[:-1], starts[1:], strict=True):
-            stored = _read(json.loads(self.where[kind][number]))
+            stored = _read(json.loads(self.where[name][number]))
             found.append(rows_at(stored, places[start:end]))
         return pa.concat_tables(found).combine_chunks()

@@ -1,7 +1,7 @@
-"""Stages on disk: a folder of parquet files each, and a manifest that says which are complete, of which run.
+"""Stages on disk: one parquet folder each, and a manifest of the run and its complete stages.
 
-A stage is complete when Spark has put its _SUCCESS into the folder and the manifest names it. A run with the same
-plan over the same input goes on behind the last complete stage; any other is refused.
+A stage is complete when Spark has written _SUCCESS and the manifest lists it. A run with the same plan and input
+resumes after the last complete stage; any other run is refused.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from neardup.engines.core.progress import Progress
-from neardup.engines.spark.session.failures import first_words, translated
+from neardup.engines.spark.session.failures import first_line, translated
 from neardup.errors import OutputError, ParameterError, PlanError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
-NO_PATTERN = "__globPaths__"  # the name of a folder is no pattern, whatever is in it
+NO_GLOB = "__globPaths__"  # Spark's option that reads a folder name literally
 OTHERS = {"version": "another version of neardup", "columns": "other columns"}
-# Rows are few and large: row groups of some megabytes are what a task holds when it writes or reads them. What can be
-# compressed is compressed already.
+# Rows are few and large: a task buffers one row group, so row groups are small. Values that compress well are
+# compressed already.
 OPTIONS = {
     "compression": "none",
     "parquet.block.size": str(16 << 20),
@@ -37,8 +37,8 @@ OPTIONS = {
 }
 
 
-def place_of(folder: str | os.PathLike[str]) -> str:
-    """A folder as Hadoop calls it: by a scheme, and with nothing escaped."""
+def hadoop_path(folder: str | os.PathLike[str]) -> str:
+    """A folder as a Hadoop path: with a scheme, nothing escaped."""
     name = os.fspath(folder)
     if re.fullmatch(r"file:(//)?[^/].*|file:/*", name):
         raise ParameterError("work_dir", "the Spark engine", "a path, or file:///PATH from the root on", name)
@@ -62,12 +62,12 @@ class Stages:
             try:
                 self._path = self._jvm.org.apache.hadoop.fs.Path(self.folder)
                 self._fs = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
-            except Exception as error:  # whatever Hadoop has against the name
-                raise OutputError(f"{self.folder} cannot be a work folder: {first_words(error)}") from None
+            except Exception as error:  # any Java exception that Hadoop raises for the path
+                raise OutputError(f"{self.folder} cannot be a work folder: {first_line(error)}") from None
             self._done = self._opened()
 
     def _opened(self) -> dict[str, Any]:
-        """The stages that are complete already, if they are of the same run."""
+        """The complete stages in the folder; raises if they belong to another run."""
         known = self._read()
         if known is None:
             if self._fs.exists(self._path) and len(self._fs.listStatus(self._path)):
@@ -81,61 +81,63 @@ class Stages:
             what = " and ".join(OTHERS.get(name, f"another {name}") for name in different)
             raise PlanError(
                 f"{self.folder} holds stages of another run ({what}): choose another work folder, or "
-                "remove this one to begin anew."
+                "remove this one to start over."
             )
         return dict(known["stages"])
 
     def stage(
-        self, name: str, make: Callable[[], DataFrame], facts: Mapping[str, Column] | None = None
+        self, name: str, make: Callable[[], DataFrame], metrics: Mapping[str, Column] | None = None
     ) -> DataFrame:
-        """The stage's table: read, if it is complete, or made and written; `facts` are counted while it is written."""
+        """The stage's table, computed and written unless it is complete; `metrics` are observed while writing."""
         where = f"{self.folder}/{name}"
         if not self.done(name):
             self._forget(name)
             with translated(where):
-                frame = make()  # which may make others first
+                frame = make()  # may compute other stages first
                 with self.progress.stage(name):
-                    schema, known = self._made(frame, where, facts or {})
-            entry = {"seconds": round(self.progress.seconds[name], 3), "schema": schema, "facts": known}
+                    schema, known = self._made(frame, where, metrics or {})
+            entry = {"seconds": round(self.progress.seconds[name], 3), "schema": schema, "metrics": known}
             self._done[name] = entry | {"size": self._size(name)}
             with translated(where):
                 self._write({"run": self.run, "stages": self._done})
         read = self.spark.read.schema(self._done[name]["schema"])
-        return read.option(NO_PATTERN, "false").parquet(where)
+        return read.option(NO_GLOB, "false").parquet(where)
 
     def _forget(self, name: str) -> None:
-        """Drops a stage that is not complete, and all that were made after it, of whatever there was then."""
+        """Drops an incomplete stage, and all later stages, which were computed from it."""
         if name in self._done:
             names = list(self._done)
             self._done = {each: self._done[each] for each in names[: names.index(name)]}
             self._write({"run": self.run, "stages": self._done})
 
     def _size(self, name: str) -> list[int]:
-        """The number of files of a stage, and their bytes."""
+        """The number of files of a stage, and their total bytes."""
         found = self._fs.getContentSummary(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"))
         return [int(found.getFileCount()), int(found.getLength())]
 
-    def _made(self, frame: DataFrame, where: str, facts: Mapping[str, Column]) -> tuple[str, dict[str, Any]]:
-        """Writes a stage; its schema, and its facts."""
+    def _made(
+        self, frame: DataFrame, where: str, metrics: Mapping[str, Column]
+    ) -> tuple[str, dict[str, Any]]:
+        """The schema and metrics of a stage, after it has been written."""
         from pyspark.sql import Observation
 
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
         watched = Observation()
-        if facts:
-            frame = frame.observe(watched, *(value.alias(name) for name, value in facts.items()))
+        if metrics:
+            frame = frame.observe(watched, *(value.alias(name) for name, value in metrics.items()))
         frame.write.mode("overwrite").options(**OPTIONS).parquet(where)
-        return schema, dict(watched.get) if facts else {}
+        return schema, dict(watched.get) if metrics else {}
 
     def clear(self, name: str) -> None:
-        """Removes a folder beside the stages, and what is in it."""
+        """Removes a folder inside the work folder."""
         self._fs.delete(self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"), True)
 
-    def facts(self, name: str) -> dict[str, Any]:
-        """What was counted while a complete stage was written."""
-        return {key: value or 0 for key, value in self._done[name]["facts"].items()}
+    def metrics(self, name: str) -> dict[str, Any]:
+        """The metrics that were observed while a complete stage was written."""
+        return {key: value or 0 for key, value in self._done[name]["metrics"].items()}
 
     def done(self, name: str) -> bool:
-        """Whether a stage is complete, and all its files are there."""
+        """Whether a stage is complete and none of its files has gone or changed size."""
         marker = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}/_SUCCESS")
         known = name in self._done and bool(self._fs.exists(marker))
         return known and self._done[name]["size"] == self._size(name)
@@ -144,7 +146,7 @@ class Stages:
         names = (
             MANIFEST,
             f".{MANIFEST}.new",
-        )  # the second where a run was killed while it replaced the first
+        )  # the second exists alone if a run was killed while replacing the first
         paths = [self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}") for name in names]
         path = next((each for each in paths if self._fs.exists(each)), None)
         if path is None:
@@ -161,12 +163,12 @@ class Stages:
             raise OutputError(f"{self.folder}/{MANIFEST} cannot be read: remove the work folder") from None
         return found
 
-    def _write(self, content: dict[str, Any]) -> None:
-        """The manifest, replaced as a whole."""
+    def _write(self, manifest: dict[str, Any]) -> None:
+        """Replaces the manifest as a whole."""
         new = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/.{MANIFEST}.new")
         path = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{MANIFEST}")
         stream = self._fs.create(new, True)
-        stream.write(bytearray(json.dumps(content, indent=1, ensure_ascii=False).encode()))
+        stream.write(bytearray(json.dumps(manifest, indent=1, ensure_ascii=False).encode()))
         stream.close()
         self._fs.delete(path, False)
         self._fs.rename(new, path)

@@ -55,7 +55,7 @@ def test_documents_of_equal_signatures_are_linked_once() -> None:
 
 @pytest.mark.parametrize("most", [1, 4])
 def test_the_order_of_the_input_does_not_matter_where_crowds_are_cut(monkeypatch, most: int) -> None:
-    set_constants(monkeypatch, CROWD=most)
+    set_constants(monkeypatch, MOST_LINKS=most)
     texts = crowd(120, 10) + crowd(80, 30, seed=2) + crowd(40, 2, seed=3)
     numbers = list(range(len(texts)))
     random.Random(5).shuffle(numbers)

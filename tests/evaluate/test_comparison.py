@@ -14,9 +14,9 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
 import naive_scores as naive
 from neardup.errors import ParameterError
-from neardup.evaluate import versus
+from neardup.evaluate import comparison
 from neardup.evaluate.agreement import agree, cohen_kappa, fleiss_kappa
-from neardup.evaluate.scores import Counts
+from neardup.evaluate.scores import PairCounts
 
 
 @st.composite
@@ -29,7 +29,7 @@ def two_methods(draw: st.DrawFn) -> tuple[Collection, Collection]:
 @given(two_methods())
 def test_the_correlation_counts_the_zeros(two: tuple[Collection, Collection]) -> None:
     first, second = (one.all.scores for one in two)
-    found = versus.correlation(versus.align(two[0].scored, two[1].scored))
+    found = comparison.correlation(comparison.align(two[0].scored, two[1].scored))
     if len({*first}) == 1 or len({*second}) == 1:
         assert math.isnan(found)
     else:
@@ -45,7 +45,7 @@ def test_mcnemar(two: tuple[Collection, Collection], threshold: float) -> None:
     ]
     both = list(zip(*right, strict=True))
     table = [[both.count((a, b)) for b in (True, False)] for a in (True, False)]
-    found = versus.mcnemar(versus.align(two[0].scored, two[1].scored), threshold, threshold)
+    found = comparison.mcnemar(comparison.align(two[0].scored, two[1].scored), threshold, threshold)
     if table[0][1] + table[1][0] == 0:
         assert found.p_value == 1
     else:
@@ -57,7 +57,7 @@ def test_mcnemar(two: tuple[Collection, Collection], threshold: float) -> None:
 @given(st.tuples(*[st.integers(0, 30)] * 4))
 def test_chi_square(cells: tuple[int, int, int, int]) -> None:
     a, b, c, d = cells
-    found = versus.chi_square(Counts(a + b, a, 99, 999), Counts(c + d, c, 99, 999))
+    found = comparison.chi_square(PairCounts(a + b, a, 99, 999), PairCounts(c + d, c, 99, 999))
     if 0 in (a + b, c + d, a + c, b + d):
         assert found.p_value == 1
     else:
@@ -66,26 +66,26 @@ def test_chi_square(cells: tuple[int, int, int, int]) -> None:
 
 def test_the_paired_t_test_and_its_correction() -> None:
     first, second = np.array([0.8, 0.82, 0.79, 0.9]), np.array([0.81, 0.85, 0.8, 0.94])
-    plain, corrected = versus.paired_t_test(first, second), versus.corrected_t_test(first, second)
+    plain, corrected = comparison.paired_t_test(first, second), comparison.corrected_t_test(first, second)
     expected = stats.ttest_rel(first, second)
     assert (plain.statistic, plain.p_value) == pytest.approx((expected.statistic, expected.pvalue))
     # Halves: the variance of the mean is (1/4 + 1) times that of a difference, not 1/4.
     assert corrected.statistic == pytest.approx(plain.statistic / math.sqrt(5))
     assert corrected.p_value > plain.p_value
-    holes = versus.paired_t_test(np.append(first, np.nan), np.append(second, 0.1))
+    holes = comparison.paired_t_test(np.append(first, np.nan), np.append(second, 0.1))
     assert holes == plain
-    assert versus.paired_t_test(first, first) == versus.Test(0.0, 1.0)
-    assert versus.corrected_t_test(first, first) == versus.Test(0.0, 1.0)
-    assert versus.paired_t_test(first[:2] + 1, first[:2]).p_value == pytest.approx(0, abs=1e-9)
-    assert math.isnan(versus.paired_t_test(first[:1], second[:1]).p_value)
+    assert comparison.paired_t_test(first, first) == comparison.SignificanceTest(0.0, 1.0)
+    assert comparison.corrected_t_test(first, first) == comparison.SignificanceTest(0.0, 1.0)
+    assert comparison.paired_t_test(first[:2] + 1, first[:2]).p_value == pytest.approx(0, abs=1e-9)
+    assert math.isnan(comparison.paired_t_test(first[:1], second[:1]).p_value)
     with pytest.raises(ParameterError):
-        versus.paired_t_test(first, second[:2])
+        comparison.paired_t_test(first, second[:2])
 
 
 @given(*[st.lists(st.sampled_from(LEVELS), min_size=1, max_size=8)] * 2)
 def test_the_earth_movers_distance_counts_the_zeros(x: list[float], y: list[float]) -> None:
     listed = [np.array([v for v in values if v > 0]) for values in (x, y)]
-    found = versus.earth_movers_distance(listed[0], len(x), listed[1], len(y))
+    found = comparison.earth_movers_distance(listed[0], len(x), listed[1], len(y))
     assert found == pytest.approx(naive.earth_movers(x, y), abs=1e-12)
 
 
@@ -96,13 +96,13 @@ def test_separation(one: Collection) -> None:
         [s for s, label in zip(data.scores, data.labels, strict=True) if label == kind]
         for kind in (True, False)
     ]
-    assert versus.separation(one.scored) == pytest.approx(naive.earth_movers(*sides), abs=1e-12)
+    assert comparison.separation(one.scored) == pytest.approx(naive.earth_movers(*sides), abs=1e-12)
 
 
 def test_methods_on_other_labels_are_not_compared() -> None:
     one, other = Collection([0, 0, 1], {(0, 1): 1.0}, set()), Collection([0, 0, 1, 1], {(0, 1): 1.0}, set())
     with pytest.raises(ParameterError, match="same labels"):
-        versus.align(one.scored, other.scored)
+        comparison.align(one.scored, other.scored)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ynu"), st.sampled_from("ynu")), min_size=1, max_size=20))
@@ -138,7 +138,7 @@ def test_agreement_of_several_people() -> None:
         {"ann": False, "bob": None, "eva": False},
     ]
     found = agree(judged)
-    assert found["people"] == ["ann", "bob", "eva"] and found["judged_by_all"] == 2
-    assert found["by_two"]["ann and bob"]["pairs"] == 3
-    assert found["by_two"]["ann and eva"]["cohen_kappa"] == 1
+    assert found["raters"] == ["ann", "bob", "eva"] and found["judged_by_all"] == 2
+    assert found["by_pair"]["ann and bob"]["pairs"] == 3
+    assert found["by_pair"]["ann and eva"]["cohen_kappa"] == 1
     assert found["fleiss_kappa"] == pytest.approx(naive.fleiss([[3, 0, 0], [0, 2, 1]]))

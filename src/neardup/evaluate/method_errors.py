@@ -1,4 +1,4 @@
-"""The worst errors of a method, found among all pairs that count: also those that it never saw."""
+"""The worst errors of a method among all labelled pairs, including pairs that were no candidates."""
 
 from __future__ import annotations
 
@@ -12,73 +12,73 @@ import pyarrow as pa
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers
 from neardup.evaluate.corpus import Documents
-from neardup.evaluate.labels import Truth, pair_codes
+from neardup.evaluate.labels import Truth, pack_pairs
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.scores import Floats, ScoredPairs
-from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
+from neardup.evaluate.worst_errors import WorstErrors, WorstPair, compare_worst, worst_errors
 from neardup.plan import Plan
 from neardup.registry import get_method
 
 BLOCK = 1 << 20
-MOST_UNSEEN = 1 << 22  # pairs of the score 0 that are looked at
+MOST_UNSCORED = 1 << 22  # pairs of score 0 that are listed
 
 
 @dataclass(frozen=True)
-class Mistakes:
-    """The worst errors of one method, with their texts compared, and how many there are of each kind."""
+class MethodErrors:
+    """The worst errors of a method with their texts compared, and the number of errors of each kind."""
 
     name: str
     threshold: float
     pairs: list[WorstPair]
-    errors: Errors
+    errors: WorstErrors
 
 
-def find_mistakes(documents: Documents, truth: Truth, result: MethodResult, most: int = 10) -> Mistakes:
+def find_errors(documents: Documents, truth: Truth, result: MethodResult, most: int = 10) -> MethodErrors:
     """The `most` worst false positives and false negatives at the method's threshold."""
-    left, right = unseen_positives(truth, result.pairs)
-    seen = result.pairs
+    left, right = unscored_positives(truth, result.pairs)
+    scored = result.pairs
     columns = (
-        np.concatenate([seen.left, left]),
-        np.concatenate([seen.right, right]),
-        np.concatenate([_decisive(result), np.zeros(len(left))]),
+        np.concatenate([scored.left, left]),
+        np.concatenate([scored.right, right]),
+        np.concatenate([_effective_scores(result), np.zeros(len(left))]),
     )
-    positive = np.concatenate([seen.positive, np.ones(len(left), np.bool_)])
+    positive = np.concatenate([scored.positive, np.ones(len(left), np.bool_)])
     errors = worst_errors(*columns, positive, result.threshold, clusters=truth.clusters, most=most)
     pairs = compare_worst(
         errors,
         *columns,
-        plan=_shown_by(result.plan),
+        plan=_comparison_plan(result.plan),
         ids=_Items(documents.ids),
         text=_Items(documents.texts),
         clusters=None if truth.clusters is None else _Labels(truth.clusters, truth.names),
     )
-    return Mistakes(result.name, result.threshold, pairs, errors)
+    return MethodErrors(result.name, result.threshold, pairs, errors)
 
 
-def _decisive(result: MethodResult) -> Floats:
-    """The score of each pair; 0 where it would be enough, but the candidates missed it."""
+def _effective_scores(result: MethodResult) -> Floats:
+    """The score of each pair; 0 if the candidates missed a pair that reaches the threshold."""
     pairs, found = result.pairs, result.found
-    seen = np.isin(pair_codes(pairs.left, pairs.right), pair_codes(found.left, found.right))
-    return np.where((pairs.score >= result.threshold) & ~seen, 0.0, pairs.score)
+    candidates = np.isin(pack_pairs(pairs.left, pairs.right), pack_pairs(found.left, found.right))
+    return np.where((pairs.score >= result.threshold) & ~candidates, 0.0, pairs.score)
 
 
-def _shown_by(plan: Plan | None) -> Plan:
-    """The plan whose features are marked in the texts: shared runs of words where the method's own cannot be.
+def _comparison_plan(plan: Plan | None) -> Plan:
+    """The plan whose shared features are marked in the texts: the method's own, or min-hash.
 
-    They cannot be for another tool's scores, nor where features depend on the frequencies of a whole corpus.
+    Min-hash for scores of another tool, and for features that depend on corpus frequencies.
     """
     return get_method("minhash").plan() if plan is None or plan.counts else plan
 
 
-def unseen_positives(truth: Truth, pairs: ScoredPairs) -> tuple[Numbers, Numbers]:
-    """Near-duplicates that have no score at all (of very many, the first few million)."""
+def unscored_positives(truth: Truth, pairs: ScoredPairs) -> tuple[Numbers, Numbers]:
+    """Labelled near-duplicates without a score (at most a few million)."""
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None and truth.judged is not None
         left, right = truth.left[truth.judged], truth.right[truth.judged]
     else:
         left, right = _inside_clusters(truth.clusters)
-    unseen = ~np.isin(pair_codes(left, right), pair_codes(pairs.left, pairs.right))
-    return left[unseen], right[unseen]
+    unscored = ~np.isin(pack_pairs(left, right), pack_pairs(pairs.left, pairs.right))
+    return left[unscored], right[unscored]
 
 
 def _inside_clusters(clusters: Numbers) -> tuple[Numbers, Numbers]:
@@ -92,13 +92,13 @@ def _inside_clusters(clusters: Numbers) -> tuple[Numbers, Numbers]:
         i, j = unranked_pairs(k)
         left.append(order[starts[group] + i])
         right.append(order[starts[group] + j])
-        if sum(map(len, left)) >= MOST_UNSEEN:
+        if sum(map(len, left)) >= MOST_UNSCORED:
             break
     return np.concatenate(left), np.concatenate(right)
 
 
 class _Items(Sequence[str]):
-    """Values of an Arrow column by place, as Python has them."""
+    """Values of an Arrow column by position, as Python strings."""
 
     def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
         self._column = column

@@ -1,4 +1,4 @@
-"""The plots of an evaluation: which method, which threshold, and what the candidates miss."""
+"""The plots of an evaluation: precision and recall, thresholds, similarities, candidates."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from neardup.evaluate.plots import (
 )
 from neardup.evaluate.results import MethodResult
 
-POINTS = 201  # of a promised curve
+POINTS = 201  # of an expected curve
 
 
 def draw_evaluation(
     results: Sequence[MethodResult], folder: str | os.PathLike[str], suffix: str = ".png"
 ) -> list[Path]:
-    """The files: two that show all methods, and two for each method on its own."""
+    """The files: two plots of all methods, and up to two for each method."""
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -39,30 +39,30 @@ def draw_evaluation(
     for number, result in enumerate(results, 1):
         name = f"{number:02d}_{re.sub(r'[^A-Za-z0-9.=]+', '_', result.name)}"
         files.append(_draw_similarities(result, place / f"{name}_similarities{suffix}"))
-        joined = result.plan is None or result.plan.joins  # finds all, by promise
-        if result.matching is not None and not joined:
+        joined = result.plan is None or result.plan.joins  # exact: finds every pair
+        if result.candidate_recall is not None and not joined:
             files.append(_draw_candidates(result, place / f"{name}_candidates{suffix}"))
     return files
 
 
 def _draw_similarities(result: MethodResult, path: Path) -> Path:
-    """The histogram of pairs that have a score: those without would be a tower at 0."""
+    """The histogram of pairs with a score above 0; the others would dwarf it."""
     pairs = result.pairs
     return plot_similarities(
         path,
         pairs.score,
         pairs.positive,
         threshold=result.threshold,
-        title=f"{result.name}: pairs with something in common, by label",
+        title=f"{result.name}: pairs with shared features, by label",
     )
 
 
 def _draw_candidates(result: MethodResult, path: Path) -> Path:
-    assert result.plan is not None and result.matching is not None
+    assert result.plan is not None and result.candidate_recall is not None
     at = np.linspace(0, 1, POINTS)
-    promised = np.array([result.plan.candidates.probability(float(s)) for s in at])
-    match = result.matching
+    expected = np.array([result.plan.candidates.probability(float(s)) for s in at])
+    match = result.candidate_recall
     return plot_candidates(
-        path, (at, promised), match.edges, match.found_in_bin, match.pairs_in_bin,
+        path, (at, expected), match.edges, match.found_in_bin, match.pairs_in_bin,
         threshold=result.threshold, title=f"{result.name}: candidates",
     )  # fmt: skip

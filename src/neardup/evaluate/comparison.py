@@ -1,4 +1,4 @@
-"""Two methods on the same labels: do they agree, and is the difference more than chance?"""
+"""Comparison of two methods on the same labels: correlation, distance, significance tests."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.errors import ParameterError
-from neardup.evaluate.labels import Mask, pair_codes
+from neardup.evaluate.labels import Mask, pack_pairs
 from neardup.evaluate.packages import load
-from neardup.evaluate.scores import Counts, Floats, ScoredPairs
+from neardup.evaluate.scores import Floats, PairCounts, ScoredPairs
 
-SAME = 1e-12  # differences of scores that are rounding
-FEW = 25  # differing pairs below which McNemar's test is exact
+SAME = 1e-12  # smaller differences of scores are rounding
+FEW = 25  # discordant pairs, below which McNemar's test is exact
 
 
 @dataclass(frozen=True)
-class Test:
-    """A statistic, and how likely one as large is by chance."""
+class SignificanceTest:
+    """A test statistic and its p-value."""
 
     statistic: float
     p_value: float
-    __test__ = False  # for pytest, which would take the name for its own
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """The pairs that either of two methods lists, with both scores; all others have the score 0 in both."""
+    """The pairs that either method lists, with both scores; other pairs have the score 0 in both."""
 
     first: Floats
     second: Floats
@@ -36,15 +35,15 @@ class Aligned:
 
 
 def align(a: ScoredPairs, b: ScoredPairs) -> Aligned:
-    """Both methods' scores side by side."""
+    """Aligns the scores of two methods by pair."""
     if (a.total, a.positives) != (b.total, b.positives):
         raise ParameterError("b", "align", "scored on the same labels as the other", (b.total, b.positives))
-    codes_a, codes_b = pair_codes(a.left, a.right), pair_codes(b.left, b.right)
-    codes = np.union1d(codes_a, codes_b)
-    first, second = np.zeros(len(codes)), np.zeros(len(codes))
-    positive = np.zeros(len(codes), np.bool_)
-    for mine, place, score in ((a, codes_a, first), (b, codes_b, second)):
-        at = np.searchsorted(codes, place)
+    pairs_a, pairs_b = pack_pairs(a.left, a.right), pack_pairs(b.left, b.right)
+    packed = np.union1d(pairs_a, pairs_b)
+    first, second = np.zeros(len(packed)), np.zeros(len(packed))
+    positive = np.zeros(len(packed), np.bool_)
+    for mine, place, score in ((a, pairs_a, first), (b, pairs_b, second)):
+        at = np.searchsorted(packed, place)
         score[at], positive[at] = mine.score, mine.positive
     return Aligned(first, second, positive, a.total)
 
@@ -56,11 +55,10 @@ def correlation(both: Aligned) -> float:
     return float((n * (x * y).sum() - x.sum() * y.sum()) / math.sqrt(scale)) if scale > 0 else math.nan
 
 
-def mcnemar(both: Aligned, threshold_a: float, threshold_b: float) -> Test:
-    """McNemar's test over pairs of which one method is right and the other wrong (Q. McNemar, 1947).
+def mcnemar(both: Aligned, threshold_a: float, threshold_b: float) -> SignificanceTest:
+    """McNemar's test over pairs that one method decides rightly and the other wrongly (Q. McNemar, 1947).
 
-    Pairs that neither lists are decided in the same way by both, and do not count. The test takes pairs for
-    independent, which those of one cluster are not: read it with the interval of the difference.
+    The test assumes independent pairs, but pairs of one cluster are not: read it with the interval of the difference.
     """
     right_a = (both.first >= threshold_a) == both.positive
     right_b = (both.second >= threshold_b) == both.positive
@@ -68,46 +66,50 @@ def mcnemar(both: Aligned, threshold_a: float, threshold_b: float) -> Test:
     same_right = int((right_a & right_b).sum())
     table = [[same_right, only_a], [only_b, len(right_a) - same_right - only_a - only_b]]
     if only_a + only_b == 0:
-        return Test(0.0, 1.0)
+        return SignificanceTest(0.0, 1.0)
     found = load("statsmodels.stats.contingency_tables").mcnemar(table, exact=only_a + only_b < FEW)
-    return Test(float(found.statistic), float(found.pvalue))
+    return SignificanceTest(float(found.statistic), float(found.pvalue))
 
 
-def chi_square(a: Counts, b: Counts) -> Test:
-    """Pearson's chi-square of right and wrong among the pairs that each method finds: do precisions differ?"""
+def chi_square(a: PairCounts, b: PairCounts) -> SignificanceTest:
+    """Pearson's chi-square of right and wrong among the pairs that each method finds: a test of their precisions."""
     table = np.array([[a.true, a.false_positives], [b.true, b.false_positives]])
     if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
-        return Test(0.0, 1.0)
+        return SignificanceTest(0.0, 1.0)
     found = load("scipy.stats").chi2_contingency(table, correction=True)
-    return Test(float(found.statistic), float(found.pvalue))
+    return SignificanceTest(float(found.statistic), float(found.pvalue))
 
 
-def paired_t_test(first: Floats, second: Floats) -> Test:
+def paired_t_test(first: Floats, second: Floats) -> SignificanceTest:
     """Student's paired t-test of two methods' scores on the same splits.
 
-    Halves of one collection overlap from repeat to repeat, so this p-value is too small (see corrected_t_test).
+    Halves of different repeats overlap, so that this p-value is too small (see corrected_t_test).
     """
     x, y = _both_known(first, second)
     if len(x) < 2:
-        return Test(math.nan, math.nan)
+        return SignificanceTest(math.nan, math.nan)
     if np.ptp(x - y) < SAME:
-        return Test(0.0, 1.0) if abs(x[0] - y[0]) < SAME else Test(math.copysign(math.inf, x[0] - y[0]), 0.0)
+        return (
+            SignificanceTest(0.0, 1.0)
+            if abs(x[0] - y[0]) < SAME
+            else SignificanceTest(math.copysign(math.inf, x[0] - y[0]), 0.0)
+        )
     found = load("scipy.stats").ttest_rel(x, y)
-    return Test(float(found.statistic), float(found.pvalue))
+    return SignificanceTest(float(found.statistic), float(found.pvalue))
 
 
-def corrected_t_test(first: Floats, second: Floats, rest_by_sample: float = 1.0) -> Test:
+def corrected_t_test(first: Floats, second: Floats, test_by_training: float = 1.0) -> SignificanceTest:
     """The paired t-test for repeated splits (C. Nadeau and Y. Bengio, Machine Learning 52, 2003).
 
-    The variance is widened by the size of the rest over that of the sample, 1 for halves.
+    The variance is increased by the ratio of test size to training size, 1 for halves.
     """
     x, y = _both_known(first, second)
     if len(x) < 2 or np.ptp(x - y) < SAME:
         return paired_t_test(first, second)
     difference = x - y
-    scale = math.sqrt((1 / len(x) + rest_by_sample) * float(difference.var(ddof=1)))
+    scale = math.sqrt((1 / len(x) + test_by_training) * float(difference.var(ddof=1)))
     t = float(difference.mean()) / scale
-    return Test(t, float(2 * load("scipy.stats").t.sf(abs(t), len(x) - 1)))
+    return SignificanceTest(t, float(2 * load("scipy.stats").t.sf(abs(t), len(x) - 1)))
 
 
 def _both_known(first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -118,9 +120,9 @@ def _both_known(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def earth_movers_distance(first: Floats, first_total: int, second: Floats, second_total: int) -> float:
-    """How far the scores of one sample must be moved to have the distribution of another's.
+    """The earth mover's distance between the score distributions of two samples.
 
-    `first_total` and `second_total` count all pairs of each sample: those without a score have 0.
+    `first_total` and `second_total` count all pairs of each sample; unlisted pairs have the score 0.
     """
     if min(first_total, second_total) < 1:
         return math.nan

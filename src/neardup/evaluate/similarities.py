@@ -1,4 +1,4 @@
-"""The similarity of every pair that counts, as a method sees it, and how many of them its candidates find."""
+"""A method's similarities of all labelled pairs, and the recall of its candidates among them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from neardup.candidates.allpairs import Kind, all_pairs
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.compare import Measurer, features_of
 from neardup.engines.core.tables import expanded_pairs
-from neardup.engines.local.matches import Matches
 from neardup.engines.local.read import Corpus
+from neardup.engines.local.verify import Matches, Measurer, features_of
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import USUAL_RECALL, Plan
@@ -23,14 +22,14 @@ from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.multiset import MultisetJaccard
 
-MOST = 5000  # labelled documents of which all pairs are compared
-BLOCK = 1 << 20  # pairs that are measured at a time where there is no faster way
+MOST = 5000  # labelled documents, up to which all pairs are compared
+BLOCK = 1 << 20  # pairs that are measured together
 BINS = np.linspace(0, 1, 21)
 
 
 @dataclass(frozen=True)
 class Similarities:
-    """Scores of pairs; those that are not listed have 0, and so has whatever is below `least`."""
+    """Scores of pairs; unlisted pairs have the score 0, and scores below `least` are unknown."""
 
     left: Numbers
     right: Numbers
@@ -38,15 +37,15 @@ class Similarities:
     least: float = 0.0
 
     def take(self, which: NDArray[np.bool_]) -> Similarities:
-        """Some of the pairs; the others count as 0."""
+        """Some of the pairs; the others have the score 0."""
         return replace(self, left=self.left[which], right=self.right[which], score=self.score[which])
 
 
 def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, threads: int) -> Similarities:
-    """The similarity of all pairs of labelled documents, or as many of them as there is time for.
+    """The similarities of all labelled pairs, or of the candidates among them.
 
-    Judged pairs: those. Up to 5,000 labelled documents: every pair, exactly. More: the candidates down to the
-    similarity that they still find with the plan's recall; how many pairs there are is known all the same.
+    Judged pairs: exactly these. Up to 5,000 labelled documents: every pair, exactly. More documents: the candidates
+    down to the similarity at which they still reach the plan's recall.
     """
     if truth.clusters is None:
         assert truth.left is not None and truth.right is not None
@@ -67,7 +66,7 @@ def similarities(plan: Plan, corpus: Corpus, matches: Matches, truth: Truth, thr
 
 
 def cache_key(plan: Plan, truth: Truth) -> str | None:
-    """A name for all that the similarities depend on; None where they depend on the candidates."""
+    """A key of the stages that similarities depend on; None if they depend on the candidates."""
     labelled = 0 if truth.clusters is None else int((truth.clusters >= 0).sum())
     if plan.check.level == "none" or labelled > MOST:
         return None
@@ -82,13 +81,13 @@ def cache_key(plan: Plan, truth: Truth) -> str | None:
 
 
 def _scored(pairs: Pairs) -> Similarities:
-    """What is not measured counts as found: a candidate that nobody verifies is reported as it is."""
+    """The scores of pairs; an unverified candidate has the score 1, because it is reported as it is."""
     score = pairs.similarity
     return Similarities(pairs.left, pairs.right, np.where(np.isnan(score), 1.0, score))
 
 
 def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int) -> Similarities:
-    """All pairs by the plan's own measure; only those with something in common are kept."""
+    """All pairs by the plan's own check; pairs of similarity 0 are removed."""
     n = len(labelled)
     measurer = Measurer(plan, corpus, threads)
     measure = measurer.holding(labelled) if measurer.needs_texts else measurer.measure
@@ -101,27 +100,27 @@ def _block_by_block(plan: Plan, corpus: Corpus, labelled: Numbers, threads: int)
 
 
 def candidate_scores(plan: Plan, matches: Matches) -> Similarities:
-    """The candidates that the evidence is complete for, every document of a content in its place."""
+    """The scores of candidates down to the plan's reach, expanded from representatives to all their copies."""
     verified = plan.check.level != "none"
     least = plan.reach if verified else 0.0
-    kept = matches.found
+    kept = matches.pairs
     if verified:
         kept = kept.take(plan.check.passes(kept, least))
-    blocks = list(expanded_pairs(matches.content, kept.left, kept.right))
+    blocks = list(expanded_pairs(matches.representative, kept.left, kept.right))
     if not blocks:
         return Similarities(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), least)
     left, right, edge = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    similar = np.append(_scored(kept).score, 1.0)  # the last one is for copies, which have no edge
+    similar = np.append(_scored(kept).score, 1.0)  # the last entry is for copies, which have no edge
     return Similarities(left, right, similar[edge], least)
 
 
 def _featureless_copies(corpus: Corpus, matches: Matches, labelled: Numbers) -> tuple[Numbers, Numbers]:
-    """Pairs of copies that have no feature in common because they have none: the engine finds them all the same."""
-    content = matches.content
+    """Pairs of copies without features, which share no feature but are found by the engine."""
+    representative = matches.representative
     some = labelled[~corpus.present[labelled]]
-    groups, sizes = np.unique(content[some], return_counts=True)
-    some = some[np.isin(content[some], groups[sizes > 1])]
-    order = some[np.argsort(content[some], kind="stable")]
+    groups, sizes = np.unique(representative[some], return_counts=True)
+    some = some[np.isin(representative[some], groups[sizes > 1])]
+    order = some[np.argsort(representative[some], kind="stable")]
     sizes = sizes[sizes > 1]
     starts = np.cumsum(sizes) - sizes
     left: list[Numbers] = [np.zeros(0, np.int64)]
@@ -136,8 +135,8 @@ def _featureless_copies(corpus: Corpus, matches: Matches, labelled: Numbers) -> 
 def _with_copies(
     corpus: Corpus, matches: Matches, left: Numbers, right: Numbers, scored: Similarities
 ) -> Similarities:
-    """The scores, with 1 for those of the pairs that are copies without features."""
-    copies = (matches.content[left] == matches.content[right]) & ~corpus.present[left]
+    """The scores, with 1 for pairs that are copies without features."""
+    copies = (matches.representative[left] == matches.representative[right]) & ~corpus.present[left]
     if not copies.any():
         return scored
     a, b = left[copies], right[copies]
@@ -150,12 +149,12 @@ def _with_copies(
     )
 
 
-# What the candidates find -----------------------------------------------------------------------
+# Candidate recall -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Matching:
-    """How many of the pairs that reach the threshold became candidates; and of those in each bin of similarity."""
+class CandidateRecall:
+    """The number of pairs that reach the threshold, and of candidates among them; and both by bin of similarity."""
 
     threshold: float
     pairs: int  # at or above the threshold
@@ -166,42 +165,44 @@ class Matching:
 
     @property
     def recall(self) -> float:
-        """The share of similar pairs that the method gets to see."""
+        """The share of similar pairs that become candidates."""
         return self.found / self.pairs if self.pairs else float("nan")
 
 
-def is_candidate(matches: Matches, codes: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
-    """Which pairs of documents the method gets to see: as candidates (see `find_candidates`), or as copies."""
-    n, content = len(matches.content), matches.content
-    a, b = content[left], content[right]
-    seen: NDArray[np.bool_] = a == b
-    wanted = np.minimum(a, b) * n + np.maximum(a, b)
-    if len(codes):
-        place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        seen |= codes[place] == wanted
-    return seen
+def is_candidate(matches: Matches, packed: Numbers, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
+    """Which pairs are candidates (packed pairs of `find_candidates`) or copies."""
+    n, representative = len(matches.representative), matches.representative
+    a, b = representative[left], representative[right]
+    found: NDArray[np.bool_] = a == b
+    requested = np.minimum(a, b) * n + np.maximum(a, b)
+    if len(packed):
+        place = np.minimum(np.searchsorted(packed, requested), len(packed) - 1)
+        found |= packed[place] == requested
+    return found
 
 
 def promises_recall(plan: Plan) -> bool:
-    """Whether candidates only save work: they find what reaches the threshold, and would for another threshold.
+    """Whether candidates only save work: they reach the plan's recall at the threshold, and would at any other.
 
-    Otherwise they are part of what the method means by near-duplicates, as where super-shingles must agree.
+    Otherwise they are part of the method's definition of near-duplicates, as with super-shingles.
     """
     measured = plan.check.level != "none" and plan.check_view is None
     return measured and plan.candidates.probability(plan.threshold) >= (plan.recall or USUAL_RECALL) - 1e-9
 
 
-def match_recall(plan: Plan, scored: Similarities, seen: NDArray[np.bool_]) -> Matching | None:
-    """The matching of a method whose similarities are known for pairs that are no candidates, too."""
+def candidate_recall(
+    plan: Plan, scored: Similarities, candidates: NDArray[np.bool_]
+) -> CandidateRecall | None:
+    """The candidate recall of a method whose similarities are known for all pairs; else None."""
     if plan.check.level == "none" or scored.least > 0:
         return None
     reach = scored.score >= plan.threshold
     in_bin = np.clip(np.searchsorted(BINS, scored.score, "right") - 1, 0, len(BINS) - 2)
-    return Matching(
+    return CandidateRecall(
         plan.threshold,
         int(reach.sum()),
-        int((seen & reach).sum()),
+        int((candidates & reach).sum()),
         BINS,
         np.bincount(in_bin, minlength=len(BINS) - 1),
-        np.bincount(in_bin[seen], minlength=len(BINS) - 1),
+        np.bincount(in_bin[candidates], minlength=len(BINS) - 1),
     )

@@ -1,8 +1,8 @@
-"""Pairs for judging: few enough to read, and evenly spread over the range of similarity.
+"""A sample of pairs for labelling, spread evenly over the range of similarity.
 
-Alonso, Fetterly and Manasse (MSR-TR-2013-60), section 4.1: of random pairs nearly all share nothing. Pairs are drawn
-among documents that share a phrase which is neither common nor unique; from the group of each phrase in proportion to
-the pairs in it; then so that all similarities are about equally frequent.
+Alonso, Fetterly and Manasse (MSR-TR-2013-60), section 4.1: nearly all random pairs share nothing. Pairs are drawn among
+documents that share a phrase which is neither common nor unique, in proportion to the pairs of each phrase; of these,
+about equally many are taken for each similarity.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from neardup.columns import Features, Numbers
 from neardup.documents import Problems, Source
+from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import distinct_texts, portions
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.documents import InputColumns
-from neardup.engines.local.read import Job, read_corpus
+from neardup.engines.local.read import Job
+from neardup.engines.local.representations import spooled_chunks
+from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
@@ -29,18 +31,16 @@ from neardup.sorted_sets import distinct
 from neardup.verify.jaccard import Jaccard
 from neardup.workers import ordered_map
 
-MOST_PHRASES = 1 << 26  # that are looked at; of more, a sample by their hashes
+MOST_PHRASES = 1 << 26  # of more phrases, a sample by hash is used
 BINS = 20
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """How pairs are drawn."""
+class PairSampling:
+    """Options of a sample of pairs."""
 
     pairs: int = 456
-    drawn: int = (
-        100_000  # pairs that are drawn and measured before an even number of each similarity is taken
-    )
+    drawn: int = 100_000  # pairs to draw and measure, of which `pairs` are taken
     ngram: int = 7
     idf_low: float = 0.2
     idf_high: float = 0.85
@@ -52,53 +52,53 @@ class Sampling:
                 raise ParameterError(name, "sample", "a whole number of at least 1", getattr(self, name))
         if not 0 <= self.idf_low <= self.idf_high <= 1:
             given = (self.idf_low, self.idf_high)
-            raise ParameterError("idf", "sample", "two numbers from 0 to 1, the lesser first", given)
+            raise ParameterError("idf", "sample", "two numbers from 0 to 1, the lower first", given)
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Pairs to judge, with their similarity, and how even they are."""
+class PairSample:
+    """Pairs to label with their similarity, and how even the sample is."""
 
     table: pa.Table
-    phrases: int  # groups that pairs were drawn from
-    drawn: int  # different pairs that were drawn
+    phrases: int  # shared phrases that pairs were drawn from
+    drawn: int  # distinct pairs
     distance: float  # the earth mover's distance of the similarities from an even spread
-    distance_before: float  # … of all that were drawn
+    distance_before: float  # … of all drawn pairs
 
 
 def sample_pairs(
     sources: Sequence[Source],
     columns: InputColumns,
-    sampling: Sampling,
+    sampling: PairSampling,
     progress: Progress,
     threads: int,
     work_dir: Any = None,
     problems: Problems | None = None,
-) -> Sample:
-    """The pairs of a collection that are worth a judge's time."""
+) -> PairSample:
+    """Pairs of a corpus to label."""
     random = np.random.default_rng(sampling.seed)
     plan = get_method("minhash").plan(ngram=sampling.ngram, bands=1, rows=1)
     with Workspace(folder=work_dir) as work:
         job = Job(plan, sources, work, columns, problems or Problems(), progress, threads)
         corpus = read_corpus(job)
-        owners, _ = distinct_texts(corpus.digests, corpus.ranks)
-        owners = owners[corpus.present[owners]]
+        representatives, _ = distinct_texts(corpus.digests, corpus.id_hashes)
+        representatives = representatives[corpus.present[representatives]]
         with progress.stage("group by phrase"):
-            one_in = 1 + int(corpus.features[owners].sum()) // MOST_PHRASES
-            features = _features(plan, work.spool, owners, one_in, threads)
-            documents, starts, sizes = _groups(features, len(owners), sampling)
+            one_in = 1 + int(corpus.features[representatives].sum()) // MOST_PHRASES
+            features = _features(plan, work.spool, representatives, one_in, threads)
+            documents, starts, sizes = _groups(features, len(representatives), sampling)
         if len(sizes) == 0:
             raise InputError(
-                f"No phrase of {sampling.ngram} words is shared by documents within the idf interval "
-                f"[{sampling.idf_low:g}, {sampling.idf_high:g}]: choose a wider one, or a shorter phrase."
+                f"No two documents share a phrase of {sampling.ngram} words with an idf in "
+                f"[{sampling.idf_low:g}, {sampling.idf_high:g}]. Widen --idf, or shorten --ngram."
             )
         left, right = _draw(documents, starts, sizes, sampling.drawn, random)
         with progress.stage("measure", len(left)):
-            whole = features if one_in == 1 else _features(plan, work.spool, owners, 1, threads)
+            whole = features if one_in == 1 else _features(plan, work.spool, representatives, 1, threads)
             measured = Jaccard().measure(whole, left, right)
     similarity = measured.similarity
     chosen = even(similarity, sampling.pairs, random)
-    ids = corpus.ids.take(pa.array(owners))
+    ids = corpus.ids.take(pa.array(representatives))
     table = pa.table(
         {
             "id_a": ids.take(pa.array(left[chosen])),
@@ -108,11 +108,11 @@ def sample_pairs(
             "containment": measured.containment[chosen].round(6),
         }
     )
-    return Sample(table, len(sizes), len(left), unevenness(similarity[chosen]), unevenness(similarity))
+    return PairSample(table, len(sizes), len(left), unevenness(similarity[chosen]), unevenness(similarity))
 
 
-def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: int) -> Features:
-    """The sets of phrases of some documents, or of one phrase in so many."""
+def _features(plan: Plan, spool: Spool, representatives: Numbers, one_in: int, threads: int) -> Features:
+    """The distinct phrases of some documents, or one phrase in `one_in` of them."""
     from neardup.columns import make_distinct
     from neardup.weights.checks import keep_only
 
@@ -120,25 +120,25 @@ def _features(plan: Plan, spool: Spool, owners: Numbers, one_in: int, threads: i
         features = make_distinct(plan.view.features(plan.text(spool.read(some), details=False)))
         return keep_only(features, features.hashes % np.uint64(one_in) == 0) if one_in > 1 else features
 
-    return Features.concatenate(list(ordered_map(work, portions(spool, owners), threads)))
+    return Features.concatenate(list(ordered_map(work, spooled_chunks(spool, representatives), threads)))
 
 
-def _groups(features: Features, n: int, sampling: Sampling) -> tuple[Numbers, Numbers, Numbers]:
-    """The documents of every phrase inside the idf interval, one group behind the other."""
+def _groups(features: Features, n: int, sampling: PairSampling) -> tuple[Numbers, Numbers, Numbers]:
+    """The documents of every phrase inside the idf interval, phrase by phrase: documents, starts, sizes."""
     order = np.argsort(features.hashes, kind="stable")
     ordered = features.hashes[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     sizes = np.diff(np.append(starts, len(ordered)))
     idf = np.log(n / sizes) / np.log(max(n, 2))
     inside = (sizes >= 2) & (idf >= sampling.idf_low) & (idf <= sampling.idf_high)
-    owners = np.repeat(np.arange(len(features)), features.sizes)
-    return owners[order], starts[inside], sizes[inside]
+    numbers = np.repeat(np.arange(len(features)), features.sizes)
+    return numbers[order], starts[inside], sizes[inside]
 
 
 def _draw(
     documents: Numbers, starts: Numbers, sizes: Numbers, count: int, random: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
-    """Different pairs: a group in proportion to its pairs, then two of its documents."""
+    """Distinct pairs: a phrase in proportion to its pairs, then two of its documents."""
     many = sizes.astype(np.float64) * (sizes - 1) / 2
     group = np.searchsorted(np.cumsum(many) / many.sum(), random.random(count), "right")
     group = np.minimum(group, len(sizes) - 1)
@@ -146,12 +146,12 @@ def _draw(
     second = (first + random.integers(1, sizes[group])) % sizes[group]
     a, b = documents[starts[group] + first], documents[starts[group] + second]
     n = int(documents.max()) + 1
-    codes = distinct(np.minimum(a, b) * n + np.maximum(a, b))
-    return codes // n, codes % n
+    packed = distinct(np.minimum(a, b) * n + np.maximum(a, b))
+    return packed // n, packed % n
 
 
 def even(similarity: np.ndarray, count: int, random: np.random.Generator) -> Numbers:
-    """So many places, as evenly spread over the range of similarity as there are pairs for it."""
+    """`count` positions, spread as evenly over the range of similarity as the pairs allow."""
     bins = np.minimum((similarity * BINS).astype(np.int64), BINS - 1)
     order = random.permutation(len(similarity))
     order = order[np.argsort(bins[order], kind="stable")]
@@ -170,4 +170,4 @@ def unevenness(similarity: np.ndarray) -> float:
     return float(np.abs(ordered - ideal).mean())
 
 
-__all__ = ["Sample", "Sampling", "even", "sample_pairs", "unevenness"]
+__all__ = ["PairSample", "PairSampling", "even", "sample_pairs", "unevenness"]

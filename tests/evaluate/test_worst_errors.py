@@ -16,8 +16,8 @@ from rich.console import Console
 import neardup
 from neardup.cli.support.worst_errors import print_errors
 from neardup.errors import OutputError, ParameterError
-from neardup.evaluate.worst import Errors, WorstPair, compare_worst, worst_errors
-from neardup.evaluate.worst_page import errors_page, write_errors_page
+from neardup.evaluate.error_page import errors_page, write_errors_page
+from neardup.evaluate.worst_errors import WorstErrors, WorstPair, compare_worst, worst_errors
 
 STORY = "the council met on monday and voted for the new bridge over the river after a long debate"
 HOSTILE = (
@@ -28,7 +28,7 @@ HEBREW = "מועצת העיר אישרה ביום שני את הגשר החדש 
 
 def pages_of(
     texts: list[str], ids: list[str] | None = None, **options: float
-) -> tuple[list[WorstPair], Errors]:
+) -> tuple[list[WorstPair], WorstErrors]:
     """Every pair of the texts as a false positive with the score 0.9."""
     left, right = np.array(list(combinations(range(len(texts)), 2))).reshape(-1, 2).T
     scores = np.full(len(left), 0.9)
@@ -93,7 +93,7 @@ def test_one_bad_cluster_does_not_fill_the_list() -> None:
     score = np.concatenate([np.linspace(0.99, 0.9, 36), [0.8, 0.7, 0.6, 0.85]])
     errors = worst_errors(left, right, score, np.zeros(40, bool), 0.5, clusters=clusters, most=5)
     assert errors.false_positives.tolist() == [0, 36, 37, 38, 1]
-    assert errors.alike_positives.tolist() == [36, 1, 1, 1, 36]
+    assert errors.similar_positives.tolist() == [36, 1, 1, 1, 36]
     assert errors.total_positives == 40
 
 
@@ -136,7 +136,7 @@ def test_the_page_marks_what_is_shared() -> None:
     assert [mark.strip(" .") for mark in page.marks] == [STORY, STORY]
     text = " ".join(page.text)
     assert "Rain fell." in text and "The mayor smiled." in text
-    assert "false positives: 1, false negatives: 0" in text
+    assert "1 false positive, 0 false negatives" in text
 
 
 @pytest.mark.parametrize("hostile", [HOSTILE, "<mark>", "&lt;b&gt;", '" onmouseover="x', "\ud800 lone"])
@@ -160,14 +160,14 @@ def test_hostile_text_stays_text(hostile: str) -> None:
     }
     assert not any((ord(char) < 32 and char not in "\n\t") or char in "\x1b\u202e\ud800" for char in source)
     assert "default-src 'none'" in source and "http://" not in source and "https://" not in source
-    said = "".join(page.text)
+    printed = "".join(page.text)
     harmless = (
         hostile.replace("\x00", "␀")
         .replace("\x1b", "␛")
         .replace("\u202e", "\ufffd")
         .replace("\ud800", "\ufffd")
     )
-    assert said.count(harmless) >= 5  # title, heading, list, captions, texts
+    assert printed.count(harmless) >= 5  # title, heading, list, captions, texts
 
 
 def test_right_to_left_text_keeps_its_direction() -> None:
@@ -202,7 +202,7 @@ def test_no_errors_make_a_page_too(tmp_path: Path) -> None:
     found, errors = pages_of([STORY])
     path = write_errors_page(tmp_path / "errors.html", found, errors, title="None", threshold=0.5)
     assert "".join(Page(path.read_text(encoding="utf-8")).text).count("None.") == 2
-    with pytest.raises(OutputError, match="cannot write the page"):
+    with pytest.raises(OutputError, match="cannot write the error page"):
         write_errors_page(tmp_path / "absent" / "e.html", found, errors, title="None", threshold=0.5)
 
 
@@ -223,7 +223,7 @@ def test_the_terminal_shows_both_kinds_side_by_side() -> None:
     )
     out = io.StringIO()
     print_errors(Console(file=out, width=100, no_color=True), found, errors)
-    said = out.getvalue()
-    assert "1 false positive\n" in said and "2 false negatives, the worst 1 of them" in said
-    assert "clusters a and b" in said and "cluster b" in said
-    assert "\x1b" not in said and "Rain fell." in said and "≠" in said
+    printed = out.getvalue()
+    assert "1 false positive\n" in printed and "2 false negatives, the worst 1 shown" in printed
+    assert "clusters a and b" in printed and "cluster b" in printed
+    assert "\x1b" not in printed and "Rain fell." in printed and "≠" in printed

@@ -1,7 +1,7 @@
-"""The worst errors as one HTML page that needs nothing else: no network, no script, any browser or phone.
+"""The worst errors as one self-contained HTML page, without network access or scripts.
 
-Texts come from strangers: they are escaped, control characters are shown as pictures, each text keeps its own
-direction without changing that of the page, and the page forbids itself to load or run anything.
+Texts are untrusted: they are escaped, control characters are shown as symbols, the direction of a text does not affect
+the page, and the content security policy forbids loading and running anything.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from pathlib import Path
 
 from neardup.columns import to_utf8
 from neardup.errors import OutputError
-from neardup.evaluate.worst import Errors, WorstPair
+from neardup.evaluate.worst_errors import WorstErrors, WorstPair
 from neardup.explain.excerpts import cut_middle, visible
 from neardup.explain.passages import Passage, Side
+from neardup.plurals import counted
 
 __all__ = ["errors_page", "write_errors_page"]
 
-AROUND = 40  # words of a text that are shown on either side of a shared passage
+AROUND = 40  # words shown on either side of a shared passage
 WITHIN = 30  # words at each end of a long shared passage
 MOST_PASSAGES = 200  # of one text
-TINTS = 6  # colours of shared passages, again and again
+TINTS = 6  # colours of shared passages, repeated
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #5a6472; --line: #d5dae1; --card: #f6f7f9;
@@ -33,10 +34,10 @@ body { margin: 0 auto; padding: 1rem; max-width: 80rem; background: var(--paper)
   font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; } h3 { font-size: 1rem; margin: 0; }
 a { color: inherit; }
-p.note, .facts, .gap, figcaption small { color: var(--soft); font-size: .875rem; }
+p.note, .details, .gap, figcaption small { color: var(--soft); font-size: .875rem; }
 article { border: 1px solid var(--line); border-radius: .5rem; margin: 1rem 0; padding: .75rem;
   background: var(--card); }
-.facts { margin: .25rem 0 .75rem; }
+.details { margin: .25rem 0 .75rem; }
 .sides { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; }
 figure { margin: 0; min-width: 0; border-top: 3px solid var(--line); padding-top: .5rem; }
 figcaption { font-weight: 600; overflow-wrap: anywhere; }
@@ -66,38 +67,38 @@ HEAD = """<!doctype html>
 
 
 def write_errors_page(
-    path: str | Path, pairs: Sequence[WorstPair], errors: Errors, *, title: str, threshold: float
+    path: str | Path, pairs: Sequence[WorstPair], errors: WorstErrors, *, title: str, threshold: float
 ) -> Path:
-    """The path, after the page was written to it."""
+    """Writes the page and returns its path."""
     path = Path(path)
     try:
         path.write_text(errors_page(pairs, errors, title=title, threshold=threshold), encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{path}: cannot write the page of errors ({error.strerror or error})") from error
+        raise OutputError(f"{path}: cannot write the error page ({error.strerror or error})") from error
     return path
 
 
-def errors_page(pairs: Sequence[WorstPair], errors: Errors, *, title: str, threshold: float) -> str:
+def errors_page(pairs: Sequence[WorstPair], errors: WorstErrors, *, title: str, threshold: float) -> str:
     """The whole page."""
     parts = [HEAD.format(title=_safe(title), style=STYLE)]
     parts.append(
-        f'<p class="note">At the threshold {threshold:g}, false positives: {errors.total_positives:,}, '
-        f"false negatives: {errors.total_negatives:,}. Shown are the worst, spread over the clusters. "
-        "Marked passages are in both texts; the same number is the same passage.</p>\n"
+        f'<p class="note">Threshold {threshold:g}: {counted(errors.total_positives, "false positive")}, '
+        f"{counted(errors.total_negatives, 'false negative')}. The worst are shown, spread over the clusters. "
+        "Marked passages occur in both texts; equal numbers mark the same passage.</p>\n"
     )
     sections = (
-        ("false positive", "False positives", "Labelled different, yet scored highest."),
-        ("false negative", "False negatives", "Labelled the same, yet scored lowest."),
+        ("false positive", "False positives", "Labelled different, highest scores first."),
+        ("false negative", "False negatives", "Labelled the same, lowest scores first."),
     )
-    for kind, heading, says in sections:
+    for kind, heading, note in sections:
         chosen = [(place, pair) for place, pair in enumerate(pairs, 1) if pair.kind == kind]
-        parts.append(f'<h2>{heading}</h2>\n<p class="note">{says if chosen else "None."}</p>\n')
-        parts.extend(_contents(chosen))
+        parts.append(f'<h2>{heading}</h2>\n<p class="note">{note if chosen else "None."}</p>\n')
+        parts.extend(_list(chosen))
         parts.extend(_article(place, pair) for place, pair in chosen)
     return "".join([*parts, "</body>\n</html>\n"])
 
 
-def _contents(chosen: Sequence[tuple[int, WorstPair]]) -> Iterator[str]:
+def _list(chosen: Sequence[tuple[int, WorstPair]]) -> Iterator[str]:
     """Links to the pairs of a section."""
     if chosen:
         yield '<ol class="list">\n'
@@ -108,28 +109,28 @@ def _contents(chosen: Sequence[tuple[int, WorstPair]]) -> Iterator[str]:
 
 
 def _article(place: int, pair: WorstPair) -> str:
-    """One pair: what is known about it, and both texts."""
+    """One pair: its scores, and both texts."""
     found = pair.comparison
-    facts = [
+    details = [
         f"score {pair.score:.3f}",
         f"{found.shared:,} shared features, similarity {found.similarity:.3f}, "
         f"containment {found.containment:.3f}",
     ]
-    if pair.alike > 1:
-        facts.append(f"one of {pair.alike:,} such errors between these clusters")
+    if pair.similar > 1:
+        details.append(f"one of {pair.similar:,} errors between these clusters")
     return (
         f'<article id="pair-{place}">\n<h3>{place}. {pair.kind.capitalize()}</h3>\n'
-        f'<p class="facts">{"; ".join(facts)}</p>\n<div class="sides">\n'
-        + _figure(pair.left, pair.groups[0], found.left)
-        + _figure(pair.right, pair.groups[1], found.right)
+        f'<p class="details">{"; ".join(details)}</p>\n<div class="sides">\n'
+        + _figure(pair.left, pair.clusters[0], found.left)
+        + _figure(pair.right, pair.clusters[1], found.right)
         + "</div>\n</article>\n"
     )
 
 
-def _figure(name: str, group: str, side: Side) -> str:
+def _figure(name: str, cluster: str, side: Side) -> str:
     """One text under its id, in its own direction."""
-    about = f"{side.features:,} features, {side.containment:.0%} of them in the other"
-    label = "" if group == name else f"cluster <bdi>{_safe(group)}</bdi>; "
+    about = f"{side.features:,} features, {side.containment:.0%} of them shared"
+    label = "" if cluster == name else f"cluster <bdi>{_safe(cluster)}</bdi>; "
     body = "".join(_pieces(side)) or '<span class="gap">no text</span>'
     return (
         f"<figure>\n<figcaption><bdi>{_safe(name)}</bdi><br><small>{label}{about}</small></figcaption>\n"
@@ -148,13 +149,13 @@ def _pieces(side: Side) -> Iterator[str]:
         else:
             yield _shortened(words, *_context(place, last, side.passages))
     if last >= MOST_PASSAGES:
-        yield f' <span class="gap">… {last + 1 - MOST_PASSAGES:,} more passages</span>'
+        yield f' <span class="gap">… {counted(last + 1 - MOST_PASSAGES, "more passage")}</span>'
 
 
 def _context(place: int, last: int, passages: Sequence[Passage]) -> tuple[int, int]:
-    """How many words to show at both ends of a passage that is not shared: those beside a shared one.
+    """The number of words to show at both ends of an unshared passage, next to the shared ones.
 
-    The beginning of a text is shown in any case; a text that shares nothing has no other part to look at.
+    The beginning of a text is always shown.
     """
     if place == last == 0:
         return 2 * AROUND, AROUND
@@ -162,12 +163,12 @@ def _context(place: int, last: int, passages: Sequence[Passage]) -> tuple[int, i
 
 
 def _shortened(text: str, first: int, last: int) -> str:
-    """The text, escaped, with a note for what is left out of its middle."""
+    """The text, escaped and with its middle omitted if it is long."""
     head, note, tail = cut_middle(text, first, last)
     gap = f'<span class="gap">{note}</span>' if note else ""
     return _safe(head) + gap + _safe(tail)
 
 
 def _safe(text: str) -> str:
-    """The text as it may stand in a page."""
+    """The text, escaped for HTML."""
     return escape(visible(to_utf8(text).decode()))

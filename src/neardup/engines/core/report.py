@@ -1,0 +1,143 @@
+"""Counts of a run as the report that is written: the same keys for every engine."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import neardup
+from neardup.candidates.buckets import BucketCounts
+from neardup.documents import Problems
+from neardup.engines.core.decide import Outcome
+from neardup.engines.core.progress import Progress, peak_memory
+from neardup.plan import Plan
+from neardup.sorted_sets import count_distinct
+
+LARGEST = 10  # clusters that the report lists
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """What a run counted; None where an engine cannot know it."""
+
+    documents: int
+    removed: int
+    without_tokens: int
+    without_features: int | None
+    exact_copies: int
+    clusters: int
+    largest_clusters: list[dict[str, Any]]
+    verified_pairs: int
+    candidates: int
+    text_bytes: int
+    buckets: BucketCounts = field(default_factory=BucketCounts)
+    posting_lists_truncated: int = 0
+    pairs_already_in_one_cluster: int | None = 0
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """How and on what a run ran."""
+
+    engine: str
+    progress: Progress
+    inputs: list[str]
+    html_text: str
+    problems: dict[str, Any]
+    run: str | None = None  # the digest of plan, columns and inputs, where the run can be resumed
+    memory_budget: int | None = None
+    threads: int | None = None
+    lowest_rethreshold: float | None = None
+    common_phrases: dict[str, Any] | None = None
+
+
+def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[str]) -> dict[str, Any]:
+    """Counts, sizes, times, and everything needed to run again."""
+    buckets, common = counts.buckets, context.common_phrases
+    return {
+        "neardup": neardup.__version__,
+        "engine": context.engine,
+        "digest": plan.digest,
+        "run": context.run,
+        "documents": counts.documents,
+        "kept": counts.documents - counts.removed,
+        "removed": counts.removed,
+        "without_tokens": counts.without_tokens,
+        "without_features": counts.without_features,
+        "exact_copies": counts.exact_copies,
+        "clusters": counts.clusters,
+        "largest_clusters": counts.largest_clusters,
+        "pairs": {"verified": counts.verified_pairs, "candidates": counts.candidates},
+        "recall_at_threshold": _found(plan),
+        "lowest_rethreshold": None
+        if context.lowest_rethreshold is None
+        else round(context.lowest_rethreshold, 6),
+        "buckets": {
+            "count": buckets.buckets,
+            "largest": buckets.largest,
+            "above_limit": buckets.hot,
+            "pairs_skipped": buckets.skipped,
+            "posting_lists_truncated": counts.posting_lists_truncated,
+            "pairs_already_in_one_cluster": counts.pairs_already_in_one_cluster,
+        },
+        **({} if common is None else {"common_phrases": common}),
+        "html_text": context.html_text,
+        "text_bytes": counts.text_bytes,
+        "problems": context.problems,
+        "seconds": {name: round(value, 3) for name, value in context.progress.seconds.items()},
+        "cpu_seconds": {name: round(value, 3) for name, value in context.progress.cpu.items()},
+        "peak_memory_bytes": peak_memory(),
+        "memory_budget_bytes": context.memory_budget,
+        "threads": context.threads,
+        "python": platform.python_version(),
+        "inputs": context.inputs,
+        "files": files,
+        "plan": plan.to_dict(),
+    }
+
+
+def _found(plan: Plan) -> float | None:
+    found = plan.found(plan.threshold)
+    return None if found is None else round(found, 6)
+
+
+def problem_counts(problems: Problems) -> dict[str, Any]:
+    """Problems of the input: how many, of which kinds, and the first."""
+    return {
+        "total": problems.total,
+        "kinds": problems.counts,
+        "first": [problem.as_dict() for problem in problems.first],
+    }
+
+
+def count_clusters(outcome: Outcome) -> int:
+    """How many clusters the decisions have."""
+    return count_distinct(outcome.decisions.cluster)
+
+
+def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, Any]]:
+    """The largest clusters: name, leader, size, weakest link, bridges."""
+    decisions, documents = outcome.decisions, outcome.documents
+    first = np.flatnonzero(decisions.documents == decisions.leader)
+    names = decisions.cluster[first]
+    order = first[np.lexsort((documents.id_hashes[names], -decisions.size[first]))[:most]]
+    labels = np.arange(len(documents))
+    labels[decisions.documents] = decisions.cluster
+    bridged = np.bincount(labels[decisions.pairs.left[decisions.bridge]], minlength=len(documents))
+    return [
+        {
+            "cluster": documents.ids[int(decisions.cluster[k])].as_py(),
+            "leader": documents.ids[int(decisions.leader[k])].as_py(),
+            "size": int(decisions.size[k]),
+            "weakest_link": _rounded(decisions.weakest_link[k]),
+            "bridges": int(bridged[decisions.cluster[k]]),
+        }
+        for k in order
+    ]
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)

@@ -1,0 +1,46 @@
+"""A corpus with what the plan sees in its documents: features, signatures and keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neardup.columns import Numbers, Signatures
+from neardup.engines.core.identity import distinct_texts
+from neardup.engines.core.represent import needs_distinct_texts_first
+from neardup.engines.local.join_blocks import DistinctFeatures
+from neardup.engines.local.read import Corpus, Job
+from neardup.engines.local.representations import Representations, represent_distinct_texts
+from neardup.statistics import Statistics
+
+
+def represented(
+    job: Job,
+    corpus: Corpus,
+    statistics: Statistics | None = None,
+    texts: tuple[Numbers, Numbers] | None = None,
+) -> Corpus:
+    """The corpus with its representations, made now unless they were made while it was read.
+
+    `texts` are the representatives of distinct texts and the place of each document's own, where they are known.
+    """
+    if texts is None and not needs_distinct_texts_first(job.plan):
+        return _with(corpus, Representations(job.work.rows("read")))
+    distinct, places = texts or distinct_texts(corpus.digests, corpus.id_hashes)
+    rows = represent_distinct_texts(job.plan, job.work, distinct, statistics, job.progress, job.threads)
+    found = _with(corpus, Representations(rows, places), statistics)
+    if job.plan.candidates.level == "features":
+        found.distinct_features = DistinctFeatures(distinct, found.features[distinct], Representations(rows))
+    return found
+
+
+def _with(corpus: Corpus, stored: Representations, statistics: Statistics | None = None) -> Corpus:
+    present, slots = stored.numbers("present"), stored.slots()
+    return replace(
+        corpus,
+        tokens=stored.numbers("tokens"),
+        features=stored.numbers("features"),
+        present=present,
+        keys=stored,
+        signatures=None if slots is None else Signatures(slots, present),
+        statistics=statistics,
+    )

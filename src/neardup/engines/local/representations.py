@@ -1,0 +1,88 @@
+"""What a plan sees in documents: columns of keys, signatures or features, made once and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.columns import Features, Hashes, Numbers, matrix
+from neardup.engines.core.progress import Progress
+from neardup.engines.core.represent import chunk_ranges, represent
+from neardup.engines.local.checkpoint.spill import SpilledRows
+from neardup.engines.local.checkpoint.texts import Spool
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.plan import Plan
+from neardup.statistics import Statistics
+from neardup.workers import ordered_map
+
+
+class Representations:
+    """Representations column by column; `places` has the row of each document where copies share one."""
+
+    def __init__(self, rows: SpilledRows, places: Numbers | None = None) -> None:
+        self.rows, self._places = rows, places
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """A column, one entry for each document."""
+        found = self.rows.numbers(name)
+        return found if self._places is None else found[self._places]
+
+    def key(self, table: int) -> Hashes:
+        """The keys of all documents in a table."""
+        return self.numbers(f"key{table}")
+
+    def slots(self) -> NDArray[np.uint32] | None:
+        """The signatures of all documents, where they are kept."""
+        if not self.rows.has("slots"):
+            return None
+        found = matrix(self.rows.column("slots"))
+        return found if self._places is None else found[self._places]
+
+    def features(self) -> Features:
+        """The features of each row; copies have none of their own."""
+        parts = self.rows.column("hashes").chunks
+        weights = self.rows.column("weights").chunks if self.rows.has("weights") else [None] * len(parts)
+        distinct = self.rows.has("distinct")
+        return Features.concatenate(
+            [_as_features(part, weight, distinct) for part, weight in zip(parts, weights, strict=True)]
+        )
+
+
+def _as_features(hashes: pa.Array, weights: pa.Array | None, distinct: bool) -> Features:
+    values = None if weights is None else weights.flatten().to_numpy()
+    offsets = hashes.offsets.to_numpy()
+    return Features(offsets - offsets[0], hashes.flatten().to_numpy(), values, distinct=distinct)
+
+
+def spooled_chunks(spool: Spool, numbers: Numbers) -> Iterator[Numbers]:
+    """Some documents, in ascending order, in chunks of about a megabyte of text."""
+    sizes = spool.offsets[numbers + 1] - spool.offsets[numbers]
+    for start, stop in chunk_ranges(sizes):
+        yield numbers[start:stop]
+
+
+def represent_distinct_texts(
+    plan: Plan,
+    work: Workspace,
+    distinct: Numbers,
+    statistics: Statistics | None,
+    progress: Progress,
+    threads: int,
+) -> SpilledRows:
+    """The representations of some documents; those that an earlier run has made are not made a second time."""
+    rows, spool = work.rows("sign"), work.spool
+
+    def columns_of(some: Numbers) -> pa.RecordBatch:
+        return pa.record_batch(represent(plan, spool.read(some), statistics))
+
+    with progress.stage("sign", len(distinct)):
+        progress.advance(len(rows))
+        for batch in ordered_map(columns_of, spooled_chunks(spool, distinct[len(rows) :]), threads):
+            rows.add(batch)
+            progress.advance(batch.num_rows)
+            work.checkpoint()
+    return rows

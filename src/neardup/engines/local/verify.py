@@ -1,0 +1,298 @@
+"""Candidates to verified pairs: every candidate is compared, on features that are made for the documents concerned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+
+import numpy as np
+
+from neardup.candidates.buckets import BucketCounts
+from neardup.candidates.copies import collapse
+from neardup.clusters.graph import complete_groups, components
+from neardup.columns import Features, Numbers, Pairs
+from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
+from neardup.engines.core.progress import Progress
+from neardup.engines.core.rounds import ComponentGroup, blocks, candidate_components
+from neardup.engines.local.candidates import (
+    TableKeys,
+    all_candidates,
+    count_candidates,
+    grouped_candidates,
+    joined_features,
+    joined_signatures,
+    table_keys,
+)
+from neardup.engines.local.checkpoint.verified import VerifiedBlock, VerifiedBlocks
+from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.read import Corpus
+from neardup.engines.local.representations import spooled_chunks
+from neardup.plan import Plan
+from neardup.sorted_sets import distinct, without
+from neardup.workers import ordered_map
+
+LARGE_TILE_BYTES = (
+    32 << 20
+)  # features of each side of a comparison within a component that does not fit a tile
+HUB = 16  # pairs of a document that many others are compared with
+
+
+@dataclass
+class Matches:
+    """What candidates and verification found, and how they came by it."""
+
+    representative: Numbers  # for each document the one that stands for its copies
+    pairs: Pairs  # measured, between representatives: at least `floor` similar, or inside a small cluster
+    floor: float
+    counts: BucketCounts = field(default_factory=BucketCounts)
+    candidates: int = 0  # pairs that were measured
+    joined: int = 0  # pairs that were not, because their documents were in one cluster already
+    truncated: int = 0  # posting lists of a join of which not all members were met
+    large: TableKeys | None = None  # of clusters whose inner pairs were skipped
+
+
+def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
+    """Copies, candidates and verified pairs of a corpus; of the keys, those that `rethreshold` may need are kept."""
+    with progress.stage("copies"):
+        representative = collapse(corpus.digests, corpus.id_hashes, corpus.tokens > 0)
+    keys = table_keys(plan, corpus, representative)
+    found = Verifier(plan, corpus, keys, plan.reach, progress, threads, corpus.work).run(representative)
+    found.large = keys.only(_in_large_clusters(plan, found.pairs, len(corpus)))
+    return found
+
+
+def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Matches:
+    """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched once more."""
+    large = matches.large
+    if large is not None and matches.truncated:  # at a higher threshold a join meets other members of a list
+        again = Verifier(plan, corpus, large, plan.threshold, progress, threads)
+        return again.run(matches.representative)
+    if large is None or len(large.representatives) == 0:
+        return matches
+    more = Verifier(plan, corpus, large, matches.floor, progress, threads).run(matches.representative).pairs
+    n = len(corpus)
+    new = ~np.isin(more.left * n + more.right, matches.pairs.left * n + matches.pairs.right)
+    return replace(matches, pairs=Pairs.concatenate([more.take(new), matches.pairs]))
+
+
+def _in_large_clusters(plan: Plan, pairs: Pairs, n: int) -> Numbers:
+    """The distinct texts of clusters of which not all pairs were measured."""
+    if plan.pairs == "all" or plan.check.level == "none" or plan.candidates.level == "features":
+        return np.zeros(0, np.int64)
+    passed = pairs.take(plan.check.passes(pairs, plan.threshold))
+    labels = components(n, passed.left, passed.right)
+    return np.flatnonzero(np.bincount(labels, minlength=n)[labels] > plan.clustering.complete)
+
+
+class Verifier:
+    """Compares the candidates among some distinct texts; without a workspace, nothing is kept for a resumed run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        corpus: Corpus,
+        keys: TableKeys,
+        floor: float,
+        progress: Progress,
+        threads: int,
+        work: Workspace | None = None,
+    ) -> None:
+        self.plan, self.corpus, self.keys, self.floor = plan, corpus, keys, floor
+        self.progress, self.threads = progress, threads
+        self.verified, self.measurer = VerifiedBlocks(work), Measurer(plan, corpus, threads)
+
+    def run(self, representative: Numbers) -> Matches:
+        """The matches: all measured pairs that are at least as similar as the floor."""
+        found = Matches(representative, Pairs.concatenate([]), self.floor)
+        if self.plan.joins:
+            self._joined(found)
+        elif self.plan.pairs == "all":
+            self._every_pair(found)
+        else:
+            self._in_rounds(found)
+        return found
+
+    def _joined(self, found: Matches) -> None:
+        """The pairs that a join finds, or those that it found in an earlier run."""
+        done = next(iter(self.verified.earlier()), None) or self.verified.add(self._join())
+        found.pairs, found.candidates, found.truncated = done.pairs, done.measured, done.joined
+
+    def _join(self) -> VerifiedBlock:
+        with self.progress.stage("join"):
+            if self.plan.candidates.level == "features":
+                pairs, truncated = joined_features(self.plan, self.corpus, self.floor, self.threads)
+                return VerifiedBlock(pairs, len(pairs), truncated)
+            some = self.keys.representatives
+            pairs = joined_signatures(self.plan, self.corpus, some, self.floor, self.threads)
+        measured = pairs if self.plan.join_decides else self._verify(pairs.left, pairs.right)
+        return VerifiedBlock(measured, len(pairs))
+
+    def _verify(self, left: Numbers, right: Numbers) -> Pairs:
+        """The pairs that reach the floor."""
+        with self.progress.stage("verify", len(left)):
+            measured = self.measurer.measure(left, right)
+        return measured.take(self.plan.check.passes(measured, self.floor))
+
+    def _every_pair(self, found: Matches) -> None:
+        """Every pair of every bucket."""
+        with self.progress.stage("count candidates", self.keys.tables):
+            total = count_candidates(self.keys)
+        if total > 10 * len(self.corpus):
+            self.progress.note(
+                f"pairs=all compares up to {total:,} candidates of {len(self.corpus):,} documents; pairs that are "
+                f"found take 40 bytes of memory each, {40 * total >> 20:,} MB at the most"
+            )
+        done = [self._counted(found, block) for block in self.verified.earlier()]
+        for number, (left, right, counts) in enumerate(all_candidates(self.keys)):
+            found.counts += counts
+            if number >= len(done):
+                block = VerifiedBlock(self._verify(left, right), len(left))
+                done.append(self._counted(found, self.verified.add(block)))
+        found.pairs = Pairs.concatenate(done)
+
+    def _in_rounds(self, found: Matches) -> None:
+        """The evidence that decides which documents belong together.
+
+        Groups that fit are independent of each other: each thread takes one from its features to its clusters. A
+        component that is too large for that is compared tile by tile, with all threads.
+        """
+        groups, found.counts = grouped_candidates(
+            self.plan, self.corpus, self.keys, self.progress, self.threads
+        )
+        small, large = [each for each in groups if each.fits], [each for each in groups if not each.fits]
+        total = sum(len(some) for group in groups for some in group.rounds)
+        with self.progress.stage("verify", total):
+            done = [self._counted(found, block) for block in self.verified.earlier()]
+            known = len(done)
+            for block in ordered_map(self._one_group, small[known:], self.threads):
+                done.append(self._counted(found, self.verified.add(block)))
+            for group in islice(large, max(0, known - len(small)), None):
+                block = self._rounds(group, self.measurer.measure)
+                done.append(self._counted(found, self.verified.add(block)))
+        found.pairs = Pairs.concatenate(done)
+
+    def _counted(self, found: Matches, done: VerifiedBlock) -> Pairs:
+        found.candidates += done.measured
+        found.joined += done.joined
+        self.progress.advance(done.measured + done.joined)
+        return done.pairs
+
+    def _one_group(self, group: ComponentGroup) -> VerifiedBlock:
+        alone = Measurer(self.plan, self.corpus, threads=1)
+        return self._rounds(group, alone.holding(group.documents) if alone.needs_texts else alone.measure)
+
+    def _rounds(self, group: ComponentGroup, measure: Callable[[Numbers, Numbers], Pairs]) -> VerifiedBlock:
+        """The pairs of a group, measured as far as they matter.
+
+        Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters are then
+        measured completely, below the threshold too, so that their weakest link is exact.
+        """
+        n, plan, measured, joined = len(self.corpus), self.plan, 0, 0
+        done = Pairs.concatenate([])
+        for packed in group.rounds:
+            needed = packed
+            if len(done) and plan.clustering.kind != "leaders":  # a leader must meet every candidate itself
+                labels = self._labels(group, done)
+                needed = np.concatenate([self._apart(group, labels, some) for some in blocks(packed)])
+            done = Pairs.concatenate([done, self._measured(needed, measure)])
+            measured, joined = measured + len(needed), joined + len(packed) - len(needed)
+        if plan.clustering.kind == "leaders" or plan.check.level == "none":
+            return VerifiedBlock(done, measured, joined)
+        inside = complete_groups(group.documents, self._labels(group, done), plan.clustering.complete, n)
+        inside = without(np.sort(inside), np.sort(done.left * n + done.right))
+        done = Pairs.concatenate([done, measure(inside // n, inside % n)])
+        return VerifiedBlock(done, measured, joined)
+
+    def _measured(self, packed: Numbers, measure: Callable[[Numbers, Numbers], Pairs]) -> Pairs:
+        """Those of the pairs that reach the floor."""
+        n, found = len(self.corpus), []
+        for some in blocks(packed):
+            measured = measure(some // n, some % n)
+            found.append(measured.take(self.plan.check.passes(measured, self.floor)))
+        return Pairs.concatenate(found)
+
+    def _apart(self, group: ComponentGroup, labels: Numbers, packed: Numbers) -> Numbers:
+        """Those of the pairs whose documents are in different clusters."""
+        n = len(self.corpus)
+        left, right = (np.searchsorted(group.documents, some) for some in (packed // n, packed % n))
+        return packed[labels[left] != labels[right]]
+
+    def _labels(self, group: ComponentGroup, pairs: Pairs) -> Numbers:
+        """For each document of a group its cluster, by the pairs that reach the threshold."""
+        passed = pairs.take(self.plan.check.passes(pairs, self.plan.threshold))
+        left, right = (np.searchsorted(group.documents, some) for some in (passed.left, passed.right))
+        return components(len(group.documents), left, right)
+
+
+class Measurer:
+    """Measures pairs of documents, exactly or by estimate as the plan says."""
+
+    def __init__(self, plan: Plan, corpus: Corpus, threads: int) -> None:
+        self.plan, self.corpus, self.threads = plan, corpus, threads
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether texts must be read a second time; kept signatures may be all that the check compares."""
+        return self.plan.check.level != "none" and not compares_kept_signatures(self.plan)
+
+    def measure(self, left: Numbers, right: Numbers) -> Pairs:
+        """The evidence of any pairs; features of a bounded number of documents are in memory at a time."""
+        if len(left) == 0:
+            return Pairs.concatenate([])
+        if not self.needs_texts:
+            return self.plan.check.measure(self.corpus.signatures, left, right)
+        tile = _tiles(self.corpus.features, left, right)
+        order = np.lexsort((tile[right], tile[left]))
+        left, right = left[order], right[order]
+        both = tile[left] * (int(tile.max()) + 1) + tile[right]
+        starts = np.append(np.flatnonzero(np.diff(both, prepend=-1)), len(both))
+        parts = []
+        for start, stop in pairwise(starts.tolist()):
+            some = distinct(left[start:stop], right[start:stop])
+            parts.append(self.holding(some)(left[start:stop], right[start:stop]))
+        return Pairs.concatenate(parts)
+
+    def holding(self, numbers: Numbers) -> Callable[[Numbers, Numbers], Pairs]:
+        """A measure for pairs among some documents (in ascending order), whose features stay in memory."""
+        values = compared_values(self.plan, features_of(self.plan, self.corpus, numbers, self.threads))
+
+        def measure(left: Numbers, right: Numbers) -> Pairs:
+            a, b = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
+            step = max(1 << 12, -(-len(left) // (4 * self.threads)))
+            some = [slice(start, start + step) for start in range(0, len(left), step)]
+            parts = ordered_map(
+                lambda part: self.plan.check.measure(values, a[part], b[part]), some, self.threads
+            )
+            return replace(Pairs.concatenate(list(parts)), left=left, right=right)
+
+        return measure
+
+
+def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers) -> Numbers:
+    """For each document the tile that it is compared in, documents that are compared with each other together.
+
+    Documents that many others are compared with come first, in as few tiles as possible: each of the others is then
+    represented once or twice, and not once for every tile that one of its many partners is in.
+    """
+    n = len(feature_counts)
+    concerned, labels = candidate_components(n, left * n + right)
+    hub = (np.bincount(left, minlength=n) + np.bincount(right, minlength=n))[concerned] > HUB
+    order = np.lexsort((labels, ~hub))
+    size = np.cumsum(feature_counts[concerned[order]] * 8)
+    tile = np.zeros(n, np.int64)
+    tile[concerned[order]] = size // LARGE_TILE_BYTES
+    return tile
+
+
+def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
+    """The distinct features of some documents that the check compares, made from their texts."""
+    return Features.concatenate(
+        list(
+            ordered_map(
+                lambda some: compared_features(plan, corpus.spool.read(some), corpus.statistics),
+                spooled_chunks(corpus.spool, numbers),
+                threads,
+            )
+        )
+    )
