@@ -56,10 +56,10 @@ def describe(texts: Texts) -> dict[str, pa.Array]:
 def represent(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
     """The columns that represent texts: keys, or features where candidates come from them; signatures if compared."""
     tokens = plan.text(texts, details=plan.view.details)
-    return representation(plan, tokens, plan.view.represent(tokens, statistics))
+    return represent_features(plan, tokens, plan.view.represent(tokens, statistics))
 
 
-def representation(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:
+def represent_features(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:
     """The same columns for texts whose features are known."""
     sizes = features.sizes
     columns = {"tokens": pa.array(np.diff(tokens.offsets)), "features": pa.array(sizes)}

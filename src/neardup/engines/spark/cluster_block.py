@@ -1,4 +1,4 @@
-"""Whole clusters as a small corpus, decided by the local engine's functions."""
+"""Whole clusters as a small table of documents, decided by the core."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import pyarrow as pa
 
 from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.decide import decide
-from neardup.engines.core.documents import InputColumns
-from neardup.engines.core.progress import Progress
+from neardup.engines.core.decide import Outcome, decide
+from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.tables import cluster_table, pair_tables
-from neardup.engines.local.read import Corpus
-from neardup.engines.local.run import LocalRun, Settings
-from neardup.engines.local.verify import Matches
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column
@@ -25,12 +21,6 @@ from neardup.plan import Plan
 CLUSTER, PAIR, MISSING = 0, 1, 2  # rows of the result
 MEASURED = ("shared", "left_size", "right_size")
 PLACES = ("left", "right", "left_place", "right_place")
-
-
-class _Input:
-    """A source name for messages."""
-
-    name = "input"
 
 
 class _Unmeasured(Exception):
@@ -43,10 +33,10 @@ class _Unmeasured(Exception):
 
 @dataclass(frozen=True)
 class ClusterBlock:
-    """Whole clusters as a small corpus."""
+    """Whole clusters as a small table of documents."""
 
     plan: Plan
-    corpus: Corpus
+    documents: DocumentTable
     members: pa.Table
     representative: Numbers
     evidence: Pairs
@@ -63,23 +53,16 @@ class ClusterBlock:
         def place(values: Any) -> Numbers:
             return by_hash[np.searchsorted(id_hashes, values, sorter=by_hash)]
 
-        corpus = Corpus(
-            sources=[_Input()],  # type: ignore[list-item]
-            columns=InputColumns(),
-            work=None,  # type: ignore[arg-type]
-            ids=members.column("id").combine_chunks(),
-            ranks=unsigned(id_hashes),
-            digests=np.zeros((len(id_hashes), 2), np.uint64),
-            lengths=column(members, "length"),
-            values=members.column("value").combine_chunks() if "value" in members.column_names else None,
-            text_column=None,
-        )
+        values = members.column("value").combine_chunks() if "value" in members.column_names else None
+        ids = members.column("id").combine_chunks()
+        documents = DocumentTable(ids, unsigned(id_hashes), column(members, "length"), values)
         evidence, spare = _evidence(plan, pairs, np.sort(id_hashes), place)
-        return ClusterBlock(plan, corpus, members, place(column(members, "representative")), evidence, spare)
+        representative = place(column(members, "representative"))
+        return ClusterBlock(plan, documents, members, representative, evidence, spare)
 
     def decided(self) -> Batches:
         """Rows of decisions and reported pairs; or, if pairs are not measured, rows of these."""
-        n = len(self.corpus)
+        n = len(self.documents)
         known = self.spare.left * n + self.spare.right
         order = np.argsort(known)
 
@@ -90,18 +73,14 @@ class ClusterBlock:
             return self.spare.take(order[np.searchsorted(known, packed_pairs, sorter=order)])
 
         try:
-            run = self._run(look_up)
+            decisions = decide(self.plan, self.documents, self.representative, self.evidence, look_up)
         except _Unmeasured as missing:
             yield from self._missing(missing.packed_pairs // n, missing.packed_pairs % n)
             return
-        yield from _result(cluster_table(run), CLUSTER)
-        for found in pair_tables(run):
+        outcome = Outcome(self.plan, self.documents, decisions)
+        yield from _result(cluster_table(outcome), CLUSTER)
+        for found in pair_tables(outcome):
             yield from _result(found, PAIR)
-
-    def _run(self, measure: Any) -> LocalRun:
-        matches = Matches(self.representative, self.evidence, self.plan.reach)
-        decisions = decide(self.plan, self.corpus, matches, Progress(), 1, measure)
-        return LocalRun(self.plan, Settings(threads=1), self.corpus, matches, decisions, Progress())
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
         id_hashes, places = (column(self.members, name) for name in ("id_hash", "place"))
@@ -110,7 +89,7 @@ class ClusterBlock:
         columns = {"left": id_hashes[left], "right": id_hashes[right], "left_place": places[left]}
         columns |= {"right_place": places[right], "component": column(self.members, "component")[left]}
         yield from _rows(
-            MISSING, len(left), {name: pa.array(v) for name, v in columns.items()}, self.corpus.ids.type
+            MISSING, len(left), {name: pa.array(v) for name, v in columns.items()}, self.documents.ids.type
         )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.candidates.copies import collapse
 from neardup.engines.spark.candidates.hot_buckets import PAIRS
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, table
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     COUNTS_PART,
     ROW_BITS,
@@ -78,13 +79,12 @@ def _copy_blocks(tasks: int, batches: Batches) -> PackedBlocks:
 def copies_of(some: pa.Table) -> tuple[int, dict[str, Any]]:
     """The number of distinct texts, and the documents that copy one with a smaller id hash."""
     values = {name: column(some, name) for name in some.column_names}
-    order = np.lexsort((values["id_hash"], values["digest_b"], values["digest_a"]))
-    values = {name: each[order] for name, each in values.items()}
-    starts = run_starts(values["digest_a"], values["digest_b"])
-    first = np.repeat(starts[:-1], np.diff(starts))
-    copy = np.flatnonzero(first != np.arange(len(first)))
-    representative = first[copy]
-    return len(starts) - 1, {
+    digests = np.column_stack([values["digest_a"], values["digest_b"]])
+    everything = np.ones(len(digests), np.bool_)
+    representatives = collapse(digests, values["id_hash"], everything)
+    copy = np.flatnonzero(representatives != np.arange(len(digests)))
+    representative = representatives[copy]
+    return len(digests) - len(copy), {
         "tokens": values["tokens"][copy],
         "place": values["place"][copy],
         "id_hash": values["id_hash"][copy],

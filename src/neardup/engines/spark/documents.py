@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from neardup import kernels
 from neardup.columns import Numbers, Texts
-from neardup.documents import Batch, Problems, document_ids, document_texts, plain_column
-from neardup.engines.core.documents import with_fields
-from neardup.engines.core.represent import cut, describe, needs_distinct_texts_first, sign
+from neardup.documents import Batch, Problems, document_ids, plain_column
+from neardup.engines.core.documents import TextColumns, compared_texts
+from neardup.engines.core.identity import id_digests
+from neardup.engines.core.represent import chunks, describe, needs_distinct_texts_first, represent
 from neardup.engines.spark.io.columns import KEY, DocumentColumns
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
@@ -68,7 +68,7 @@ class _ChunkWriter:
         problems = Problems(strict=self.strict)
         texts, ids, attributes = self._columns_of(batch, problems)
         whole = Texts.from_arrow(texts)
-        representation = stacked([self._represent(part) for _, part in cut(whole)])
+        representation = stacked([self._represent(part) for _, part in chunks(whole)])
         described = describe(whole)
         tokens = representation.pop("tokens").to_numpy()
         id_hash, second_hash = hash_ids(ids)
@@ -103,9 +103,8 @@ class _ChunkWriter:
         if batch.column(KEY).null_count:
             raise InputError("Some documents have no id: give each of them one.")
         ids = document_ids(given, KEY)
-        html = columns.html and not getattr(self.plan.text, "markup", False)
-        texts = document_texts(given, columns.text, problems, html=html, html_text=columns.html_text)
-        texts = with_fields(texts, [plain_column(given, name) for name in columns.fields])
+        read = TextColumns(columns.text, columns.fields, columns.html, columns.html_text)
+        texts = compared_texts(self.plan, given, read, problems)
         place = batch.column(columns.position) if columns.position else pa.array(np.zeros(len(ids), np.int64))
         attributes = {"position": place}
         if columns.value is not None:
@@ -118,7 +117,7 @@ class _ChunkWriter:
         if needs_distinct_texts_first(self.plan):  # exact copies only need the number of tokens
             tokens = self.plan.text(texts, details=False)
             return {"tokens": pa.array(np.diff(tokens.offsets))}
-        return representation_columns(sign(self.plan, texts))
+        return representation_columns(represent(self.plan, texts))
 
 
 def count_problems(documents: DataFrame) -> dict[str, int]:
@@ -135,9 +134,7 @@ def count_problems(documents: DataFrame) -> dict[str, int]:
 
 def hash_ids(ids: pa.Array) -> tuple[Numbers, Numbers]:
     """The id hash of the local engine, and a second hash that detects collisions of the first."""
-    texts = Texts.from_arrow(ids.cast(pa.large_string()))
-    digests = np.empty((len(ids), 2), np.uint64)
-    kernels.digest.digest(texts.data, texts.offsets, 1, digests)
+    digests = id_digests(ids)
     return signed(digests[:, 0]), signed(digests[:, 1])
 
 

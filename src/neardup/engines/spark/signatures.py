@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Texts, make_distinct
-from neardup.engines.core.represent import cut, signed
+from neardup.engines.core.compare import compared_features
+from neardup.engines.core.represent import chunks as text_chunks
+from neardup.engines.core.represent import represent_features
 from neardup.engines.spark.candidates.bands import represented_texts
 from neardup.engines.spark.documents import representation_columns, stacked
 from neardup.engines.spark.frequencies.count import chunk_statistics
@@ -86,19 +88,17 @@ def _represent(
     plan: Plan, texts: pa.Array, statistics: Statistics | None
 ) -> tuple[dict[str, pa.Array], dict[str, pa.Array], int]:
     """The representation of texts, their features if the check compares them, and the number of these."""
-    representation, packed, count = [], [], 0
-    for _, part in cut(Texts.from_arrow(texts)):
+    columns, packed, count = [], [], 0
+    for _, part in text_chunks(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=plan.view.details)
         features = plan.view.represent(tokens, statistics)
-        representation.append(representation_columns(signed(plan, tokens, features)))
+        columns.append(representation_columns(represent_features(plan, tokens, features)))
         if _keeps_features(plan):
-            if plan.check_view is not None:
-                tokens = plan.text(part, details=plan.check_view.details)
-                features = plan.check_view.represent(tokens, statistics)
-            features = make_distinct(features)
+            own = plan.check_view is not None
+            features = compared_features(plan, part, statistics) if own else make_distinct(features)
             packed.append(pack_features(features))
             count += len(features.hashes)
-    return stacked(representation), stacked(packed) if packed else {}, count
+    return stacked(columns), stacked(packed) if packed else {}, count
 
 
 def _chunk(chunk: int, count: int, representation: bytes, features: bytes | None) -> pa.RecordBatch:

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.clusters.graph import complete_groups
-from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, make_distinct
-from neardup.engines.core.represent import cut, needs_distinct_texts_first
-from neardup.engines.local.checkpoint.spill import matrix
+from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, matrix
+from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
+from neardup.engines.core.represent import chunks, needs_distinct_texts_first
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES, PAIRS
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
 from neardup.engines.spark.shuffle.packed_blocks import (
@@ -57,7 +57,7 @@ def evidence_metrics() -> dict[str, Any]:
 
 def payload_columns(plan: Plan) -> list[str]:
     """The columns of a document that the check compares."""
-    if plan.check.level == "signatures" and plan.check_view is None:
+    if compares_kept_signatures(plan):
         return ["slots", "present"]
     return ["hashes", "weights"] if needs_distinct_texts_first(plan) else ["text"]
 
@@ -243,22 +243,12 @@ class _Tile:
         if payload_columns(plan)[0] == "hashes":
             features = unpack_features(documents.column("hashes"), documents.column("weights"))
         else:
-            features = features_of(plan, documents.column("text").combine_chunks())
-        view = plan.check_view
-        if plan.check.level == "features" or view is None or view.signature is None:
-            return features
-        return view.signature(features)
-
-
-def features_of(plan: Plan, texts: Any) -> Features:
-    """The distinct features that the check compares, for plans without document frequencies."""
-    view = plan.check_view or plan.view
-    whole = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
-    parts = [
-        make_distinct(view.represent(plan.text(part, details=view.details), None))
-        for _, part in cut(Texts.from_arrow(whole))
-    ]
-    return Features.concatenate(parts)
+            whole = documents.column("text").combine_chunks()
+            texts = Texts.from_arrow(whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole)
+            features = Features.concatenate(
+                [compared_features(plan, part, None) for _, part in chunks(texts)]
+            )
+        return compared_values(plan, features)
 
 
 PAIR_COLUMNS = ("component", "whole", *NAMES)

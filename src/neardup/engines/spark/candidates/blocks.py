@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.local.candidates import MOST_LINKS
-from neardup.engines.local.join_blocks import JOIN_BYTES
+from neardup.engines.core.rounds import JOIN_BYTES, MOST_LINKS
 from neardup.engines.spark.candidates.hot_buckets import (
     PAIRS,
     REST,

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neardup.candidates.hamming import Hamming, run_pairs, to_columns
-from neardup.columns import Hashes
-from neardup.engines.local.checkpoint.spill import matrix
+from neardup.columns import Hashes, matrix
 from neardup.engines.spark.candidates.bands import represented_texts
 from neardup.engines.spark.candidates.hot_buckets import (
     NAMES,

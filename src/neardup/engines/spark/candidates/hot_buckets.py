@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
-from neardup.engines.core.rounds import ROUNDS
+from neardup.engines.core.rounds import ROUNDS, star_rounds
 from neardup.engines.spark.shuffle.arrow import Batches, run_starts, sliced, table
 from neardup.engines.spark.shuffle.packed_blocks import (
     COUNTS_PART,
@@ -82,11 +82,8 @@ def in_rounds(pairs: dict[str, Any]) -> dict[str, Any]:
 
     The rows hold all pairs of the larger id hashes that occur in them.
     """
-    first = np.flatnonzero(pairs["kind"] == FIRST)
-    first = first[np.lexsort((pairs["left"][first], pairs["right"][first]))]
-    starts = run_starts(pairs["right"][first])
-    smaller = np.arange(len(first)) - np.repeat(starts[:-1], np.diff(starts))
-    pairs["kind"][first] += np.minimum(smaller, ROUNDS - 1).astype(np.int32)
+    first = pairs["kind"] == FIRST
+    pairs["kind"][first] += star_rounds(pairs["left"][first], pairs["right"][first]).astype(np.int32)
     return pairs
 
 

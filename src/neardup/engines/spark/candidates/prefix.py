@@ -20,7 +20,7 @@ from neardup.candidates.buckets import numbered_rows
 from neardup.candidates.exact import check_threshold
 from neardup.candidates.partitions import boundaries
 from neardup.columns import Features, Hashes, Numbers
-from neardup.engines.local.candidates import MOST_LINKS
+from neardup.engines.core.rounds import MOST_LINKS
 from neardup.engines.spark.candidates.blocks import CHUNK
 from neardup.engines.spark.candidates.hot_buckets import (
     NAMES,

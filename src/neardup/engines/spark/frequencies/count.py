@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Features, Numbers, Texts
-from neardup.engines.core.represent import cut
-from neardup.engines.local.frequencies import by_document
+from neardup.engines.core.represent import chunks as text_chunks
 from neardup.engines.spark.documents import hash_ids
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, table
 from neardup.engines.spark.shuffle.packed_blocks import (
@@ -35,7 +34,7 @@ from neardup.engines.spark.shuffle.packed_blocks import (
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan, stage_json
 from neardup.statistics import Frequencies, Statistics, count_features
-from neardup.statistics.units import host_of
+from neardup.statistics.units import by_document, host_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -149,7 +148,7 @@ class _FeatureCounts:
 def counted_features(plan: Plan, texts: pa.Array) -> Iterator[tuple[int, int, Features]]:
     """The features that the plan counts, by text slice and stage: number of the first text, of the stage, features."""
     details = any(stage.details for stage in plan.counts)
-    for start, part in cut(Texts.from_arrow(texts)):
+    for start, part in text_chunks(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=details)
         for number, stage in enumerate(plan.counts):
             yield start, number, stage(tokens)

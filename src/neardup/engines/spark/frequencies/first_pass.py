@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.columns import Texts
 from neardup.engines.core import template_groups
-from neardup.engines.core.represent import cut
+from neardup.engines.core.represent import chunks as text_chunks
 from neardup.engines.spark.components import components
 from neardup.engines.spark.frequencies.count import chunk_statistics
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, table
@@ -55,28 +55,23 @@ def labels_by_chunk(labels: DataFrame, tasks: int) -> DataFrame:
     return by_chunk(labels.select("place", "label"), work, tasks)
 
 
-def finds_template_groups(plan: Plan) -> bool:
-    """Whether the plan's weights distinguish near-duplicate groups from template groups."""
-    return template_groups.phrase_weight(plan.view).around > 0
-
-
-def own_shares(plan: Plan, chunks: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
-    """Label and share of own text of sampled documents of each cluster: those with the smallest id hashes."""
+def unique_shares(plan: Plan, chunks: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
+    """Label and share of unique text of sampled documents of each cluster: those with the smallest id hashes."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     each = Window.partitionBy("label")
     ranked = labels.withColumn("number", f.row_number().over(each.orderBy("id_hash")))
     ranked = ranked.withColumn("members", f.count("*").over(each))
-    some = ranked.where(f"number <= {template_groups.LOOKED_AT} and members >= {template_groups.FEWEST}")
+    some = ranked.where(f"number <= {template_groups.SAMPLED} and members >= {template_groups.FEWEST}")
     texts = chunks.select("chunk", "text", "lookups")
     chunks = join_chunks(texts, labels_by_chunk(some, tasks), "requested", "inner", broadcast=False)
-    return in_arrow(chunks, _OwnShares(plan, statistics), "label long, share double")
+    return in_arrow(chunks, _UniqueShares(plan, statistics), "label long, share double")
 
 
 @dataclass(frozen=True)
-class _OwnShares:
-    """Computes the share of own text of requested documents."""
+class _UniqueShares:
+    """Computes the share of unique text of requested documents."""
 
     plan: Plan
     statistics: Any  # a broadcast variable
@@ -90,8 +85,8 @@ class _OwnShares:
                 rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
                 texts = read_side_file(packed).column("text").chunk(0).take(rows)
                 shares = [
-                    template_groups.own_shares(self.plan.view, self.plan.text(part), known)
-                    for _, part in cut(Texts.from_arrow(texts))
+                    template_groups.unique_shares(self.plan.view, self.plan.text(part), known)
+                    for _, part in text_chunks(Texts.from_arrow(texts))
                 ]
                 yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
 
@@ -104,5 +99,7 @@ def without_template_groups(labels: DataFrame, shares: DataFrame) -> DataFrame:
     each = Window.partitionBy("label")
     ranked = shares.withColumn("number", f.row_number().over(each.orderBy("share")) - 1)
     ranked = ranked.withColumn("middle", f.floor(f.count("*").over(each) / 2))
-    own = ranked.where(f.col("number") == f.col("middle")).where(f.col("share") > template_groups.OWN_SHARE)
+    own = ranked.where(f.col("number") == f.col("middle")).where(
+        f.col("share") > template_groups.UNIQUE_SHARE
+    )
     return labels.join(own.select("label"), "label", "left_anti")

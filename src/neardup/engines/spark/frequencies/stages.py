@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neardup.engines.core.populations import first_plan
+from neardup.engines.core.first_pass import first_pass as first_pass_plan
+from neardup.engines.core.template_groups import finds_template_groups
 from neardup.engines.spark.frequencies import first_pass
 from neardup.engines.spark.frequencies.count import (
     BROADCAST_FEATURES,
@@ -59,14 +60,14 @@ def _counted(run: SparkRun, plan: Plan, prefix: str) -> tuple[str, DataFrame]:
 
 def _with_first_pass_clusters(run: SparkRun, plan: Plan, chunks: DataFrame, tasks: int) -> DataFrame:
     """Chunks with a column `labels`: the clusters of a first pass."""
-    first = first_plan(plan)
+    first = first_pass_plan(plan)
     found = run.match(first, "first-", copies=False)
     labels = first_pass.cluster_labels(found.verified, run.stages.stage)
-    if first.counts and first_pass.finds_template_groups(first):
+    if first.counts and finds_template_groups(first.view):
         statistics, lookups = statistics_of(run, first, "first-")
         texts = with_lookups(chunks, lookups)
         shares = run.stages.stage(
-            "first-own-shares", lambda: first_pass.own_shares(first, texts, labels, statistics, tasks)
+            "first-unique-shares", lambda: first_pass.unique_shares(first, texts, labels, statistics, tasks)
         )
         labels = first_pass.without_template_groups(labels, shares)
     rows = first_pass.labels_by_chunk(labels, tasks)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import neardup
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
-from neardup.engines.local.read import _check_statistics
+from neardup.engines.core.represent import check_statistics
 from neardup.engines.spark.candidates.find import check_distribution
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
@@ -135,7 +135,7 @@ def run(
     require_spark()
     require_frame(frame)
     check_distribution(plan)
-    _check_statistics(plan, statistics)
+    check_statistics(plan, statistics)
     if source is None and {POSITION, GIVEN_ID} & set(frame.columns):
         raise InputError(
             f"The DataFrame has a column {POSITION} or {GIVEN_ID}, a name that neardup reserves: rename it."

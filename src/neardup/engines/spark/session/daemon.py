@@ -15,12 +15,12 @@ def load_kernels() -> None:
     import pyarrow as pa
 
     from neardup.columns import Texts
-    from neardup.engines.core.represent import describe, sign
+    from neardup.engines.core.represent import describe, represent
     from neardup.engines.spark import run  # noqa: F401
     from neardup.registry import get_method
 
     texts = Texts.from_arrow(pa.array(["a text of some words that is long enough"], pa.large_string()))
-    sign(get_method("minhash").plan(), texts)
+    represent(get_method("minhash").plan(), texts)
     describe(texts)
     gc.collect()
     gc.freeze()  # workers keep all of it
