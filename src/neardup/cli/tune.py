@@ -45,7 +45,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 )  # fmt: skip
 @grouped(
     "Output",
-    click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file."),
+    click.option("--plot", metavar="FILE", help="Write the S-curve to a .png, .svg or .pdf file."),
     click.option("--force", is_flag=True, help="Overwrite the plot if it exists."),
 )
 @input_options
@@ -167,8 +167,8 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
         f"Recall: {found:.2%} of the pairs at similarity {plan.threshold:g}, 50% at {shape.midpoint:.3f}."
     )
     if plan.recall is not None and found < plan.recall:
-        warning = f"Warning: this is less than the requested recall of {plan.recall:g}"
-        console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
+        warning = f"Warning: the recall is below the target of {plan.recall:g}"
+        console.print(f"{warning}; use more bands or fewer rows.", style="bold yellow")
     console.print()
     console.print(_recall_table(shape, plan.threshold))
     console.print(
