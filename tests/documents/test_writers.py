@@ -230,6 +230,12 @@ def test_row_groups_are_bounded(tmp_path, monkeypatch):
     assert not metadata.row_group(0).column(0).is_stats_set
 
 
+def test_chosen_rows_are_written_in_order(tmp_path):
+    data = pa.table({"id": range(300), "text": [f"text {k} " * (k % 40) for k in range(300)]})
+    kept = [k for k in range(300) if k % 9 != 4]
+    assert table(copied([data], tmp_path, rows=kept)).equals(data.take(kept))
+
+
 def test_gzip_depends_on_content_only(corpus):
     folder, _ = corpus
     first = copied([folder / "a.jsonl"], folder, "jsonl.gz").read_bytes()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents.blocks import one_line
-from neardup.documents.footers import Chunk, column_chunks
+from neardup.documents.footers import ColumnChunk, column_chunks
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
@@ -63,7 +63,7 @@ class ParquetSource:
             return None
 
     @cached_property
-    def _chunks(self) -> list[list[Chunk]]:
+    def _chunks(self) -> list[list[ColumnChunk]]:
         with suppress(OSError), pa.OSFile(os.fsencode(self.path)) as file:
             return column_chunks(file)
         return []
@@ -252,7 +252,7 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def batch_rows(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
+def batch_rows(file: pq.ParquetFile, group: int, chunks: list[ColumnChunk] | None) -> int:
     """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
     info = file.metadata.row_group(group)
     stored = max(1, info.total_byte_size // max(1, info.num_rows))
@@ -260,7 +260,7 @@ def batch_rows(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> 
     return max(1, min(BATCH_ROWS, BATCH_BYTES // each))
 
 
-def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
+def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[ColumnChunk] | None) -> int:
     """The bytes of a row in columns that are stored as a small dictionary: a long text that is repeated
     takes next to nothing in the file, and all of its length in memory. The first rows tell.
     """
@@ -274,5 +274,5 @@ def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None)
     return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
 
 
-def _small_dictionary(chunk: Chunk) -> bool:
+def _small_dictionary(chunk: ColumnChunk) -> bool:
     return chunk.text and chunk.dictionary and chunk.uncompressed < SMALL * max(1, chunk.values)

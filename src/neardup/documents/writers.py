@@ -61,7 +61,6 @@ class Layout:
         self,
         path: Path,
         extra: pa.Schema | None = None,
-        threads: int = 1,
         escape_formulas: bool = True,
     ) -> Writer:
         """A writer of documents in this layout."""
@@ -73,7 +72,6 @@ class Layout:
             compression=self.compression,
             schema=self.schema,
             escape_formulas=escape_formulas,
-            threads=threads,
         )
 
 
@@ -150,7 +148,6 @@ def open_writer(
     compression: str | None = None,
     schema: pa.Schema | None = None,
     escape_formulas: bool = True,
-    threads: int = 1,
 ) -> Writer:
     """A writer of the format; `schema` gives the types of the columns, otherwise the first batch does.
 
@@ -160,7 +157,7 @@ def open_writer(
     if format == "parquet":
         from neardup.documents.write_parquet import ParquetWriter
 
-        return ParquetWriter(path, schema or columns, extra, compression, threads)
+        return ParquetWriter(path, schema or columns, extra, compression)
     if format == "jsonl":
         from neardup.documents.write_jsonl import JsonlWriter
 

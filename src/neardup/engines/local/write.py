@@ -148,7 +148,7 @@ def _write_documents(
     names = document_files(run.corpus.sources, mode, format)
     extra = annotation_table(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
-    writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
+    writers = [layout.open(output.file(name), added, escape) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
