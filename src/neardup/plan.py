@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from neardup.errors import PlanError
-from neardup.statistics.units import unit_column
+from neardup.statistics import unit_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ class FeatureJoin(Candidates, Protocol):
 
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
     def links(  # what clusters need of them, linear in a crowd; and how often members of one were left out
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
+        self, features: Features, threshold: float, threads: int, id_hashes: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
 

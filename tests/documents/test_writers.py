@@ -219,7 +219,7 @@ def test_types_that_parquet_does_not_have_become_text(tmp_path):
 
 
 def test_row_groups_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("neardup.documents.write_parquet.GROUP_BYTES", 100_000)
+    monkeypatch.setattr("neardup.documents.parquet_writer.GROUP_BYTES", 100_000)
     texts = [f"{n} " + "x" * 1000 for n in range(3000)]
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", row_group_size=50)
     path = copied([tmp_path / "a.parquet"], tmp_path)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from neardup.candidates.hamming import Hamming, Held, near_pairs, to_columns
+from neardup.candidates.hamming import FingerprintIndex, Hamming, near_pairs, to_columns
 from neardup.candidates.hamming_cost import choose_layout
 from neardup.clusters.graph import components
 from neardup.columns import Signatures
@@ -79,12 +79,12 @@ def test_skew_costs_no_square(name: str) -> None:
     assert time.process_time() - began < 2
 
 
-def test_held_fingerprints_answer_as_brute_force_does() -> None:
+def test_a_fingerprint_index_finds_what_brute_force_finds() -> None:
     columns, wanted = planted(3000, 2, 3), planted(40, 2, 0)
     wanted[:, :20] = columns[:, 100:120] ^ np.uint64(1)
     for distance in (0, 3, 9):
-        held = Held.of(columns, distance)
-        query, document, apart = held.search(wanted)
+        index = FingerprintIndex.of(columns, distance)
+        query, document, apart = index.search(wanted)
         both = np.concatenate([wanted, columns], axis=1)
         expected = {(a, b - 40, d) for a, b, d in brute(both, distance) if a < 40 <= b}
         assert set(zip(query.tolist(), document.tolist(), apart.tolist(), strict=True)) == expected

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 __all__ = ["ColumnChunk", "column_chunks"]
 
-LARGEST = 4 << 20  # bytes of a footer that is worth reading: a second in Python
+LARGEST = 4 << 20  # bytes of a footer: reading it takes a second
 BYTE_ARRAY = 6
 
 # Types of the compact protocol, and field numbers of parquet.thrift.
@@ -107,7 +107,7 @@ def read_list(data: bytes, at: int) -> tuple[tuple[int, list[Any]], int]:
         size, at = read_varint(data, at)
     values = []
     for _ in range(size):
-        if kind in (TRUE, FALSE):  # in a list, each has a byte of its own
+        if kind in (TRUE, FALSE):  # in a list, each takes one byte
             value, at = data[at] == TRUE, at + 1
         else:
             value, at = read_value(data, at, kind)

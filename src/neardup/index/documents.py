@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from neardup.candidates.hamming import Held, near_pairs
+from neardup.candidates.hamming import FingerprintIndex, near_pairs
 from neardup.columns import Hashes
 from neardup.errors import ParameterError
 from neardup.plan import Plan
@@ -91,7 +91,7 @@ def find_near_new(
     near: list[list[tuple[int, int]]] = [[] for _ in range(columns.shape[1])]
     wanted = np.unique(np.array([number for number in group[len(held) :] if number >= 0], np.int64))
     if len(wanted):
-        found = Held.of(columns, distance).search(np.ascontiguousarray(columns[:, wanted]))
+        found = FingerprintIndex.of(columns, distance).search(np.ascontiguousarray(columns[:, wanted]))
         for query, other, apart in zip(*(part.tolist() for part in found), strict=True):
             mine = int(wanted[query])
             if not (values[mine] ^ values[other]) & same:

@@ -21,7 +21,7 @@ from neardup.documents import (
     plain_column,
     watched,
 )
-from neardup.documents.printed import printed_column
+from neardup.documents.column_text import column_as_text
 from neardup.engines.core.represent import cut
 from neardup.engines.local.checkpoint.problems import ResumableProblems
 from neardup.engines.local.checkpoint.spill import SpilledRows
@@ -171,7 +171,7 @@ def with_fields(texts: pa.Array, fields: list[pa.Array]) -> pa.Array:
     """Texts with their fields behind them; the texts themselves where there are none."""
     if not fields:
         return texts
-    printed = (printed_column(array, print_value, ITEM) for array in fields)
+    printed = (column_as_text(array, print_value, ITEM) for array in fields)
     parts = [texts.cast(pa.large_string()), *printed]
     clean = [pc.replace_substring(part, SEPARATOR, " ") for part in parts]
     return pc.binary_join_element_wise(*clean, pa.scalar(SEPARATOR, pa.large_string()))

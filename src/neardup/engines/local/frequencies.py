@@ -16,7 +16,7 @@ from neardup.engines.local.checkpoint.texts import Spool
 from neardup.plan import Feature, Text, stage_json
 from neardup.sorted_sets import count_distinct
 from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_features
-from neardup.statistics.counting import MEMORY
+from neardup.statistics.counters import MEMORY
 from neardup.workers import ordered_map
 
 Tally = Counter | Sketch

@@ -32,8 +32,7 @@ from neardup.engines.local.frequencies import count
 from neardup.engines.local.join_blocks import DistinctTexts
 from neardup.errors import InputError, ParameterError, PlanError
 from neardup.plan import Plan, stage_json
-from neardup.statistics import Statistics
-from neardup.statistics.units import units_by_value
+from neardup.statistics import Statistics, units_by_value
 from neardup.workers import ordered_map
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import neardup
 from neardup.documents import (
     Batch,
-    Layout,
+    OutputLayout,
     Problems,
     Source,
     Writer,
@@ -175,7 +175,7 @@ def _check_unchanged(run: LocalRun, documents: int) -> None:
         raise InputError("The input changed while it was read: nothing was written, run again.")
 
 
-def _batches(run: LocalRun, layout: Layout) -> Iterator[Batch]:
+def _batches(run: LocalRun, layout: OutputLayout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
     quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
     if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):

@@ -95,7 +95,7 @@ class ParquetWriter:
         self._waiting, self._bytes, self._rows = [], 0, 0
 
     def close(self) -> None:
-        """Finish the file; one without rows still has its columns."""
+        """Finish the file; a file without rows still has its columns."""
         self._opened(None)
         self._flush()
         if self._file is not None:
@@ -104,16 +104,16 @@ class ParquetWriter:
 
 def open_parquet(target: Any, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
     """A writer with settings for long texts."""
-    # Statistics of a text column would hold whole documents; ids and numbers have them.
+    # No statistics of text columns: they would hold whole documents.
     short = [field.name for field in schema if not _long(field.type)]
-    coded = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    dictionaries = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     compression, level = CODECS.get(codec, (codec, None))
     return pq.ParquetWriter(
         target,
         schema,
         compression=compression,
         compression_level=level,
-        use_dictionary=coded,
+        use_dictionary=dictionaries,
         write_statistics=short,
         data_page_size=1 << 20,
         write_batch_size=256,  # rows between two checks of the page's size: documents are long
@@ -137,7 +137,7 @@ def _accepted(schema: pa.Schema) -> bool:
 
 
 def runs(columns: pa.RecordBatch, rows: NDArray[np.int64] | None) -> list[pa.RecordBatch]:
-    """The rows as slices of the batch, which copy nothing; copied where they are scattered."""
+    """The rows as slices of the batch without a copy; copied if they are scattered."""
     if rows is None:
         return [columns]
     breaks = np.flatnonzero(np.diff(rows) != 1) + 1
