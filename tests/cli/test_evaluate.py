@@ -178,7 +178,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ("id,colour\nharbour,x\n", "labels.csv has no column for the cluster"),
         (
             "id_a,id_b,label\nharbour,river,1\nriver,harbour,0\n",
-            "labels.csv, record 2: the pair is labelled '0', and",
+            "labels.csv, record 2: the pair is labelled '0', but",
         ),
         ("id_a,id_b,label\nharbour,river,often\n", "labels.csv, record 1: a label must be"),
     ):
