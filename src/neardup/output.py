@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterable
 from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
@@ -64,7 +65,7 @@ class OutputFolder:
 
     def _refuse_existing(self, name: str) -> None:
         target = self.path / name
-        if target.is_dir():
+        if target.is_dir() and not (self.force and is_spark_result(target)):
             raise OutputError(f"{target} is a folder: remove it or choose another output folder")
         if not self.force and (target.exists() or target.is_symlink()):
             raise OutputError(
@@ -85,6 +86,8 @@ class OutputFolder:
                 _sync(path)
             for name, path in written.items():
                 self._refuse_existing(name)
+                if (self.path / name).is_dir():
+                    shutil.rmtree(self.path / name)
                 path.replace(self.path / name)
                 del self._files[name]
             with contextlib.suppress(OSError):  # not every file system can sync a folder
@@ -92,6 +95,11 @@ class OutputFolder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
         self._made = []
+
+
+def is_spark_result(path: Path) -> bool:
+    """Whether a folder holds part files that Spark has written, as a table of a result."""
+    return (path / "_SUCCESS").is_file()
 
 
 def is_file_name(name: str) -> bool:
