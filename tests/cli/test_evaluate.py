@@ -172,13 +172,13 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         (head + "nobody,x\n", "labels.csv, record 4: no document has the id 'nobody'"),
         (
             head + "harbour,y\n",
-            "labels.csv, record 4: the document 'harbour' is in 'y' here and in 'x' in record 1",
+            "labels.csv, record 4: the document 'harbour' is in 'y', but in 'x' in record 1",
         ),
         ("id,cluster\nharbour,x\nriver,x\n", "labels.csv puts all labelled documents into one cluster"),
         ("id,colour\nharbour,x\n", "labels.csv has no column for the cluster"),
         (
             "id_a,id_b,label\nharbour,river,1\nriver,harbour,0\n",
-            "labels.csv, record 2: the pair is labelled '0', and",
+            "labels.csv, record 2: the pair is labelled '0', but",
         ),
         ("id_a,id_b,label\nharbour,river,often\n", "labels.csv, record 1: a label must be"),
     ):

@@ -55,9 +55,9 @@ def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
 
 
 def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
-    """They are refused, or removed with --force; those of the same run are gone on from."""
+    """They are refused, or removed with --force; the same run resumes from its own."""
     from neardup.cli.support import spark_engine
-    from neardup.cli.support.spark_folder import Target
+    from neardup.cli.support.spark_folder import SparkOutput
 
     path = write_lines(tmp_path / "a.jsonl", [*table.to_pylist(), "{bad\n"])
     out = tmp_path / "out"
@@ -67,7 +67,7 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
             spark_run(out, [path])
     said = capsys.readouterr().err
     assert stopped.value.code == 130
-    assert said.endswith(f"kept in {out / '.stages'}: the same command goes on from there\n")
+    assert said.endswith(f"kept in {out / '.stages'}: the same command resumes from them\n")
     assert "--force" in refused(capsys, out, [path], "--threshold", "0.9")
     run = next((out / ".stages").iterdir())
     before = (run / "manifest.json").read_text()
@@ -77,7 +77,7 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
         "bad records are reported even if nothing is read again"
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Target, "finish", stop)
+        patched.setattr(SparkOutput, "finish", stop)
         with pytest.raises(SystemExit):
             spark_run(out, [path], "--threshold", "0.9", "--force")
     report = spark_run(out, [path], "--force")
@@ -93,18 +93,18 @@ def test_results_of_another_mode(spark, table, tmp_path, capsys):
     pq.write_table(table, tmp_path / "a.parquet")
     out = tmp_path / "out"
     main(["dedup", str(tmp_path / "a.parquet"), "-o", str(out)])
-    assert "report.json exists" in refused(capsys, out, [tmp_path / "a.parquet"])
+    assert "exists already" in refused(capsys, out, [tmp_path / "a.parquet"])
     spark_run(out, [tmp_path / "a.parquet"], "--force")
-    names = {"kept", "removed", "pairs", "clusters", "report.json"}
+    names = {f"{name}.parquet" for name in ("kept", "removed", "pairs", "clusters")} | {"report.json"}
     assert {path.name for path in out.iterdir()} == names
     (out / "annotated.txt").touch()
     assert "exists" in refused(capsys, out, [tmp_path / "a.parquet"], "--mode", "annotate")
     spark_run(out, [tmp_path / "a.parquet"], "--mode", "annotate", "--force")
-    assert {path.name for path in out.iterdir()} == names - {"kept", "removed"} | {
-        "annotated",
+    assert {path.name for path in out.iterdir()} == names - {"kept.parquet", "removed.parquet"} | {
+        "annotated.parquet",
         "annotated.txt",
     }
-    assert len(pq.read_table(out / "annotated")) == len(table)
+    assert len(pq.read_table(out / "annotated.parquet")) == len(table)
     main(["dedup", str(tmp_path / "a.parquet"), "-o", str(out), "--force"])
     names = {f"{name}.parquet" for name in ("kept", "removed", "pairs", "clusters")} | {"report.json"}
     assert {path.name for path in out.iterdir()} == names | {"annotated.txt"}
@@ -113,9 +113,11 @@ def test_results_of_another_mode(spark, table, tmp_path, capsys):
 def test_results_are_not_overwritten_while_they_are_read(spark, table, tmp_path, capsys):
     pq.write_table(table, tmp_path / "a.parquet")
     spark_run(tmp_path / "out", [tmp_path / "a.parquet"])
-    before = sorted((tmp_path / "out" / "kept").iterdir())
-    said = refused(capsys, tmp_path / "out", [tmp_path / "out" / "kept"], "--force")
-    assert "is an input of this run" in said and sorted((tmp_path / "out" / "kept").iterdir()) == before
+    before = sorted((tmp_path / "out" / "kept.parquet").iterdir())
+    said = refused(capsys, tmp_path / "out", [tmp_path / "out" / "kept.parquet"], "--force")
+    assert (
+        "is an input of this run" in said and sorted((tmp_path / "out" / "kept.parquet").iterdir()) == before
+    )
 
 
 # start and end -----------------------------------------------------------------------------------
@@ -198,8 +200,8 @@ def test_interrupted(java, table, tmp_path):
     said = run.communicate(timeout=120)[1]
     ours = [line for line in said.splitlines() if line.startswith("neardup:")]
     assert run.returncode == 130 and "Traceback" not in said, said
-    assert ours == [f"neardup: stopped; what is done so far is kept in {tmp_path / 'out' / '.stages'}: the same "
-                    "command goes on from there"]  # fmt: skip
+    assert ours == [f"neardup: stopped; complete stages are kept in {tmp_path / 'out' / '.stages'}: the same "
+                    "command resumes from them"]  # fmt: skip
     again = command(*arguments)
     assert not again.wait(120) and (tmp_path / "out" / "report.json").exists()
     assert not (tmp_path / "out" / ".stages").exists()

@@ -149,7 +149,15 @@ def test_a_manifest_that_is_none(spark, tmp_path, content):
 def test_texts_that_are_missing(spark):
     frame = spark.createDataFrame([(1, SAME), (2, None), (3, SAME)], "id long, text string")
     report = engine.dedup(frame).report
-    assert report["problems"] == {"total": 1, "kinds": {"no text": 1}, "first": []}
+    problem = {
+        "file": "the DataFrame",
+        "record": None,
+        "offset": None,
+        "kind": "no text",
+        "reason": "no text",
+    }
+    problem["action"] = "taken as empty"
+    assert report["problems"] == {"total": 1, "kinds": {"no text": 1}, "first": [problem]}
     assert (report["removed"], report["without_tokens"]) == (1, 1)
     with pytest.raises(InputError, match="no text"):
         run(frame, plan(), strict=True)

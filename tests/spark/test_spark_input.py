@@ -107,8 +107,8 @@ def test_types_that_spark_has_not(spark, tmp_path):
         theirs = pq.read_table(tmp_path / "local" / "clusters.parquet").cast(
             clusters_of_texts(tmp_path / "local")
         )
-        assert printed(pq.read_table(tmp_path / name / "clusters")) == printed(theirs), name
-        kept = pq.read_table(tmp_path / name / "kept").drop_columns(["id"])
+        assert printed(pq.read_table(tmp_path / name / "clusters.parquet")) == printed(theirs), name
+        kept = pq.read_table(tmp_path / name / "kept.parquet").drop_columns(["id"])
         assert printed(kept) == printed(
             pq.read_table(tmp_path / "local" / "kept.parquet").drop_columns(["id"])
         )
@@ -132,7 +132,7 @@ def test_plain_parquet_without_some_ids(spark, table, tmp_path):
     assert report["problems"]["first"] == local["problems"]["first"]
     with pytest.raises(SystemExit):
         spark_run(tmp_path / "strict", [tmp_path / "a.parquet"], "--strict")
-    assert not (tmp_path / "strict" / "kept").exists()
+    assert not (tmp_path / "strict" / "kept.parquet").exists()
 
 
 @pytest.mark.parametrize("number", [False, True])

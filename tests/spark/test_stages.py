@@ -175,17 +175,6 @@ def test_components_by_stars(spark, tmp_path):
     assert any(Path(tmp_path / "rounds").glob("labels-round-2"))
 
 
-@pytest.mark.parametrize("option", [["--dry-run"], ["--memory", "1G"], ["--duplicate-ids", "rename"]])
-def test_options_of_the_local_engine(option, tmp_path, capsys):
-    from neardup.cli import main
-
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
-    with pytest.raises(SystemExit) as stopped:
-        main(["dedup", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "out"), "--engine", "spark", *option])
-    assert stopped.value.code == 2 and "of the Spark engine must be left out" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
 def test_command(spark, tmp_path):
     """The command line over files that Spark does not read itself, with ids and keep policies of the local engine."""
     import pyarrow.parquet as pq
@@ -200,7 +189,7 @@ def test_command(spark, tmp_path):
     common = ["dedup", str(source), "--keep", "last"]
     main([*common, "-o", str(tmp_path / "local"), "--output-format", "parquet"])
     main([*common, "-o", str(tmp_path / "spark"), "--engine", "spark"])
-    mine = pq.read_table(tmp_path / "spark" / "clusters").to_pylist()
+    mine = pq.read_table(tmp_path / "spark" / "clusters.parquet").to_pylist()
     theirs = pq.read_table(tmp_path / "local" / "clusters.parquet").to_pylist()
     assert sorted(map(str, mine)) == sorted(map(str, theirs)) and len(mine) == 3
     assert not (tmp_path / "spark" / ".stages").exists()

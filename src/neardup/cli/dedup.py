@@ -11,7 +11,7 @@ import click
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.cli.support.spark_engine import engine_options, run_on_spark, spark_summary, take_engine
+from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
 
 
 @click.command(cls=MethodCommand)
@@ -101,7 +101,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.engines.local.write import check_output, document_files, write_run
 
     watch = Stopwatch()
-    engine, master, conf = take_engine(values)
+    engine = take_engine(values)
     names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
     mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
     force, escape = values.pop("force"), values.pop("escape_formulas")
@@ -109,13 +109,12 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         chosen.plan(), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
     )
     as_json = values["as_json"]
-    if engine == "spark":
-        values["output_format"] = format
-        found = run_on_spark(plan, inputs, values, output, mode, force, master, conf)
-        said = (
-            json.dumps(found, ensure_ascii=False) if as_json else spark_summary(found, output, watch.seconds)
-        )
-        click.echo(said)
+    if engine is not None:
+        from neardup.cli.support.spark_folder import table_names
+
+        report = run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force)
+        shown = summary(report, output, watch.seconds)
+        click.echo(json.dumps(report, ensure_ascii=False) if as_json else shown)
         return
 
     if values.pop("dry_run"):
@@ -127,8 +126,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     def written(sources: Any) -> list[str]:
         return document_files(sources, mode, format)
 
-    if values["resume"] and (report := finished(plan, inputs, values, Path(output), written)):
-        click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, 0.0))
+    if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
+        click.echo(json.dumps(done, ensure_ascii=False) if as_json else summary(done, output, 0.0))
         return
 
     def check(sources: Any, resumed: bool) -> None:

@@ -11,6 +11,7 @@ import click
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
+from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
 from neardup.plurals import counted
 
 
@@ -35,11 +36,13 @@ from neardup.plurals import counted
 @resume_options
 @input_options
 @statistics_options
+@grouped("Engine", engine_options)
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
     Writes a parquet file with the columns left, right (ids), similarity, containment, reason (similar or copy)
-    and bridge; with a model also the probability that a pair of this similarity is one of near-duplicates.
+    and bridge; with a model also the probability that a pair of this similarity is one of near-duplicates. With
+    --engine spark, FILE is a folder of parquet files.
 
     \b
     Example:
@@ -52,6 +55,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.errors import OutputError
     from neardup.output import OutputFolder
 
+    engine = take_engine(values)
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
     plan = complete_plan(
         chosen.plan(), keep="longest", keep_count=1, pairs=pairs, clusters="components",
@@ -60,18 +64,22 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     target = Path(output)
     if target.suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
-    with OutputFolder(target.parent, force=force) as folder:
-        path = folder.file(target.name)
-        with run_command(plan, inputs, values, target.parent, force) as run:
-            with run.progress.stage("write pairs"):
-                rows = write_pairs(run, path)
-            folder.commit()
-            report = {**run_report(run, [target.name]), "rows": rows}
+    if engine is not None:
+        tables = {target.name: "pairs"}
+        report = run_on_spark(engine, plan, inputs, values, target.parent, tables, force, has_report=False)
+    else:
+        with OutputFolder(target.parent, force=force) as folder:
+            path = folder.file(target.name)
+            with run_command(plan, inputs, values, target.parent, force) as run:
+                with run.progress.stage("write pairs"):
+                    rows = write_pairs(run, path)
+                folder.commit()
+                report = {**run_report(run, [target.name]), "rows": rows}
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
         click.echo(
-            f"{counted(rows, 'pair')} among {counted(report['documents'], 'document')}, written to {output}"
+            f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}, written to {output}"
         )
         for line in problem_lines(report["problems"]):
             click.echo(line)

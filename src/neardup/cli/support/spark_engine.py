@@ -1,36 +1,43 @@
-"""`--engine spark`: the same command on a cluster, with folders of parquet files as its result."""
+"""`--engine spark`: the same command as Spark jobs; each table of the result is a folder of parquet files."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from neardup.errors import InputError, ParameterError
+from neardup.errors import InputError
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
-    from neardup.cli.support.spark_folder import Target
+    from neardup.cli.support.spark_folder import SparkOutput
     from neardup.documents import Source
     from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
-    from neardup.engines.local.write import Mode
     from neardup.engines.spark.io.files import LoadedDocuments
     from neardup.engines.spark.io.frames import SparkResult
     from neardup.statistics import Statistics
 
 Command = Callable[..., Any]
-# Options that only the local engine has. (A Spark run always goes on where it was stopped.)
 SETTINGS = {
-    "spark.sql.caseSensitive": "true",  # as names of columns are to the local engine
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # which others than Spark read, with the zone
-    "spark.log.level": "FATAL",  # a worker that stops at bad input is no failure: what it says is one line of ours
+    "spark.sql.caseSensitive": "true",  # the local engine distinguishes column names by case
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # other readers support it, with the time zone
+    "spark.log.level": "FATAL",  # bad input that stops a worker is reported in one line of neardup's
 }
-LOCAL_ONLY = {"output_format": None, "duplicate_ids": "error", "dry_run": False, "memory": None}
+REFUSED = {  # options without an effect on Spark, and what to do instead
+    "memory": "set spark.driver.memory or spark.executor.memory with --conf",
+    "threads": "set the number of processors with --master 'local[N]', or in the cluster",
+    "checkpoint": "a stopped run resumes after its last complete stage",
+    "escape_formulas": "results are parquet files",
+    "dry_run": "estimate the run with --engine local",
+}
+SUPPORTED = {"output_format": ("parquet",), "duplicate_ids": ("error",)}  # values; others are refused
 
 
 def engine_options(command: Command) -> Command:
@@ -39,78 +46,99 @@ def engine_options(command: Command) -> Command:
         click.option(
             "--engine",
             type=click.Choice(["local", "spark"]),
+            metavar="local|spark",
             default="local",
             show_default=True,
-            help="Run on this machine; or as Spark jobs, with the same result in folders of parquet files.",
+            help="This machine, or Spark.",
         ),
-        click.option(
-            "--master", metavar="URL", help="[--engine spark] Where Spark runs.  [default: local[*]]"
-        ),
-        click.option(
-            "--conf", multiple=True, metavar="KEY=VALUE", help="[--engine spark] A setting of Spark."
-        ),
+        click.option("--master", metavar="URL", help="Where Spark runs.  [default: local[*]]"),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def take_engine(values: dict[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
-    """The engine, the master and the settings, taken out of `values`."""
+@dataclass(frozen=True)
+class SparkEngine:
+    """Where and how Spark runs."""
+
+    master: str | None
+    conf: tuple[str, ...]
+
+
+def take_engine(values: dict[str, Any]) -> SparkEngine | None:
+    """The Spark engine, None for the local one, taken out of `values`; raises for options that it does not support."""
+    from neardup.engines.spark.session.start import SparkError
+
     engine, master, conf = (values.pop(name) for name in ("engine", "master", "conf"))
-    if engine == "local" and (master or conf):
-        name = "master" if master else "conf"
-        raise ParameterError(name, "neardup", "left out without --engine spark", master or conf[0])
-    return engine, master, conf
+    if engine == "spark":
+        _refuse_options(click.get_current_context())
+        return SparkEngine(master, conf)
+    if master or conf:
+        raise SparkError(f"--{'master' if master else 'conf'} has no effect without --engine spark.")
+    return None
+
+
+def _refuse_options(context: click.Context) -> None:
+    """Raises for a given option that Spark cannot honour."""
+    from neardup.engines.spark.session.start import SparkError
+
+    for name, value in context.params.items():
+        if context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if name in REFUSED:
+            raise SparkError(f"{option} has no effect on --engine spark: {REFUSED[name]}.")
+        if name in SUPPORTED and value not in SUPPORTED[name]:
+            raise SparkError(f"{option} {value} is for --engine local; Spark supports {SUPPORTED[name][0]}.")
 
 
 def run_on_spark(
+    engine: SparkEngine,
     plan: Plan,
     inputs: Sequence[str],
     values: dict[str, Any],
-    output: str,
-    mode: Mode,
+    folder: Path,
+    tables: Mapping[str, str],
     force: bool,
-    master: str | None,
-    conf: Sequence[str],
+    has_report: bool = True,
 ) -> dict[str, Any]:
-    """The report of a run whose result has been written to a folder; stages stay in DIR/.stages until then."""
+    """The report of a run, after its tables have been written; stages stay in DIR/.stages until then."""
     from neardup.api import with_statistics
     from neardup.cli.support.options import reading_options, taken_columns
-    from neardup.cli.support.run import run_identity
+    from neardup.cli.support.run import finished, run_identity
     from neardup.cli.support.show import TerminalProgress
-    from neardup.cli.support.spark_folder import Target
+    from neardup.cli.support.spark_folder import SparkOutput
     from neardup.documents import open_inputs
     from neardup.engines.local.checkpoint.workspace import identity_digest
     from neardup.engines.spark.session.session import make_session, parse_conf, require_spark
 
     require_spark()
-    _refuse_local_only(values)
-    settings = {**SETTINGS, **parse_conf(conf)}
+    if "-" in inputs:
+        raise InputError("Standard input cannot be read by Spark: write it to a file first.")
+    settings = {**SETTINGS, **parse_conf(engine.conf)}
+    resumes = values["resume"] and has_report
+    if resumes and (report := finished(plan, inputs, values, folder, lambda sources: list(tables))):
+        return report
     columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources = open_inputs(list(inputs), **reading_options(values))
     for note in sources.notes:
         click.echo(f"neardup: {note}", err=True)
     digest = identity_digest(run_identity(plan, columns, sources, values))
-    target = Target.of(output, values["work_dir"], mode, digest)
-    target.open(sources, force)
-    with _interruptible(target):
-        spark = make_session(master, settings)  # before anything is drawn: what the JVM says is held back
+    output = SparkOutput.of(folder, values["work_dir"], dict(tables), digest, has_report)
+    output.open(sources, force)
+    with _interruptible(output):
+        spark = make_session(engine.master, settings)  # before progress bars: the JVM's output is buffered
         with TerminalProgress() as progress:
-            job = _Job(spark, plan, sources, columns, statistics, values["strict"], digest, target, progress)
-            return job.done()
-
-
-def _refuse_local_only(values: dict[str, Any]) -> None:
-    for name, usual in LOCAL_ONLY.items():
-        if values.get(name, usual) != usual:
-            raise ParameterError(name, "the Spark engine", f"left out, or {usual}", values[name])
+            job = _Job(spark, plan, sources, columns, statistics, values["strict"], digest, output, progress)
+            return job.run()
 
 
 @dataclass(frozen=True)
 class _Job:
-    """All that a run is made of."""
+    """The inputs, options and output of a run."""
 
     spark: Any
     plan: Plan
@@ -119,18 +147,18 @@ class _Job:
     statistics: Statistics | None
     strict: bool
     digest: str
-    target: Target
+    output: SparkOutput
     progress: Progress
 
-    def done(self) -> dict[str, Any]:
-        """The report of the run; files that Spark finds damaged are left to our readers, which say what they leave."""
+    def run(self) -> dict[str, Any]:
+        """The report of the run; if Spark finds a file damaged, neardup's readers read all files."""
         from neardup.engines.spark.session.failures import UnreadableError
 
         try:
             return self._attempt(by_spark=True)
         except UnreadableError as error:
-            self.progress.note(f"{error} Read again by neardup's readers, which leave out what is damaged.")
-            self.target.remove_stages()
+            self.progress.note(f"{error} neardup's own readers read it again, and skip what is damaged.")
+            self.output.remove_stages()
             return self._attempt(by_spark=False)
 
     def _attempt(self, by_spark: bool) -> dict[str, Any]:
@@ -138,48 +166,49 @@ class _Job:
         from neardup.engines.spark.io.frames import run
         from neardup.engines.spark.session.failures import translated
 
-        folder = str(self.target.folder)
-        with translated(folder), self.target.cleared_if_refused():
+        folder = str(self.output.folder)
+        with translated(folder), self.output.cleared_if_refused():
             loaded = load(self.spark, self.sources, self.columns, self.strict, by_spark)
             with _no_documents(loaded):
                 result = run(
                     loaded.frame,
                     self.plan,
                     self.columns,
-                    self.target.stages,
+                    self.output.stages,
                     self.statistics,
                     self.strict,
                     source=self.digest,
+                    files=[source.name for source in self.sources],
                     progress=self.progress,
                 )
         with translated(folder):
             return self._written(result, loaded)
 
     def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
-        """The report, after everything has been written."""
-        from neardup.cli.support.spark_folder import REPORT
+        """The report, after all tables have been written."""
+        from neardup.engines.local.write import PROBLEMS, remove_result
         from neardup.engines.spark.io.problems import joined_problems
 
-        tables = self.target.tables
-        with self.progress.stage("write", len(tables)):
-            for name in tables:
-                # Hadoop takes a path as it is: escapes of a URI would become part of the name.
-                where = f"file://{self.target.folder / name}"
-                getattr(result, name).write.mode("overwrite").parquet(where)
+        with self.progress.stage("write", len(self.output.tables)):
+            for name, attribute in self.output.tables.items():
+                path = self.output.folder / name
+                remove_result(path)
+                annotated = attribute == "annotated"
+                frame = result.annotate(loaded.id_column) if annotated else getattr(result, attribute)
+                frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
-        report = {
-            **result.report,
-            "problems": joined_problems([loaded.problems, result.report["problems"]]),
-            "inputs": [source.name for source in loaded.sources],
-            "files": [*sorted(tables), REPORT],
-        }
-        self.target.finish(report)
+        problems = joined_problems([loaded.problems, result.problems])
+        files = [*self.output.files, *([PROBLEMS] if problems["total"] and self.output.has_report else [])]
+        report = result.make_report([source.name for source in loaded.sources], problems, files)
+        if not self.output.has_report:
+            report["rows"] = result.rows
+        self.output.finish(report)
         return report
 
 
 @contextmanager
 def _no_documents(loaded: LoadedDocuments) -> Iterator[None]:
-    """Says of input without documents which it is, and the first thing that is wrong with it."""
+    """Names the inputs and their first problem, if they hold no documents."""
     from neardup.engines.spark.io.problems import no_documents
 
     try:
@@ -191,18 +220,17 @@ def _no_documents(loaded: LoadedDocuments) -> Iterator[None]:
 
 
 @contextmanager
-def _interruptible(target: Target) -> Iterator[None]:
-    """Ends a run that is stopped by Ctrl-C with one line, which says how it goes on."""
+def _interruptible(output: SparkOutput) -> Iterator[None]:
+    """Ends a run that Ctrl-C stops with one line that says how to resume it."""
     root = logging.getLogger()
-    root.addFilter(_not_of_py4j)  # which logs the interruption of a call with its stack, by the root logger
+    root.addFilter(_not_of_py4j)  # py4j logs the stack of an interrupted call to the root logger
     try:
         yield
     except KeyboardInterrupt:
-        if not target.has_stages:
+        if not output.has_stages:
             raise
         click.echo(
-            f"neardup: stopped; what is done so far is kept in {target.stages.parent}: the same command goes on "
-            "from there",
+            f"neardup: stopped; complete stages are kept in {output.stages.parent}: the same command resumes from them",
             err=True,
         )
         raise SystemExit(130) from None
@@ -212,17 +240,3 @@ def _interruptible(target: Target) -> Iterator[None]:
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in record.pathname
-
-
-def spark_summary(report: dict[str, Any], output: str, seconds: float) -> str:
-    """What the command prints."""
-    bad = [f"{count:,} records: {kind}" for kind, count in sorted(report["problems"]["kinds"].items())]
-    return "\n".join(
-        [
-            f"{report['documents']:,} documents: {report['kept']:,} kept, {report['removed']:,} removed "
-            f"({report['exact_copies']:,} exact copies), {report['clusters']:,} clusters, "
-            f"{report['pairs']['verified']:,} verified pairs.",
-            *bad,
-            f"Written to {output} in {seconds:.1f} s on Spark.",
-        ]
-    )

@@ -1,7 +1,7 @@
-"""The folder that a run on Spark writes to: results of an earlier run, and the stages of one that was stopped.
+"""The folder that a Spark run writes to: tables as folders of parquet files, and the stages of an unfinished run.
 
-Stages lie in DIR/.stages (or in the work folder) below a name that stands for the run: plan, input, columns. The same
-command goes on from them; those of another run are an error, or are removed with --force.
+Stages are in DIR/.stages (or in the work folder), under the digest of the run: plan, inputs, columns. The same command
+resumes from them; the stages of another run are refused, or removed with --force.
 """
 
 from __future__ import annotations
@@ -15,71 +15,88 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents import Source, stamp
-from neardup.engines.local.write import DOCUMENTS, RESULTS, Mode, files_of_last_run, remove_result
+from neardup.engines.local.write import (
+    DOCUMENTS,
+    PROBLEMS,
+    RECORDS,
+    Mode,
+    files_of_last_run,
+    remove_result,
+)
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
+from neardup.output import is_spark_result
 
-TABLES = ("pairs", "clusters")
 REPORT = "report.json"
-MANIFEST = ("manifest.json", ".manifest.json.new")  # which a folder of stages has
+MANIFEST = ("manifest.json", ".manifest.json.new")  # files of a folder of stages
+
+
+def table_names(mode: Mode) -> dict[str, str]:
+    """The tables that `dedup` writes: file name, and name in the result."""
+    names = [*DOCUMENTS[mode], "pairs", "clusters"]
+    return {f"{name}.parquet": name for name in names}
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where a run writes its results and its stages."""
+class SparkOutput:
+    """The tables and the stages of a run."""
 
     folder: Path
+    tables: dict[str, str]  # file name, and name in the result
     stages: Path
-    mode: Mode
-    lasting: bool  # whether the stages stay when the run has ended
+    keeps_stages: bool  # after the run
+    has_report: bool  # whether the folder gets report.json and problems.jsonl
 
     @staticmethod
-    def of(output: str, work_dir: str | None, mode: Mode, digest: str) -> Target:
-        """The places of the run that the digest stands for."""
-        folder = Path(output).absolute()
+    def of(
+        folder: Path, work_dir: str | None, tables: dict[str, str], digest: str, has_report: bool
+    ) -> SparkOutput:
+        """The output of the run with this digest."""
+        folder = folder.absolute()
         work = Path(work_dir).absolute() if work_dir else folder / ".stages"
-        return Target(folder, work / digest, mode, bool(work_dir))
+        return SparkOutput(folder, tables, work / digest, bool(work_dir), has_report)
 
     @property
-    def tables(self) -> list[str]:
-        """The folders of the result."""
-        return [*TABLES, *DOCUMENTS[self.mode]]
+    def files(self) -> list[str]:
+        """The files of every run, in the order of the local engine's report."""
+        names = [name for name in self.tables if name not in RECORDS]
+        return [*names, *RECORDS] if self.has_report else list(self.tables)
 
     @property
     def has_stages(self) -> bool:
-        """Whether a part of the run is done."""
+        """Whether an earlier run has left complete stages."""
         return _is_run(self.stages)
 
     def open(self, sources: Sequence[Source], force: bool) -> None:
-        """Makes the folder; refuses to overwrite what is there, what is read, or what cannot be written."""
+        """Makes the folder; raises if it has results, if these are inputs, or if it cannot be written."""
         self._refuse_inputs(sources)
-        there = [name for name in (*self.tables, REPORT) if (self.folder / name).exists()]
-        # A run that was stopped while it wrote had leave to.
-        if there and not force and not self.has_stages:
+        existing = [name for name in self.files if (self.folder / name).exists()]
+        # A resumed run may overwrite the results that it had started to write.
+        if existing and not force and not self.has_stages:
             raise OutputError(
-                f"{self.folder / there[0]} exists: choose another folder, or overwrite it with --force"
+                f"{self.folder / existing[0]} exists already: choose another output folder, or overwrite with --force"
             )
+        for path in (self.folder / name for name in existing):
+            if path.is_dir() and not is_spark_result(path) and not self.has_stages:
+                raise OutputError(f"{path} is a folder: remove it or choose another output folder")
         self._clear_stages(force)
         _make(self.folder)
 
     def _refuse_inputs(self, sources: Sequence[Source]) -> None:
-        for path, *_ in (entry for source in sources for entry in stamp(source)):
-            for name in RESULTS:
-                if (self.folder / name).resolve() in Path(path).resolve().parents:
+        for path in (Path(entry[0]).resolve() for source in sources for entry in stamp(source)):
+            for name in self.tables:
+                if (self.folder / name).resolve() in (path, *path.parents):
                     raise OutputError(
                         f"{self.folder / name} is an input of this run: choose another output folder"
                     )
 
     def _clear_stages(self, force: bool) -> None:
-        """Removes the stages of other runs, with leave to."""
+        """Removes the stages of other runs with --force, or raises."""
         above = self.stages.parent
-        others = (
-            [path for path in above.iterdir() if _is_run(path) and path != self.stages]
-            if above.is_dir()
-            else []
-        )
+        found = above.iterdir() if above.is_dir() else []
+        others = [path for path in found if _is_run(path) and path != self.stages]
         if others and not force:
             raise PlanError(
-                f"{above} holds what is done of another run (of other files, columns or options): remove it with "
+                f"{above} holds stages of another run (of other files, columns or options): remove them with "
                 "--force, or choose another folder."
             )
         for path in others:
@@ -87,7 +104,7 @@ class Target:
 
     @contextmanager
     def cleared_if_refused(self) -> Iterator[None]:
-        """Leaves no stages of a run that was refused because of its input or options."""
+        """Removes the stages of a run that is refused because of its input or options."""
         try:
             yield
         except (InputError, PlanError, ParameterError):
@@ -95,23 +112,28 @@ class Target:
             raise
 
     def finish(self, report: dict[str, Any]) -> None:
-        """Writes the report, and removes what is of no use any more: stages, and results of an earlier run."""
-        stale = files_of_last_run(self.folder) - {*self.tables, REPORT}
-        (self.folder / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-        for name in stale:
-            remove_result(self.folder / name)
-        if not self.lasting:
+        """Writes report and problems, and removes the stages and the stale results of an earlier run."""
+        if self.has_report:
+            stale = files_of_last_run(self.folder) - set(report["files"])
+            if report["problems"]["total"]:
+                lines = (json.dumps(problem) + "\n" for problem in report["problems"]["first"])
+                (self.folder / PROBLEMS).write_text("".join(lines))
+            (self.folder / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+            for name in stale:
+                remove_result(self.folder / name)
+        if not self.keeps_stages:
             self.remove_stages()
 
     def remove_stages(self) -> None:
-        """Removes the stages of this run, and the folder above them if we made it and it is empty."""
+        """Removes the stages of this run, and the folder above them if it is ours and empty."""
         shutil.rmtree(self.stages, ignore_errors=True)
-        if not self.lasting and self.stages.parent.is_dir() and not any(self.stages.parent.iterdir()):
-            self.stages.parent.rmdir()
+        above = self.stages.parent
+        if not self.keeps_stages and above.is_dir() and not any(above.iterdir()):
+            above.rmdir()
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a folder holds stages of ours."""
+    """Whether a folder holds stages."""
     return any((path / name).is_file() for name in MANIFEST)
 
 

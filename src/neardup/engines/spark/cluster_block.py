@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,14 @@ from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome, decide
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.report import largest_clusters
 from neardup.engines.core.tables import cluster_table, pair_tables
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column
 from neardup.plan import Plan
 
-CLUSTER, PAIR, MISSING = 0, 1, 2  # rows of the result
+CLUSTER, PAIR, MISSING, SUMMARY = 0, 1, 2, 3  # rows of the result
 MEASURED = ("shared", "left_size", "right_size")
 PLACES = ("left", "right", "left_place", "right_place")
 
@@ -81,6 +83,13 @@ class ClusterBlock:
         yield from _result(cluster_table(outcome), CLUSTER)
         for found in pair_tables(outcome):
             yield from _result(found, PAIR)
+        yield from self._summary(outcome)
+
+    def _summary(self, outcome: Outcome) -> Batches:
+        """One row for the report: the number of verified pairs, and the largest clusters as JSON."""
+        largest = json.dumps(largest_clusters(outcome), ensure_ascii=False)
+        columns = {"size": pa.array([len(outcome.decisions.pairs)]), "reason": pa.array([largest])}
+        yield from _rows(SUMMARY, 1, columns, self.documents.ids.type)
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
         id_hashes, places = (column(self.members, name) for name in ("id_hash", "place"))
@@ -144,6 +153,8 @@ PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason 
 def _result(found: pa.Table, kind: int) -> Batches:
     """Rows of a table in the schema that all kinds of rows share."""
     names = dict(pair.split() for pair in (CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES).split(", "))
+    if "probability" in found.column_names:  # of pairs, with a model
+        names["z"] = "probability"
     columns = {place: found.column(name).combine_chunks() for place, name in names.items()}
     yield from _rows(kind, len(found), columns, found.schema.field(0).type)
 

@@ -6,6 +6,7 @@ pair that is not measured, the result has that pair instead of decisions.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.engines.core.identity import id_digests
+from neardup.engines.core.report import LARGEST
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
-from neardup.engines.spark.cluster_block import CLUSTER, MEASURED, MISSING, PAIR, PLACES, ClusterBlock
+from neardup.engines.spark.cluster_block import (
+    CLUSTER,
+    MEASURED,
+    MISSING,
+    PAIR,
+    PLACES,
+    SUMMARY,
+    ClusterBlock,
+)
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers
 from neardup.engines.spark.shuffle.packed_blocks import (
     BROADCAST_ROWS,
@@ -64,12 +75,13 @@ def member_blocks(verified: DataFrame, documents: DataFrame, count: int, tasks: 
 
 
 def decision_metrics() -> dict[str, Any]:
-    """Metrics of the stage: unmeasured pairs, reported pairs, clusters, removed documents."""
+    """Metrics of the stage: unmeasured pairs, verified pairs of distinct texts, rows of pairs, clusters, removals."""
     from pyspark.sql import functions as f
 
     row = f.col("kind") == CLUSTER
     return {
         "missing": f.sum((f.col("kind") == MISSING).cast("long")),
+        "verified": f.sum(f.when(f.col("kind") == SUMMARY, f.col("size"))),
         "pairs": f.sum((f.col("kind") == PAIR).cast("long")),
         "clusters": f.sum((row & (f.col("a") == f.col("b"))).cast("long")),
         "removed": f.sum((row & ~f.col("flag")).cast("long")),
@@ -92,10 +104,23 @@ def clusters_of(result: DataFrame) -> DataFrame:
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 
-def pairs_of(result: DataFrame) -> DataFrame:
-    """left, right, similarity, containment, reason, bridge."""
+def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
+    """left, right, similarity, containment, reason, bridge and, with a model, probability."""
     names = "a left, b right, x similarity, y containment, reason reason, flag bridge"
+    if getattr(plan.check, "curve", None) is not None:
+        names += ", z probability"
     return _renamed(result.where(f"kind = {PAIR}"), names)
+
+
+def largest_of(result: DataFrame) -> list[dict[str, Any]]:
+    """The largest clusters, as in the local engine's report, from the summary of each block."""
+    rows = result.where(f"kind = {SUMMARY}").select("reason").collect()
+    found = [cluster for row in rows for cluster in json.loads(row["reason"])]
+    if not found:
+        return []
+    id_hashes = id_digests(pa.array([cluster["cluster"] for cluster in found]))[:, 0]
+    order = np.lexsort((id_hashes, [-cluster["size"] for cluster in found]))
+    return [found[k] for k in order[:LARGEST].tolist()]
 
 
 def _renamed(rows: DataFrame, names: str) -> DataFrame:

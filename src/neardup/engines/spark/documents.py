@@ -18,10 +18,13 @@ import pyarrow as pa
 
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, plain_column
+from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.engines.core.documents import TextColumns, compared_texts
 from neardup.engines.core.identity import id_digests
+from neardup.engines.core.report import problem_counts
 from neardup.engines.core.represent import chunks, describe, needs_distinct_texts_first, represent
 from neardup.engines.spark.io.columns import KEY, DocumentColumns
+from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, partition_number, signed
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
 from neardup.engines.spark.shuffle.side_files import SideFiles
@@ -32,17 +35,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK = (
-    "chunk long, documents long, without_tokens long, bytes long, problems string, identity binary, "
-    "attributes binary, text binary, representation binary"
+    "chunk long, documents long, without_tokens long, without_features long, bytes long, problems string, "
+    "identity binary, attributes binary, text binary, representation binary"
 )
 CHUNK_BITS = 24  # low bits of a chunk number: its number in the task; the partition is above them
 
 
 def read_documents(
-    plan: Plan, frame: DataFrame, columns: DocumentColumns, side_files: SideFiles, strict: bool
+    plan: Plan,
+    frame: DataFrame,
+    columns: DocumentColumns,
+    side_files: SideFiles,
+    input_problems: InputProblems,
 ) -> DataFrame:
     """CHUNK: all documents; texts and attributes go to side files."""
-    return in_arrow(frame.select(*columns.selected), _ChunkWriter(plan, columns, side_files, strict), CHUNK)
+    return in_arrow(
+        frame.select(*columns.selected), _ChunkWriter(plan, columns, side_files, input_problems), CHUNK
+    )
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class _ChunkWriter:
     plan: Plan
     columns: DocumentColumns
     side_files: SideFiles
-    strict: bool
+    input_problems: InputProblems
 
     def __call__(self, batches: Batches) -> Batches:
         # Chunk numbers are unique, because Spark keeps one attempt of a task.
@@ -65,7 +74,7 @@ class _ChunkWriter:
                     number += 1
 
     def _chunk(self, number: int, batch: pa.RecordBatch, store: Callable[[Any], bytes]) -> pa.RecordBatch:
-        problems = Problems(strict=self.strict)
+        problems = self.input_problems.located()
         texts, ids, attributes = self._columns_of(batch, problems)
         whole = Texts.from_arrow(texts)
         representation = stacked([self._represent(part) for _, part in chunks(whole)])
@@ -75,14 +84,19 @@ class _ChunkWriter:
         digests = [signed(described[name].to_numpy()) for name in ("low", "high")]
         identity = {"id_hash": id_hash, "second_hash": second_hash}
         identity |= {"digest_a": digests[0], "digest_b": digests[1], "tokens": tokens}
+        without_features = 0
         if representation:
+            without_features = int(
+                (~representation["present"].to_numpy(zero_copy_only=False) & (tokens > 0)).sum()
+            )
             representation = {"id_hash": pa.array(id_hash), **representation}
         row = {
             "chunk": number,
             "documents": len(whole),
             "without_tokens": int((tokens == 0).sum()),
+            "without_features": without_features,
             "bytes": whole.size,
-            "problems": json.dumps(problems.counts) if problems.counts else None,
+            "problems": json.dumps(problem_counts(problems)) if problems.total else None,
             "identity": pack(identity),
             "attributes": store({"id": ids, "length": described["length"], **attributes}),
             "text": store({"text": texts}),
@@ -99,13 +113,14 @@ class _ChunkWriter:
     ) -> tuple[pa.Array, pa.Array, dict[str, pa.Array]]:
         """The texts to compare, ids, and other attributes of documents."""
         columns = self.columns
-        given = Batch("the input", np.zeros(batch.num_rows, np.int64), batch)
+        n = batch.num_rows
+        place = batch.column(columns.position) if columns.position else pa.array(np.zeros(n, np.int64))
+        given = Batch("the DataFrame", place.to_numpy(), batch)
         if batch.column(KEY).null_count:
             raise InputError("Some documents have no id: give each of them one.")
         ids = document_ids(given, KEY)
         read = TextColumns(columns.text, columns.fields, columns.html, columns.html_text)
         texts = compared_texts(self.plan, given, read, problems)
-        place = batch.column(columns.position) if columns.position else pa.array(np.zeros(len(ids), np.int64))
         attributes = {"position": place}
         if columns.value is not None:
             attributes["value"] = batch.column(columns.value)
@@ -120,16 +135,18 @@ class _ChunkWriter:
         return representation_columns(represent(self.plan, texts))
 
 
-def count_problems(documents: DataFrame) -> dict[str, int]:
-    """The number of problems with texts, by kind."""
+def text_problems(documents: DataFrame) -> ProblemCounts:
+    """Problems with texts: their number by kind, and the first in the order of chunks."""
     from pyspark.sql import functions as f
 
-    each = documents.where("problems is not null").select(
-        f.explode(f.from_json("problems", "map<string, bigint>")).alias("kind", "count")
-    )
-    return {
-        row["kind"]: row["total"] for row in each.groupBy("kind").agg(f.sum("count").alias("total")).collect()
-    }
+    chunks = documents.where("problems is not null")
+    kinds = f.from_json("problems", "kinds map<string, bigint>").kinds
+    each = chunks.select(f.explode(kinds).alias("kind", "count"))
+    counts = each.groupBy("kind").agg(f.sum("count").alias("total")).orderBy("kind").collect()
+    rows = chunks.orderBy("chunk").limit(KEPT_PROBLEMS).select("problems").collect()
+    first = [problem for row in rows for problem in json.loads(row["problems"])["first"]]
+    found = {row["kind"]: row["total"] for row in counts}
+    return {"total": sum(found.values()), "kinds": found, "first": first[:KEPT_PROBLEMS]}
 
 
 def hash_ids(ids: pa.Array) -> tuple[Numbers, Numbers]:

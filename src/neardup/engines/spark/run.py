@@ -18,19 +18,25 @@ from neardup.engines.spark.decide import (
     clusters_of,
     decided,
     decision_metrics,
+    largest_of,
     measured_blocks,
     member_blocks,
     missing_pairs,
     pairs_of,
 )
-from neardup.engines.spark.documents import count_problems, read_documents
+from neardup.engines.spark.documents import read_documents, text_problems
 from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
 from neardup.engines.spark.io.columns import DocumentColumns
+from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
 from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, join_chunks, task_count
 from neardup.engines.spark.shuffle.side_files import FOLDER, SideFileIndex, SideFiles, side_folder
 from neardup.engines.spark.shuffle.stages import Stages
-from neardup.engines.spark.signatures import represent_distinct_texts, representation_metrics
+from neardup.engines.spark.signatures import (
+    copies_without_features,
+    represent_distinct_texts,
+    representation_metrics,
+)
 from neardup.engines.spark.verify import evidence_metrics, payload_columns, verify, verify_side_files
 from neardup.errors import InputError
 from neardup.plan import Plan
@@ -61,10 +67,10 @@ class SparkRun:
         columns: DocumentColumns,
         stages: Stages,
         statistics: Statistics | None = None,
-        strict: bool = False,
+        input_problems: InputProblems | None = None,
     ) -> None:
         self.plan, self.frame, self.columns, self.stages = plan, frame, columns, stages
-        self.given, self.strict = statistics, strict
+        self.given, self.input_problems = statistics, input_problems or InputProblems()
         self.broadcasts: list[Any] = []
 
     def finish(self, clean: bool) -> None:
@@ -99,14 +105,15 @@ class SparkRun:
         """All documents, in chunks."""
         from pyspark.sql import functions as f
 
-        metrics = {name: f.sum(name) for name in ("documents", "without_tokens", "bytes")}
+        names = ("documents", "without_tokens", "without_features", "bytes")
+        metrics = {name: f.sum(name) for name in names}
         metrics["chunks_with_problems"] = f.count("problems")
 
         def make() -> DataFrame:
             # Compression pays off on a network, not on a local disk.
             local = str(self.frame.sparkSession.sparkContext.master).startswith("local")
             side_files = self.side_files("documents", None if local else "lz4")
-            return read_documents(self.plan, self.frame, self.columns, side_files, self.strict)
+            return read_documents(self.plan, self.frame, self.columns, side_files, self.input_problems)
 
         made = self.stages.stage("documents", make, metrics)
         if not self.metrics["documents"]:
@@ -121,10 +128,21 @@ class SparkRun:
         return self.broadcast(SideFileIndex.of(self.documents, "text", "attributes"))
 
     @cached_property
-    def problems(self) -> dict[str, Any]:
+    def problems(self) -> ProblemCounts:
         """Problems with texts, in the form of the local engine's report."""
-        kinds = count_problems(self.documents) if self.metrics["chunks_with_problems"] else {}
-        return {"total": sum(kinds.values()), "kinds": kinds, "first": []}
+        if self.metrics["chunks_with_problems"]:
+            return text_problems(self.documents)
+        return {"total": 0, "kinds": {}, "first": []}
+
+    @cached_property
+    def without_features(self) -> int:
+        """The number of documents with tokens and no features."""
+        if not needs_distinct_texts_first(self.plan):
+            return self.metrics["without_features"]
+        texts = int(self.stages.metrics("signatures")["without_features"])
+        if not texts or not self.stages.metrics("copies")["copies"]:
+            return texts
+        return texts + copies_without_features(self._representations(self.plan, ""), self.copies)
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -263,8 +281,13 @@ class SparkRun:
 
     @property
     def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge."""
-        return pairs_of(self.result)
+        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
+        return pairs_of(self.result, self.plan)
+
+    @property
+    def largest_clusters(self) -> list[dict[str, Any]]:
+        """The largest clusters, as in the local engine's report."""
+        return largest_of(self.result)
 
     @property
     def counts(self) -> BucketCounts:

@@ -32,7 +32,7 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SIGNED = "chunk long, features_count long, representation binary, features binary"
+SIGNED = "chunk long, features_count long, without_features long, representation binary, features binary"
 
 
 def represent_distinct_texts(
@@ -54,9 +54,9 @@ def represent_distinct_texts(
                             None if statistics is None else chunk_statistics(plan, statistics.value, lookups)
                         )
                         representation, features, count = _represent(plan, texts, known)
+                        empty = int((~representation["present"].to_numpy(zero_copy_only=False)).sum())
                         yield _chunk(
-                            chunk,
-                            count,
+                            {"chunk": chunk, "features_count": count, "without_features": empty},
                             pack({"row": rows, "id_hash": id_hashes, **representation}),
                             store({"row": rows, **features}) if features else None,
                         )
@@ -65,10 +65,31 @@ def represent_distinct_texts(
 
 
 def representation_metrics() -> dict[str, Any]:
-    """Metrics of the stage: the number of features of all distinct texts."""
+    """Metrics of the stage: the number of features of all distinct texts, and of texts without any."""
     from pyspark.sql import functions as f
 
-    return {"features": f.sum("features_count")}
+    return {"features": f.sum("features_count"), "without_features": f.sum("without_features")}
+
+
+def copies_without_features(signed: DataFrame, copies: DataFrame) -> int:
+    """The number of copies of distinct texts that have tokens and no features."""
+
+    def empty(batches: Batches) -> Batches:
+        for batch in batches:
+            for packed in batch.column("representation"):
+                found = unpack(packed)
+                present = found.column("present").to_numpy()
+                yield table({"representative": column(found, "id_hash")[~present]})
+
+    def representatives(batches: Batches) -> Batches:
+        for batch in batches:
+            for packed in batch.column("rows"):
+                found = unpack(packed)
+                yield table({"representative": column(found, "representative")})
+
+    rows = in_arrow(copies.where("chunk >= 0").select("rows"), representatives, "representative long")
+    texts = in_arrow(signed.select("representation"), empty, "representative long")
+    return rows.join(texts, "representative").count()
 
 
 def distinct_chunk_texts(batch: pa.RecordBatch) -> Iterator[tuple[int, Any, Any, pa.Array]]:
@@ -101,8 +122,8 @@ def _represent(
     return stacked(columns), stacked(packed) if packed else {}, count
 
 
-def _chunk(chunk: int, count: int, representation: bytes, features: bytes | None) -> pa.RecordBatch:
-    numbers = {"chunk": np.array([chunk]), "features_count": np.array([count])}
+def _chunk(counts: dict[str, int], representation: bytes, features: bytes | None) -> pa.RecordBatch:
+    numbers = {name: np.array([count]) for name, count in counts.items()}
     return table(
         {**numbers, "representation": [representation], "features": pa.array([features], pa.binary())}
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from neardup.documents import (
     unified_schema,
 )
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.report import problem_counts
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
-from neardup.engines.spark.io.parquet import FILE, can_spark_read, read_parquet
-from neardup.engines.spark.io.problems import ProblemCounts, joined_problems, no_documents, problem_counts
+from neardup.engines.spark.io.parquet import can_spark_read, read_parquet
+from neardup.engines.spark.io.problems import FILE, ProblemCounts, joined_problems, no_documents
 from neardup.engines.spark.io.types import is_integer, storable, stored
 from neardup.engines.spark.shuffle.arrow import Batches
 from neardup.errors import InputError
@@ -41,12 +43,20 @@ class LoadedDocuments:
 
     frame: DataFrame
     sources: Sequence[Source]
+    names: SourceColumns
     source_problems: Callable[[], list[ProblemCounts]]  # for each source
 
-    @property
+    @cached_property
     def problems(self) -> ProblemCounts:
-        """The problems of all sources, as in the local engine's report."""
+        """The problems of all sources, as in the local engine's report, after they have been read."""
         return joined_problems(self.source_problems())
+
+    @property
+    def id_column(self) -> str | None:
+        """The name of a column for assigned ids, after the sources have been read; None if all documents have ids."""
+        if None not in self.names.ids and "no id" not in self.problems["kinds"]:
+            return None
+        return "document_id" if any("id" in source.names() for source in self.sources) else "id"
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def load(
     if by_spark and len(set(names.ids)) == 1 and can_spark_read(sources, schema, names.id):
         problems = Problems(strict=strict)
         frame = read_parquet(spark, sources, names.id, problems)
-        return LoadedDocuments(frame, sources, lambda: [problem_counts(problems)])
+        return LoadedDocuments(frame, sources, names, lambda: [problem_counts(problems)])
     return _by_readers(spark, sources, schema, names, strict)
 
 
@@ -156,7 +166,7 @@ def _by_readers(
             frame.count()
         return [each for _, each in sorted(found.value.items())]
 
-    return LoadedDocuments(frame, sources, source_problems)
+    return LoadedDocuments(frame, sources, names, source_problems)
 
 
 def _numbers(spark: SparkSession, count: int) -> DataFrame:

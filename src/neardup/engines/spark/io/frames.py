@@ -6,16 +6,20 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import neardup
+from neardup.candidates.buckets import BucketCounts
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
+from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
 from neardup.engines.spark.candidates.find import check_distribution
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
+from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
 from neardup.engines.spark.run import SparkRun
 from neardup.engines.spark.session.failures import translated
 from neardup.engines.spark.session.session import batch_sizes, prepared, require_spark
@@ -36,8 +40,8 @@ class SparkResult:
     `kept`, `removed` and `annotated` read the documents from the input again.
     """
 
-    def __init__(self, run: SparkRun, names: list[str]) -> None:
-        self._run, self._names = run, names
+    def __init__(self, run: SparkRun, names: list[str], source: str | None = None) -> None:
+        self._run, self._names, self._source = run, names, source
         self.plan = run.plan
 
     @cached_property
@@ -47,7 +51,7 @@ class SparkResult:
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge."""
+        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
         return self._run.pairs
 
     @property
@@ -63,42 +67,68 @@ class SparkResult:
     @property
     def annotated(self) -> DataFrame:
         """All documents with keep, cluster, duplicate_of, similarity and containment, which replace their own."""
+        return self.annotate()
+
+    def annotate(self, id_column: str | None = None) -> DataFrame:
+        """Annotated documents; with `id_column`, also with the ids that neardup has assigned."""
         from pyspark.sql import functions as f
 
         known = self.clusters.select(f.col("id").alias(KEY), *ADDED)
         joined = self._run.frame.join(known, KEY, "left")
-        return self._own_columns(joined.withColumn("keep", f.coalesce("keep", f.lit(True))), ADDED)
+        joined = joined.withColumn("keep", f.coalesce("keep", f.lit(True)))
+        if id_column is None:
+            return self._own_columns(joined, ADDED)
+        return self._own_columns(joined.withColumn(id_column, f.col(KEY)), (id_column, *ADDED))
+
+    @property
+    def problems(self) -> ProblemCounts:
+        """Problems with texts, in the form of a report."""
+        return self._run.problems
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of `pairs`."""
+        return int(self._run.decision_metrics["pairs"])
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Counts, the seconds of each stage, and the plan."""
-        metrics, found, counts = self._run.metrics, self._run.decision_metrics, self._run.counts
-        copies = self._run.stages.metrics("copies")["copies"]
-        cut = {"posting_lists_truncated": counts.hot} if self.plan.joins else {"above_limit": counts.hot}
-        return {
-            "neardup": neardup.__version__,
-            "digest": self.plan.digest,
-            "documents": metrics["documents"],
-            "kept": metrics["documents"] - found["removed"],
-            "removed": found["removed"],
-            "without_tokens": metrics["without_tokens"],
-            "exact_copies": copies,
-            "clusters": found["clusters"],
-            "pairs": {
-                "verified": found["pairs"] - copies,
-                "candidates": self._run.stages.metrics("candidates")["pairs"],
-            },
-            "buckets": {
-                "count": counts.buckets,
-                "largest": counts.largest,
-                **cut,
-                "pairs_skipped": counts.skipped,
-            },
-            "problems": self._run.problems,
-            "text_bytes": metrics["bytes"],
-            "seconds": {name: round(value, 3) for name, value in self._run.stages.progress.seconds.items()},
-            "plan": self.plan.to_dict(),
-        }
+        """Counts, the seconds of each stage, and the plan: the keys of the local engine's report."""
+        return self.make_report()
+
+    def make_report(
+        self, inputs: Sequence[str] = (), problems: ProblemCounts | None = None, files: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """The report of a run that read these inputs and wrote these files."""
+        context = RunContext(
+            engine="spark",
+            progress=self._run.stages.progress,
+            inputs=list(inputs),
+            html_text=self._run.columns.html_text,
+            problems=problems or self.problems,
+            run=self._source,
+        )
+        unknown: dict[str, Any] = {"cpu_seconds": None, "peak_memory_bytes": None}  # only of the driver
+        if self.plan.view.corpus_aware is not None:
+            unknown["common_phrases"] = None
+        return {**make_report(self.plan, self._counts(), context, list(files)), **unknown}
+
+    def _counts(self) -> RunCounts:
+        run, metrics, found = self._run, self._run.metrics, self._run.decision_metrics
+        joins = self.plan.joins
+        return RunCounts(
+            documents=metrics["documents"],
+            removed=found["removed"],
+            without_tokens=metrics["without_tokens"],
+            without_features=run.without_features,
+            exact_copies=run.stages.metrics("copies")["copies"],
+            clusters=found["clusters"],
+            largest_clusters=run.largest_clusters,
+            verified_pairs=found["verified"],
+            candidates=run.stages.metrics("candidates")["pairs"],
+            text_bytes=metrics["bytes"],
+            buckets=BucketCounts() if joins else run.counts,
+            posting_lists_truncated=run.counts.hot if joins else 0,
+        )
 
     @cached_property
     def _removed(self) -> DataFrame:
@@ -126,11 +156,13 @@ def run(
     statistics: Statistics | None = None,
     strict: bool = False,
     source: str | None = None,
+    files: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> SparkResult:
     """The result of a plan over a DataFrame, computed when this returns.
 
-    `source` is a digest of the input from a caller that has added positions and ids.
+    A caller that has added positions and ids gives `source`, a digest of the run, and the `files` that positions refer
+    to.
     """
     require_spark()
     require_frame(frame)
@@ -151,11 +183,10 @@ def run(
             "columns": str(document_columns),
             "input": name,
         }
-        started = SparkRun(
-            plan, table, document_columns, Stages(spark, folder, known, progress), statistics, strict
-        )
+        stages, problems = Stages(spark, folder, known, progress), InputProblems(strict, tuple(files))
+        started = SparkRun(plan, table, document_columns, stages, statistics, problems)
         started.finish(clean=work_dir is None)
-    return SparkResult(started, frame.columns)
+    return SparkResult(started, frame.columns, source)
 
 
 def _temporary_folder(master: str) -> str:

@@ -13,21 +13,24 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from neardup.documents import Problems, Source
+from neardup.documents import LIMITS, Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
+from neardup.engines.spark.io.problems import FILE
 from neardup.engines.spark.io.types import is_integer, is_native_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILE = 1 << 40  # positions in a file start at its number times this
+
 PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that Spark neither escapes nor expands
 
 
 def can_spark_read(sources: Sequence[Source], schema: pa.Schema, identity: str | None) -> bool:
-    """Whether Spark reads the files exactly as the local engine does."""
+    """Whether Spark reads the files exactly as the local engine does, and within its limits."""
     if any(source.format != "parquet" or not source.names() for source in sources):
+        return False
+    if any(source.limits != LIMITS for source in sources):  # type: ignore[attr-defined]
         return False
     paths = [_path(source) for source in sources]
     if any(PLAIN.fullmatch(path) is None or Path(path).name.startswith(("_", ".")) for path in paths):
@@ -74,7 +77,7 @@ def read_parquet(
     found = found.join(f.broadcast(known), "_neardup_path", "left")
     lost = f.raise_error(f.concat(f.lit("Spark read an unknown file: "), "_neardup_path")).cast("long")
     number = f.when(f.col("_neardup_number").isNull(), lost).otherwise(f.col("_neardup_number"))
-    found = found.withColumn(POSITION, number * FILE + f.col("_neardup_row"))
+    found = found.withColumn(POSITION, number * FILE + f.col("_neardup_row") + 1)
     name = f.concat("_neardup_source", f.lit(":"), (f.col("_neardup_row") + 1).cast("string"))
     if identity is None:
         found = found.withColumn(GIVEN_ID, name)

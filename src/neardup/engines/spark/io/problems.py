@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from neardup.documents import Problems, Source
+from neardup.documents import Problem, Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.errors import InputError
 
 ProblemCounts = dict[str, Any]  # total, kinds and first problems, as in a report
+FILE = 1 << 40  # the positions of a file start at its number times this
+
+
+@dataclass(frozen=True)
+class InputProblems:
+    """How problems of documents are counted, and the files that positions refer to."""
+
+    strict: bool = False
+    files: tuple[str, ...] = ()
+
+    def located(self) -> Problems:
+        """Problems that name file and record instead of a position."""
+        return _Located(self)
+
+
+class _Located(Problems):
+    def __init__(self, known: InputProblems) -> None:
+        super().__init__(strict=known.strict)
+        self._files = known.files
+
+    def record(self, problem: Problem) -> None:
+        """Counts one problem."""
+        if not self._files or problem.record is None:
+            super().record(replace(problem, record=None))
+        else:
+            file, record = divmod(problem.record, FILE)
+            super().record(replace(problem, source=self._files[file], record=record))
 
 
 def no_documents(sources: Sequence[Source], problems: ProblemCounts) -> InputError:
@@ -30,9 +58,3 @@ def joined_problems(parts: Sequence[ProblemCounts]) -> ProblemCounts:
             kinds[kind] = kinds.get(kind, 0) + count
     first = [each for part in parts for each in part["first"]][:KEPT_PROBLEMS]
     return {"total": sum(kinds.values()), "kinds": kinds, "first": first}
-
-
-def problem_counts(problems: Problems) -> ProblemCounts:
-    """Problems in the form of a report."""
-    first = [each.as_dict() for each in problems.first]
-    return {"total": problems.total, "kinds": dict(problems.counts), "first": first}
