@@ -22,7 +22,7 @@ from neardup.errors import UnknownParameter
 from neardup.plurals import counted, listed_names
 from neardup.registry import ALIASES, methods, presets
 
-WIDTH = {"terminal_width": 100, "max_content_width": 100}
+WIDTH = {**group.context_settings, "terminal_width": 100, "max_content_width": 100}
 PUBLIC = ("dedup", "pairs", "compare", "make_plan", "evaluation", "train_model", "gram_feature")
 
 
@@ -91,7 +91,7 @@ def test_every_command_has_an_example_and_groups_that_we_know(name: str) -> None
         assert set(groups) <= set(GROUPS)
 
 
-@pytest.mark.parametrize("command", ["pairs", "sample", "track", "evaluate", "methods", "compare"])
+@pytest.mark.parametrize("command", ["dedup", "pairs", "sample", "track", "evaluate", "methods", "compare"])
 def test_help_loads_nothing_that_computes(command: str) -> None:
     code = "import sys; from neardup.cli import main; main(sys.argv[1:])"
     words = [sys.executable, "-X", "importtime", "-c", code, command, "--help"]
