@@ -302,7 +302,7 @@ def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path, table, monkeypat
 def test_a_folder_that_cannot_be_made(tmp_path, table):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file/below"):
-        with pytest.raises(OutputError, match="cannot be made a folder"):
+        with pytest.raises(OutputError, match="cannot be created as a folder"):
             neardup.dedup(table).write(folder)
 
 
