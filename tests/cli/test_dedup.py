@@ -297,7 +297,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         (["corpus.jsonl", "--format", "docx"], "must be one of parquet, jsonl, csv, tsv, text, lines, mail"),
         (
             ["corpus.jsonl", "--output-format", "docx"],
-            "'docx' is not an output format: known are parquet, jsonl",
+            "'docx' is not an output format: choose parquet, jsonl",
         ),
         (["corpus.jsonl", "--threads", "0"], "The 'threads' parameter of neardup must be a whole number"),
         (["corpus.jsonl", "--threads", "all"], "Invalid value for '--threads'"),

@@ -335,7 +335,7 @@ def test_a_mode_that_is_none(mode, tmp_path):
 
 @pytest.mark.parametrize("format", ["docx", "parquet.gz", "jsonl.bz2", ""])
 def test_a_format_that_is_none(format, tmp_path):
-    with pytest.raises(OutputError, match="is not an output format: known are parquet, jsonl, csv, tsv"):
+    with pytest.raises(OutputError, match="is not an output format: choose parquet, jsonl, csv, tsv"):
         neardup.dedup(["one"]).write(tmp_path / "out", format=format)
     assert not (tmp_path / "out").exists()
 
