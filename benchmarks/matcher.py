@@ -40,7 +40,7 @@ BRUTE = 5_000  # documents that are compared with each other by force
 
 
 def spot_signatures(documents: int, seed: int) -> Features:
-    """Counted signatures of documents that have at least five, each content once."""
+    """Counted signatures of documents that have at least five, each distinct set once."""
     parts = []
     words, spots, counts = Words(), Spots(), Counts()
     for some in texts(Recipe(documents=documents, seed=seed)):
@@ -84,7 +84,7 @@ def lsh(features: Features, threshold: float) -> np.ndarray:
 def codes(collection: FeatureSets, found: Any) -> np.ndarray:
     """The same codes for what a matcher found."""
     a, b = collection.documents[found.left], collection.documents[found.right]
-    return np.minimum(a, b) * len(collection.content) + np.maximum(a, b)
+    return np.minimum(a, b) * len(collection.representatives) + np.maximum(a, b)
 
 
 def by_force(features: Features, threshold: float) -> int:

@@ -1,6 +1,6 @@
-"""What flows between stages: columns for a batch of documents, never an object per document.
+"""Columns that stages exchange for a batch of documents: texts, tokens, features, signatures, pairs.
 
-Everything is ragged: document d owns the entries offsets[d] … offsets[d + 1] of the flat arrays beside it.
+The columns are ragged: document d has the entries offsets[d] … offsets[d + 1] of the flat arrays.
 This module is where Arrow meets NumPy: texts are used in place, as read-only views of Arrow's buffers.
 """
 
@@ -22,7 +22,7 @@ Numbers = NDArray[np.int64]
 
 
 def to_utf8(text: str) -> bytes:
-    """The text's bytes; a lone surrogate, which has none, becomes U+FFFD."""
+    """The text in UTF-8; a lone surrogate becomes U+FFFD."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -31,13 +31,13 @@ def to_utf8(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Texts:
-    """UTF-8 texts of a batch: the bytes of all, and where each begins and ends."""
+    """UTF-8 texts of a batch: one buffer of bytes, and the offsets of each text."""
 
     offsets: Offsets
     data: Bytes
 
     def __post_init__(self) -> None:
-        """Texts are never written; and one kind of memory needs one compiled version of a kernel, not two."""
+        """Makes the bytes read-only: kernels are then compiled for one type of array, not two."""
         if self.data.flags.writeable:
             view = self.data.view()
             view.flags.writeable = False
@@ -94,14 +94,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens in reading order, with all that later stages ask about them."""
+    """Tokens in reading order, with positions, marks, fields and tags."""
 
     offsets: Offsets
     hashes: Hashes
     positions: NDArray[np.uint32]  # byte position in the (NFC) text
     marks: NDArray[np.uint8]  # bit 0: capitalised, bit 1: begins with a digit
-    fields: NDArray[np.uint8] | None = None  # which column a token came from; None: all from the text
-    tags: NDArray[np.uint16] | None = None  # which markup surrounds a token; None: no markup was read
+    fields: NDArray[np.uint8] | None = None  # the column of each token; None: all from the text
+    tags: NDArray[np.uint16] | None = None  # the markup around each token; None: no markup was read
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -109,7 +109,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Features:
-    """What documents are compared by: one entry per occurrence, or distinct and sorted by hash."""
+    """Features of documents: one entry per occurrence, or distinct and sorted by hash."""
 
     offsets: Offsets
     hashes: Hashes
@@ -138,7 +138,7 @@ class Features:
 
     @staticmethod
     def concatenate(parts: list[Features]) -> Features:
-        """The features of several batches, one behind the other; of all kinds that every batch has."""
+        """The features of several batches, concatenated, with weights if every batch has them."""
         if not parts:
             return Features(np.zeros(1, np.int64), np.zeros(0, np.uint64), distinct=True)
         starts = np.cumsum([0, *(part.offsets[-1] for part in parts)])
@@ -189,15 +189,14 @@ class Pairs:
     shared: NDArray[np.float64]
     left_size: NDArray[np.float64]
     right_size: NDArray[np.float64]
-    kind: str = "jaccard"  # which similarity the counts are for
+    kind: str = "jaccard"  # the similarity that the counts give
 
     def __len__(self) -> int:
         return len(self.left)
 
     @property
     def similarity(self) -> NDArray[np.float64]:
-        """The shared part of the union (jaccard; extended to vectors: dot product and squared norms), or the
-        cosine of the same."""
+        """shared / (left + right − shared), shared / √(left · right) for the cosine, or the containment."""
         if self.kind == "containment":
             return self.containment
         if self.kind == "cosine":
@@ -208,7 +207,7 @@ class Pairs:
 
     @property
     def containment(self) -> NDArray[np.float64]:
-        """The shared part of the smaller one: 1 where one document holds all of the other."""
+        """The shared part of the smaller document: 1 if one contains the other."""
         smaller = np.minimum(self.left_size, self.right_size)
         return np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller != 0)
 
@@ -240,7 +239,7 @@ class Pairs:
 
 
 def between(left: Numbers, right: Numbers, first: int) -> NDArray[np.bool_]:
-    """Which pairs are of one of so many first documents with one of the others; all, if there is no first."""
+    """Which pairs have exactly one of the first so many documents; all pairs if `first` is 0."""
     return (left < first) != (right < first) if first else np.ones(len(left), np.bool_)
 
 

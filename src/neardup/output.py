@@ -1,4 +1,4 @@
-"""A result folder that is either written as a whole or not at all."""
+"""Result folders that are written as a whole or not at all, and the reasons why writing fails."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
 
-from neardup.documents.blocks import one_line
 from neardup.errors import OutputError
 
-__all__ = ["OutputFolder", "is_file_name"]
+__all__ = ["OutputFolder", "is_file_name", "one_line", "reason"]
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
@@ -23,7 +22,7 @@ class OutputFolder:
     """A transaction over the files of a folder.
 
     Files are written under hidden names in the same folder; `commit` syncs them and gives them their
-    names. Leaving the block without a commit, by an exception or Ctrl-C, removes what was written.
+    names. Leaving the block without a commit, by an exception or Ctrl-C, removes the files again.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -39,7 +38,7 @@ class OutputFolder:
             missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be made a folder: {reason(error)}") from None
+            raise OutputError(f"{self.path} cannot be created as a folder: {reason(error)}") from None
         self._made = missing
         return self
 
@@ -49,7 +48,7 @@ class OutputFolder:
         for temporary in self._files.values():
             temporary.unlink(missing_ok=True)
         self._files.clear()
-        for folder in self._made:  # innermost first; one that has content stays
+        for folder in self._made:  # innermost first; a folder with files stays
             with contextlib.suppress(OSError):
                 folder.rmdir()
         if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
@@ -60,7 +59,7 @@ class OutputFolder:
         if not is_file_name(name):
             raise OutputError(f"{name!r} is not a file name: results stay inside {self.path}")
         self._refuse_existing(name)
-        # The name comes first so that what is left after a power cut can be told apart by eye.
+        # The name comes first, so that a person can recognise what a power cut leaves behind.
         temporary = self.path / f".{name}.{self._mark}.partial"
         return self._files.setdefault(name, temporary)
 
@@ -74,13 +73,13 @@ class OutputFolder:
             )
 
     def remove_leftovers(self, names: Iterable[str]) -> None:
-        """Remove what a killed run has half-written under these names; the caller knows that no other is at work."""
+        """Remove partial files that a killed run left under these names, if no other run is writing."""
         for name in names:
             for left in self.path.glob(f".{name}.????????.partial"):
                 left.unlink(missing_ok=True)
 
     def commit(self) -> None:
-        """Sync every file and give it its name; the files appear in the order they were asked for."""
+        """Sync every file and give it its name, in the order of the calls of `file`."""
         written = {name: path for name, path in self._files.items() if path.exists()}
         try:
             for path in written.values():
@@ -121,5 +120,11 @@ def _sync(path: Path) -> None:
 
 
 def reason(error: OSError) -> str:
-    """What the operating system says, without the path that the message names already."""
+    """The message of the operating system, without the path: the caller names it."""
     return error.strerror or one_line(error)
+
+
+def one_line(error: BaseException) -> str:
+    """The first line of an error's message, without its full stop."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].rstrip(".")

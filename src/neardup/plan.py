@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from neardup.errors import PlanError
-from neardup.statistics.units import unit_column
+from neardup.statistics import unit_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,7 +132,7 @@ class FeatureJoin(Candidates, Protocol):
     ) -> bool: ...  # whether the pairs of `links` depend on which documents are joined together
     def pairs(self, features: Features, threshold: float, threads: int, first: int) -> Pairs: ...
     def links(  # those that clusters need, linear in a posting list; and how many lists were truncated
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int
+        self, features: Features, threshold: float, threads: int, id_hashes: Hashes, most: int, first: int
     ) -> tuple[Pairs, int]: ...
 
 

@@ -1,7 +1,7 @@
-"""Sets of integers as sorted arrays: codes of pairs, numbers of documents.
+"""Sets of integers as sorted arrays, such as packed pairs and document numbers: distinct values, difference.
 
-NumPy's own set functions go through hash tables, which take fifty times as long as a sort for tens of millions
-of integers, and several times the memory.
+NumPy's set functions use hash tables: for tens of millions of integers they take fifty times as long as a sort,
+and several times the memory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 
-BLOCK = 1 << 20  # values that are looked up at a time
+BLOCK = 1 << 20  # values looked up at a time
 
 
 def distinct(*parts: Numbers) -> Numbers:
@@ -19,13 +19,13 @@ def distinct(*parts: Numbers) -> Numbers:
 
 
 def made_distinct(values: Numbers) -> Numbers:
-    """The values, each once, sorted; the array that is given is sorted for that."""
+    """The values, each once, sorted; sorts the given array in place."""
     values.sort()
     return values[_fresh(values)]
 
 
 def count_distinct(values: Numbers) -> int:
-    """How many different values there are."""
+    """The number of distinct values."""
     return int(_fresh(np.sort(values)).sum())
 
 
@@ -34,10 +34,10 @@ def without(values: Numbers, others: Numbers) -> Numbers:
     if not len(others):
         return values
     keep = np.empty(len(values), np.bool_)
-    for start in range(0, len(values), BLOCK):  # places of all of them would take as much memory again
+    for start in range(0, len(values), BLOCK):  # positions of all of them would double the memory
         some = values[start : start + BLOCK]
-        places = np.minimum(np.searchsorted(others, some), len(others) - 1)
-        np.not_equal(others[places], some, out=keep[start : start + BLOCK])
+        positions = np.minimum(np.searchsorted(others, some), len(others) - 1)
+        np.not_equal(others[positions], some, out=keep[start : start + BLOCK])
     return values[keep]
 
 

@@ -1,12 +1,12 @@
-"""Thresholds as fractions of whole numbers: a tie counts, and no rounding decides."""
+"""Thresholds as fractions of whole numbers, so that a tie passes whatever the rounding of floats."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-TOLERANCE = 1e-9  # sums of products are rounded: a pair is not lost at the threshold for that
+TOLERANCE = 1e-9  # of rounded sums: a pair at the threshold is not lost
 
 
 def as_fraction(threshold: float) -> Fraction:
-    """The decimal number that the user wrote: 0.7 is 7/10, not the float beside it."""
+    """The decimal number that the user wrote: 0.7 is 7/10, not the nearest float."""
     return Fraction(repr(float(threshold))).limit_denominator(10**9)

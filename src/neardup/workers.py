@@ -1,4 +1,4 @@
-"""Work on chunks in threads, results in order, never more than a few chunks under way."""
+"""Ordered maps over chunks in threads, with a bounded number of chunks in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from neardup.errors import ParameterError
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Output = TypeVar("Output")
 MOST_THREADS = 1024
 
 
@@ -33,17 +33,17 @@ def checked_threads(given: object) -> int:
 
 
 def ordered_map(
-    work: Callable[[Item], Answer], items: Iterable[Item], threads: int, ahead: int = 16
-) -> Iterator[Answer]:
+    work: Callable[[Item], Output], items: Iterable[Item], threads: int, ahead: int = 16
+) -> Iterator[Output]:
     """work(item) for each item, in order; the kernels inside release the interpreter's lock.
 
-    The calling thread draws the items (reads the input, usually) while the other threads work, and works too when
-    there are enough of them. At most threads + ahead chunks exist at a time, which is what bounds memory.
+    The calling thread draws the items (usually by reading the input) while the other threads work, and works too when
+    enough items wait. At most threads + ahead chunks exist at a time, which bounds memory.
     """
     if threads <= 1:
         yield from map(work, items)
         return
-    pending: deque[_Piece[Item, Answer]] = deque()
+    pending: deque[_Piece[Item, Output]] = deque()
     with ThreadPoolExecutor(threads - 1, thread_name_prefix="neardup") as pool:
         try:
             for item in items:
@@ -54,35 +54,35 @@ def ordered_map(
                 yield _first(pending, work)
         finally:
             for piece in pending:
-                piece.answer.cancel()
+                piece.future.cancel()
 
 
 @dataclass
-class _Piece(Generic[Item, Answer]):
-    """An item, and what will come of it."""
+class _Piece(Generic[Item, Output]):
+    """An item and its future result."""
 
     item: Item
-    answer: Future[Answer]
+    future: Future[Output]
 
 
-def _first(pending: deque[_Piece[Item, Answer]], work: Callable[[Item], Answer]) -> Answer:
-    """The first answer; until it is there, this thread does what no other has begun."""
-    while not pending[0].answer.done():
-        piece = next((piece for piece in pending if piece.answer.cancel()), None)
+def _first(pending: deque[_Piece[Item, Output]], work: Callable[[Item], Output]) -> Output:
+    """The first result; until it is ready, this thread works on items that no other has begun."""
+    while not pending[0].future.done():
+        piece = next((piece for piece in pending if piece.future.cancel()), None)
         if piece is None:
             break
-        piece.answer = _done(work, piece.item)
-    return pending.popleft().answer.result()
+        piece.future = _done(work, piece.item)
+    return pending.popleft().future.result()
 
 
-def _done(work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
-    """The answer, or the error, which is told when its turn comes."""
-    answer: Future[Answer] = Future()
+def _done(work: Callable[[Item], Output], item: Item) -> Future[Output]:
+    """The result, or the error, which is raised when its turn comes."""
+    future: Future[Output] = Future()
     try:
-        answer.set_result(work(item))
+        future.set_result(work(item))
     except Exception as error:
-        answer.set_exception(error)
-    return answer
+        future.set_exception(error)
+    return future
 
 
 def prefetched(items: Iterable[Item], threads: int) -> Iterator[Item]:

@@ -69,7 +69,7 @@ def test_the_table() -> None:
     assert lines[4].split()[:6] == ["minhash:ngram=3", "0.7", "29", "1.000", "0.853", "0.921"]
     assert "At the best threshold for f1" in lines
     assert "minhash:ngram=5 compared with minhash:ngram=3: F1 -0.035" in printed
-    assert lines[-1] == "Note: left out, because they have no label or are irrelevant: 1 of 67 documents."
+    assert lines[-1] == "Note: 1 of 67 documents excluded: no label, or irrelevant."
 
 
 def test_json_has_everything() -> None:
@@ -169,16 +169,16 @@ def test_undecided_clusters() -> None:
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     head = "id,cluster\nharbour,x\nriver,x\nstorm,y\n"
     for rows, said in (
-        (head + "nobody,x\n", "labels.csv, record 4: there is no document 'nobody'"),
+        (head + "nobody,x\n", "labels.csv, record 4: no document has the id 'nobody'"),
         (
             head + "harbour,y\n",
-            "labels.csv, record 4: the document 'harbour' is in 'y' here and in 'x' in record 1",
+            "labels.csv, record 4: the document 'harbour' is in 'y', but in 'x' in record 1",
         ),
         ("id,cluster\nharbour,x\nriver,x\n", "labels.csv puts all labelled documents into one cluster"),
         ("id,colour\nharbour,x\n", "labels.csv has no column for the cluster"),
         (
             "id_a,id_b,label\nharbour,river,1\nriver,harbour,0\n",
-            "labels.csv, record 2: the pair is labelled '0', and",
+            "labels.csv, record 2: the pair is labelled '0', but",
         ),
         ("id_a,id_b,label\nharbour,river,often\n", "labels.csv, record 1: a label must be"),
     ):

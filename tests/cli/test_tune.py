@@ -74,7 +74,7 @@ def test_the_size_of_the_corpus_changes_the_cost_and_not_the_choice() -> None:
 
 def test_what_is_given_by_hand_wins_and_is_warned_about() -> None:
     printed = run("--bands", "5", "--rows", "10").output
-    assert printed.startswith("5 bands × 10 rows = 50 min-hashes\nWhy: from bands 5 and rows 10, as given.\n")
+    assert printed.startswith("5 bands × 10 rows = 50 min-hashes\nReason: given bands 5 and rows 10.\n")
     assert "Recall: 13.35% of the pairs at similarity 0.7" in printed
     assert "Warning: the recall is below the target of 0.99" in printed
     found = tuned("--bands", "5", "--rows", "10")
@@ -123,7 +123,7 @@ def test_json_has_the_table_the_interval_and_the_cost() -> None:
 
 def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    assert run("--plot", "curve.svg").output.endswith("The curve is in curve.svg.\n")
+    assert run("--plot", "curve.svg").output.endswith("Curve written to curve.svg.\n")
     assert Path("curve.svg").read_text().startswith("<?xml")
     assert "curve.svg exists already: --force overwrites it" in refused(capsys, "--plot", "curve.svg")
     run("--plot", "curve.svg", "--force")

@@ -37,7 +37,7 @@ def test_a_folder_of_mixed_formats_in_a_stable_order(tmp_path):
         ("sub/b.jsonl", "jsonl"),
         ("z.parquet", "parquet"),
     ]
-    assert inputs.notes == [f"{tmp_path}: 2 files of other kinds left aside"]
+    assert inputs.notes == [f"{tmp_path}: 2 files of unknown format skipped"]
     assert formats([tmp_path], format="csv") == [("_SUCCESS", "csv"), ("sub/a.csv", "csv")][1:]
 
 

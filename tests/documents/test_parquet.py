@@ -8,6 +8,7 @@ from reading import batches, put, rows
 
 import neardup
 from neardup.documents import BATCH_BYTES, BATCH_ROWS, Problems, document_texts, open_inputs
+from neardup.documents.footers import column_chunks
 from neardup.errors import InputError
 
 
@@ -155,3 +156,25 @@ def test_an_empty_table_has_names_and_no_batches(tmp_path):
     assert rows(path, ["text"])[0] == []
     assert open_inputs([path])[0].names() == ["text"]
     assert list(open_inputs([path])[0].read([], Problems())) == []
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "none"])
+def test_column_chunks_are_those_that_pyarrow_reads(tmp_path, codec):
+    columns = {
+        "id": range(90),
+        "text": [f"text {k}" for k in range(90)],
+        "n": [{"x": 1.5}, None, {"x": 2.0}] * 30,
+    }
+    path = written(tmp_path / "a.parquet", columns, row_group_size=40, compression=codec)
+    with pa.OSFile(str(path)) as file:
+        found = column_chunks(file)
+    metadata = pq.read_metadata(path)
+    for number, chunks in enumerate(found):
+        group = metadata.row_group(number)
+        stored = [group.column(k) for k in range(group.num_columns)]
+        assert [(c.path, c.values, c.uncompressed, c.compressed) for c in chunks] == [
+            (s.path_in_schema, s.num_values, s.total_uncompressed_size, s.total_compressed_size)
+            for s in stored
+        ]
+        assert [c.codec for c in chunks] == [s.compression.lower() for s in stored]
+    assert len(found) == metadata.num_row_groups == 3

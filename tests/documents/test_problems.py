@@ -45,7 +45,7 @@ def test_a_name_cannot_break_a_line(tmp_path):
 
 
 def test_strict_stops_at_the_first():
-    with pytest.raises(RecordError, match=r"^a, record 3: no text; without --strict the rest would go on$"):
+    with pytest.raises(RecordError, match=r"^a, record 3: no text; without --strict the run would continue$"):
         Problems(strict=True).add("a", "no text", record=3, action="taken as empty")
 
 

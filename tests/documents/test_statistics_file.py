@@ -12,8 +12,7 @@ import pytest
 
 import neardup
 from neardup.errors import NeardupError, OutputError, StatisticsError
-from neardup.statistics import Frequencies, Statistics
-from neardup.statistics.file import load_statistics, read_header, save_statistics
+from neardup.statistics import Frequencies, Statistics, load_statistics, read_header, save_statistics
 
 
 def example(size: int = 5000) -> Statistics:
@@ -48,7 +47,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StatisticsError, match="no file"):
         load_statistics(tmp_path / "none.parquet")
     (tmp_path / "text.parquet").write_text("hello")
-    with pytest.raises(StatisticsError, match="not a file of statistics"):
+    with pytest.raises(StatisticsError, match="not a statistics file"):
         load_statistics(tmp_path / "text.parquet")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     with pytest.raises(StatisticsError, match="neardup stats build"):

@@ -25,7 +25,7 @@ def test_one_document_a_file_known_by_its_path(tmp_path):
         {"path": "d.html", "text": "Hello\n\n& you"},
     ]
     assert inputs[0].rows == 3
-    assert inputs.notes == [f"{tmp_path}: 1 file of other kinds left aside"]
+    assert inputs.notes == [f"{tmp_path}: 1 file of unknown format skipped"]
     (batch,), _ = batches(tmp_path)
     text, id = choose_columns(inputs[0].names(), text=None, id=None, source="x")
     assert (text, id) == ("text", "path")

@@ -219,7 +219,7 @@ def test_types_that_parquet_does_not_have_become_text(tmp_path):
 
 
 def test_row_groups_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("neardup.documents.write_parquet.GROUP_BYTES", 100_000)
+    monkeypatch.setattr("neardup.documents.parquet_writer.GROUP_BYTES", 100_000)
     texts = [f"{n} " + "x" * 1000 for n in range(3000)]
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", row_group_size=50)
     path = copied([tmp_path / "a.parquet"], tmp_path)
@@ -228,6 +228,12 @@ def test_row_groups_are_bounded(tmp_path, monkeypatch):
     sizes = [metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups)]
     assert 90_000 < max(sizes) < 170_000
     assert not metadata.row_group(0).column(0).is_stats_set
+
+
+def test_chosen_rows_are_written_in_order(tmp_path):
+    data = pa.table({"id": range(300), "text": [f"text {k} " * (k % 40) for k in range(300)]})
+    kept = [k for k in range(300) if k % 9 != 4]
+    assert table(copied([data], tmp_path, rows=kept)).equals(data.take(kept))
 
 
 def test_gzip_depends_on_content_only(corpus):

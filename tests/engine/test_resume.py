@@ -78,6 +78,7 @@ def killed_at(commits: int, arguments: list[str]) -> bool:
     return done is None or isinstance(done.exception, Killed)
 
 
+@pytest.mark.cut("name", start=1)
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("name", list(methods()))
 @pytest.mark.parametrize("shape", ["clusters", "all"])

@@ -91,12 +91,12 @@ def test_undecided_clusters() -> None:
 
 def test_bad_clusters() -> None:
     assert refused(CLUSTERS + "nobody,x\nnor he,x\n") == (
-        "labels.csv, record 5: there is no document 'nobody', nor for 1 more below (ids are like 'a', 'b'): "
-        "correct the labels, or choose another --id-column"
+        "labels.csv, record 5: no document has the id 'nobody' (and 1 more unknown id below); ids are like 'a', 'b'. "
+        "Correct the labels, or choose another --id-column"
     )
     assert (
         refused(CLUSTERS + "a,y\n")
-        == "labels.csv, record 5: the document 'a' is in 'y' here and in 'x' in record 1"
+        == "labels.csv, record 5: the document 'a' is in 'y', but in 'x' in record 1"
     )
     assert "in no cluster, but in" in refused(CLUSTERS + "a,\n")
     assert "all labelled documents into one cluster" in refused("id,cluster\na,x\nb,x\n")
@@ -139,7 +139,7 @@ def test_the_majority_of_several_people_and_their_agreement() -> None:
 
 def test_bad_pairs() -> None:
     head = "id_a,id_b,label\na,b,1\n"
-    assert refused(head + "b,a,0\n") == "labels.csv, record 2: the pair is labelled '0', and '1' in record 1"
+    assert refused(head + "b,a,0\n") == "labels.csv, record 2: the pair is labelled '0', but '1' in record 1"
     assert refused(head + "c,c,0\n") == "labels.csv, record 2: 'c' is paired with itself"
     assert refused(head + "c,d,often\n").endswith("must be 0, 1, yes, no, unclear or a grade, not 'often'")
     assert "record 2: no document has the id 'q'" in refused(head + "c,q,1\n")

@@ -194,7 +194,7 @@ def test_judged_pairs_only(documents: Documents) -> None:
 
 def test_copies_without_features_are_found_by_every_method() -> None:
     corpus: Any = SimpleNamespace(present=np.array([False, False, True, False, False]))
-    matches: Any = SimpleNamespace(content=np.array([0, 0, 2, 3, 0]))
+    matches: Any = SimpleNamespace(representative=np.array([0, 0, 2, 3, 0]))
     left, right = similarities._featureless_copies(corpus, matches, np.array([0, 1, 2, 3, 4]))
     assert {*zip(left.tolist(), right.tolist(), strict=True)} == {(0, 1), (0, 4), (1, 4)}
 

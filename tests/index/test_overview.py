@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.cli import main
-from neardup.clusters.views import ClusterSizes
+from neardup.clusters.sizes import ClusterSizes
 from neardup.index.overview import sizes_by_distance
 
 values = st.lists(st.sampled_from([0, 1, 3, 7, 2**63, 2**63 + 1, 2**64 - 1]), max_size=12)

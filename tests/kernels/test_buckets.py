@@ -1,4 +1,4 @@
-"""Buckets give all their pairs, or, when they are hot, those of a few members chosen by rank alone."""
+"""Buckets give all their pairs, or, when they are hot, those of a few members chosen by id hash alone."""
 
 from __future__ import annotations
 
@@ -14,49 +14,53 @@ from neardup.kernels import buckets
 NODES = 40
 # Members of a bucket are different documents; a document may be in several buckets.
 bucket_lists = st.lists(st.lists(st.integers(0, NODES - 1), min_size=2, max_size=15, unique=True), max_size=6)
-ranks = st.permutations(range(NODES))
+id_hashes = st.permutations(range(NODES))
 limits, pivot_counts = st.integers(1, 16), st.integers(1, 20)
 
 
 def kernel_pairs(
-    found: list[list[int]], rank: list[int], limit: int, pivots: int
+    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The pairs of all buckets, and how many each was said to have."""
     members = np.array([member for bucket in found for member in bucket], np.int64)
     starts = np.cumsum([0, *map(len, found)])
     counts = buckets.count_pairs(starts, limit, pivots)
     left, right = np.full((2, counts.sum()), -1)
-    total = buckets.fill_pairs(members, starts, np.array(rank, np.uint64), (limit, pivots), (left, right))
+    total = buckets.fill_pairs(
+        members, starts, np.array(id_hashes, np.uint64), (limit, pivots), (left, right)
+    )
     assert total == counts.sum()
     return list(zip(left.tolist(), right.tolist(), strict=True)), counts.tolist()
 
 
-@given(bucket_lists, ranks, limits, pivot_counts)
+@given(bucket_lists, id_hashes, limits, pivot_counts)
 def test_pairs_are_those_of_the_twin_each_once(
-    found: list[list[int]], rank: list[int], limit: int, pivots: int
+    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int
 ) -> None:
-    expected = [naive.fill_pairs(bucket, rank, limit, pivots) for bucket in found]
-    pairs, counts = kernel_pairs(found, rank, limit, pivots)
+    expected = [naive.fill_pairs(bucket, id_hashes, limit, pivots) for bucket in found]
+    pairs, counts = kernel_pairs(found, id_hashes, limit, pivots)
     assert sorted(pairs) == sorted(pair for bucket in expected for pair in bucket)
     assert counts == [len(bucket) for bucket in expected]
 
 
-@given(bucket_lists, ranks, limits, pivot_counts, st.randoms(use_true_random=False))
+@given(bucket_lists, id_hashes, limits, pivot_counts, st.randoms(use_true_random=False))
 def test_the_order_in_which_members_come_makes_no_difference(
-    found: list[list[int]], rank: list[int], limit: int, pivots: int, random: Random
+    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int, random: Random
 ) -> None:
     shuffled = [random.sample(bucket, len(bucket)) for bucket in found]
-    pairs, _ = kernel_pairs(found, rank, limit, pivots)
-    again, _ = kernel_pairs(shuffled, rank, limit, pivots)
+    pairs, _ = kernel_pairs(found, id_hashes, limit, pivots)
+    again, _ = kernel_pairs(shuffled, id_hashes, limit, pivots)
     assert sorted(pairs) == sorted(again)
 
 
-@given(bucket_lists, ranks, st.integers(0, 5))
-def test_rounds_of_stars_are_those_of_the_twin(found: list[list[int]], rank: list[int], most: int) -> None:
-    pairs = sorted({pair for bucket in found for pair in naive.fill_pairs(bucket, rank, 1, 1)})
-    codes = np.array([a * NODES + b for a, b in pairs], np.int64)
-    rounds = buckets.star_rounds(codes, NODES, np.array(rank, np.uint64), most)
-    assert rounds.tolist() == naive.star_rounds(pairs, rank, most)
+@given(bucket_lists, id_hashes, st.integers(0, 5))
+def test_rounds_of_stars_are_those_of_the_twin(
+    found: list[list[int]], id_hashes: list[int], most: int
+) -> None:
+    pairs = sorted({pair for bucket in found for pair in naive.fill_pairs(bucket, id_hashes, 1, 1)})
+    packed = np.array([a * NODES + b for a, b in pairs], np.int64)
+    rounds = buckets.star_rounds(packed, NODES, np.array(id_hashes, np.uint64), most)
+    assert rounds.tolist() == naive.star_rounds(pairs, id_hashes, most)
 
 
 @given(st.integers(2, 2000), st.integers(1, 5))

@@ -67,13 +67,13 @@ def test_weights_that_are_no_frequencies_are_noticed() -> None:
 
 
 @given(documents)
-def test_equal_documents_are_one_content_even_if_digests_collide(rows: list[Document]) -> None:
+def test_equal_documents_have_one_representative_even_if_digests_collide(rows: list[Document]) -> None:
     rows = rows + rows[:2]
     for digests in (np.zeros(len(rows), np.uint64), np.array([sum(row) % 4 for row in rows], np.uint64)):
-        content = np.arange(len(rows))
+        representative = np.arange(len(rows))
         order = np.argsort(digests)[::-1].copy()
-        exact.collapse_equal(arrays(rows), digests, order, content)
-        assert content.tolist() == naive.collapse_equal(rows)
+        exact.collapse_equal(arrays(rows), digests, order, representative)
+        assert representative.tolist() == naive.collapse_equal(rows)
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=30))
@@ -179,29 +179,29 @@ def test_a_sample_of_every_document_counts_all_features(rows: list[Document]) ->
 
 @given(documents, fractions)
 def test_both_matchers_find_what_the_twin_finds(rows: list[Document], limit: Fraction) -> None:
-    contents = collection(rows)
+    sets = collection(rows)
     expected = naive.exact_pairs(rows, limit)
     for found in (
-        prefix.match(contents, limit),
-        partitions.match(contents, limit),
-        partitions.match(contents, limit, partitions=False),
-        partitions.match(contents, limit, pruning=False),
+        prefix.match(sets, limit),
+        partitions.match(sets, limit),
+        partitions.match(sets, limit, partitions=False),
+        partitions.match(sets, limit, pruning=False),
     ):
-        pairs = expand(contents, found)
+        pairs = expand(sets, found)
         rows_found = zip(pairs.left.tolist(), pairs.right.tolist(), pairs.shared.tolist(), strict=True)
         assert [*rows_found] == expected
 
 
 @given(documents, fractions, st.integers(0, 5))
 def test_no_order_of_features_loses_a_pair(rows: list[Document], limit: Fraction, seed: int) -> None:
-    contents = collection(rows)
-    if len(contents) < 2:
+    sets = collection(rows)
+    if len(sets) < 2:
         return
     classes = np.random.default_rng(seed).integers(0, 7, 256).astype(np.uint8)
     with prefix.ThreadPoolExecutor(1) as pool:
-        run = prefix.Run(contents, ratio(limit), 1, pool)
+        run = prefix.Run(sets, ratio(limit), 1, pool)
         found = run.meet(run.prefixes(classes))
     ranked = sorted(map(tuple, np.concatenate([part[0] for part in found]).tolist()))
-    expected = partitions.match(contents, limit, pruning=False, partitions=False)
+    expected = partitions.match(sets, limit, pruning=False, partitions=False)
     assert ranked == sorted(zip(expected.left, expected.right, expected.shared, strict=True))
-    assert unpack(contents.hashes, contents.offsets)
+    assert unpack(sets.hashes, sets.offsets)

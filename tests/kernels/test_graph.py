@@ -50,12 +50,12 @@ def test_components_are_those_of_the_twin(found: tuple[int, list[Edge]]) -> None
 @given(graphs())
 def test_components_of_codes_are_those_of_the_twin(found: tuple[int, list[Edge]]) -> None:
     n, edges = found
-    codes = [a * n + b for a, b in edges]
-    half = len(codes) // 2
+    packed = [a * n + b for a, b in edges]
+    half = len(packed) // 2
     labels, among = np.arange(n), np.zeros(n, np.bool_)
-    for part in (codes[:half], codes[half:]):
+    for part in (packed[:half], packed[half:]):
         graph.join_packed(labels, among, np.array(part, np.int64))
-    assert (labels.tolist(), among.tolist()) == naive.join_packed(n, codes)
+    assert (labels.tolist(), among.tolist()) == naive.join_packed(n, packed)
 
 
 @given(graphs(), st.randoms(use_true_random=False))

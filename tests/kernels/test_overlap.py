@@ -139,7 +139,7 @@ def test_sums_and_similarity_are_those_of_the_twin() -> None:
         naive.sum_weights(map(float, part), True) for part in (weights[:3], weights[3:3], weights[3:])
     ]
     for cosine in (False, True):
-        rule = overlap.Rule(sums, cosine, 0.0)
+        rule = overlap.SimilarityLimit(sums, cosine, 0.0)
         for shared, a, b in [(1.0, 2.0, 3.0), (0.0, 0.0, 0.0), (-1.0, 4.0, 4.0)]:
             assert overlap.similar(shared, a, b, rule) == naive.similar(shared, a, b, cosine)
 

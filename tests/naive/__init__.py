@@ -8,9 +8,9 @@ Each is written from what its kernel must do, for one document; the tests in ker
 from naive.bits import *
 from naive.common import *
 from naive.exact import *
+from naive.grams import *
 from naive.graphs import *
 from naive.hamming_search import *
-from naive.learned import *
 from naive.samples import *
 from naive.sets import *
 from naive.shingles import *

@@ -8,19 +8,19 @@ from itertools import combinations
 from naive.common import MASK, STIR, Edge
 
 
-def fill_pairs(bucket: Sequence[int], rank: Sequence[int], limit: int, pivots: int) -> set[Edge]:
-    """All pairs of a bucket of up to `limit`; of a larger one those with one of its first members by rank."""
-    firsts = sorted(bucket, key=lambda member: rank[member])
+def fill_pairs(bucket: Sequence[int], id_hashes: Sequence[int], limit: int, pivots: int) -> set[Edge]:
+    """All pairs of a bucket of up to `limit`; of a larger one those with one of its first members by id hash."""
+    firsts = sorted(bucket, key=lambda member: id_hashes[member])
     if len(bucket) > limit:
         firsts = firsts[:pivots]
     return {(min(a, b), max(a, b)) for a, b in combinations(bucket, 2) if a in firsts or b in firsts}
 
 
-def star_rounds(pairs: Sequence[Edge], rank: Sequence[int], most: int) -> list[int]:
-    """For each pair, how many of the documents that its later one, by rank, meets come before its earlier one."""
-    ordered = [sorted(pair, key=lambda one: rank[one]) for pair in pairs]
+def star_rounds(pairs: Sequence[Edge], id_hashes: Sequence[int], most: int) -> list[int]:
+    """For each pair, how many of the documents that its later one, by id hash, meets come before its earlier one."""
+    ordered = [sorted(pair, key=lambda one: id_hashes[one]) for pair in pairs]
     return [
-        min(most, sum(rank[other] < rank[low] for other, later in ordered if later == high))
+        min(most, sum(id_hashes[other] < id_hashes[low] for other, later in ordered if later == high))
         for low, high in ordered
     ]
 
@@ -34,9 +34,9 @@ def components(n: int, edges: Iterable[Edge]) -> list[int]:
     return labels
 
 
-def join_packed(n: int, codes: Iterable[int]) -> tuple[list[int], list[bool]]:
+def join_packed(n: int, packed: Iterable[int]) -> tuple[list[int], list[bool]]:
     """The same for edges a · n + b, and which nodes have any."""
-    edges = [divmod(code, n) for code in codes]
+    edges = [divmod(pair, n) for pair in packed]
     return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]
 
 

@@ -30,7 +30,7 @@ def refused(capsys, output, inputs, *options):
     with pytest.raises(SystemExit) as stopped:
         spark_run(output, inputs, *options)
     said = capsys.readouterr().err
-    lines = [line for line in said.splitlines() if not line.endswith("left aside")]
+    lines = [line for line in said.splitlines() if not line.endswith("of unknown format skipped")]
     assert stopped.value.code == 2 and len(lines) == 1, said
     return lines[0]
 

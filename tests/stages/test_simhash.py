@@ -23,7 +23,7 @@ from neardup.weights.counts import Counts
 from neardup.weights.expression import evaluate, parse
 from neardup.weights.fields import FieldShare, FlipWeight
 from neardup.weights.frequency import TfIdf, compute_idf
-from neardup.weights.parse import parse_weights
+from neardup.weights.notation import parse_weights
 from neardup.weights.position import SCALES, Position, TagBoost
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
 
@@ -358,7 +358,7 @@ def test_the_order_of_the_input_does_not_matter_where_many_are_alike() -> None:
 
 
 def test_views_and_plots(tmp_path: Path) -> None:
-    from neardup.clusters.views import balance, cluster_sizes, evenness
+    from neardup.clusters.sizes import balance, cluster_sizes, evenness
     from neardup.evaluate.simhash_plots import (
         plot_cluster_sizes,
         plot_evenness,

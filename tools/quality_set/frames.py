@@ -49,7 +49,7 @@ An ounce of gold cost {gold:,} crowns, a barrel of oil {oil} crowns.
 About {volume} million shares changed hands.
 """
 WEATHER = """
-The estimate for {town} for {date}: the day will be {sky}.
+The forecast for {town} for {date}: the day will be {sky}.
 Temperatures rise from {low} degrees in the early morning to {high} degrees in the afternoon.
 There will be {wind}, with gusts of up to {gusts} kilometres an hour.
 
@@ -58,7 +58,7 @@ The sun rises at {rise}.{rise_minute} and sets at {set}.{set_minute}.
 Pollen: {pollen}.
 
 Outlook: on the following day {outlook}, and the night will be {night} with {lowest} degrees.
-The next estimate is published at six o'clock in the evening.
+The next forecast is published at six o'clock in the evening.
 """
 MATCH = """
 {first} {outcome} {second} {goals}:{against} on {day} in front of {spectators:,} spectators.
@@ -124,7 +124,7 @@ def market(random: Random) -> Report:
 
 
 def weather(random: Random) -> Report:
-    """The estimate for a town."""
+    """The forecast for a town."""
     low = random.randint(-6, 12)
     skies = ("cloudy with sunny spells", "sunny and dry", "grey with drizzle from time to time",
              "changeable with showers", "foggy at first and bright later")  # fmt: skip

@@ -1,8 +1,8 @@
-"""All pairs, exactly: what a method would find if it compared everything with everything.
+"""All pairs that share a feature, with exact similarities: the ground truth of every method.
 
-An inverted list per feature and one row of accumulators per document: the work is that of the features that
-documents share, never an object per pair of documents. Weighted sums are taken in the order of the features'
-hashes, so that a pair has the same score in every corpus, at every place and with any number of threads.
+An inverted list per feature and one row of accumulators per document: the work is proportional to the shared
+features, and no pair of documents is an object. Weighted sums are taken in the order of the features'
+hashes, so that a pair has the same score in every corpus, at every position and with any number of threads.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from neardup.workers import checked_threads, ordered_map
 __all__ = ["Kind", "all_pairs", "similarities"]
 
 Kind = Literal["jaccard", "cosine"]
-BLOCK = 1 << 20  # pairs that one thread may find before it hands them over
+BLOCK = 1 << 20  # pairs of one block of rows, at most
 
 
 class _Block(NamedTuple):
-    """Rows that are worked on together, and the pairs that they can have at the most."""
+    """Rows of one task, and an upper bound of their pairs."""
 
     first: int
     last: int
@@ -36,17 +36,17 @@ class _Block(NamedTuple):
 def all_pairs(
     features: Features, kind: Kind = "jaccard", threads: int = 1, least: float = 0.0, first: int = 0
 ) -> Pairs:
-    """Every pair of documents that share a feature and are at least so similar, ordered by left and right.
+    """Every pair of documents that share a feature and have at least the similarity `least`, by (left, right).
 
     jaccard: `shared` is the sum of the lesser weights, sizes are sums of weights.
     cosine:  `shared` is the dot product, sizes are squared norms, so that cosine = shared / √(left · right).
-    A pair takes 40 bytes, and with frequent features nearly all n²/2 pairs share one: `least` keeps them out.
-    With `first`, only pairs of one of so many first documents with one of the others.
+    A pair takes 40 bytes, and with frequent features nearly all n²/2 pairs share one: `least` leaves them out.
+    With `first`, only pairs of one of the first so many documents with one of the others.
     """
     _check(features, kind, least)
     features = features if features.distinct else make_distinct(features)
     lists = _invert(features, first)
-    rule = kernels.overlap.Rule(_sizes(features, kind), kind == "cosine", float(least))
+    rule = kernels.overlap.SimilarityLimit(_sizes(features, kind), kind == "cosine", float(least))
     weighted = features.weights is not None
     free: SimpleQueue[Any] = SimpleQueue()  # accumulators that no thread is using
 
@@ -55,7 +55,7 @@ def all_pairs(
             scratch = free.get_nowait()
         except Empty:
             scratch = _scratch(len(features), weighted)
-        found = kernels.overlap.Found(
+        found = kernels.overlap.PairColumns(
             np.empty(block.room, np.int32), np.empty(block.room, np.int32), np.empty(block.room)
         )
         kernel = kernels.overlap.add_overlaps if weighted else kernels.overlap.count_overlaps
@@ -76,25 +76,25 @@ def similarities(pairs: Pairs, kind: Kind = "jaccard") -> NDArray[np.float64]:
 
 
 def _check(features: Features, kind: str, least: float) -> None:
-    """Refuse what has no answer."""
+    """Refuse invalid parameters."""
     if kind not in ("jaccard", "cosine"):
         raise ParameterError("kind", "all_pairs", "'jaccard' or 'cosine'", kind)
-    if not least <= 1:  # also what is not a number
+    if not least <= 1:  # refuses NaN, too
         raise ParameterError("least", "all_pairs", "a similarity of at most 1", least)
     if features.weights is None:
         return
     if not features.distinct:
-        raise ParameterError("features", "all_pairs", "distinct where they have weights", "repeated ones")
+        raise ParameterError("features", "all_pairs", "distinct if they have weights", "repeated features")
     lowest = 0.0 if kind == "jaccard" else -np.inf
     if not bool(np.all(np.isfinite(features.weights) & (features.weights >= lowest))):
         constraint = "finite" if kind == "cosine" else "finite and not below 0 for jaccard"
-        raise ParameterError("weights", "all_pairs", constraint, "some that are not")
+        raise ParameterError("weights", "all_pairs", constraint, "other weights")
 
 
 def _invert(features: Features, between: int) -> Any:
-    """The list of documents of each feature, and which of them each document's entries meet: those behind it.
+    """The documents of each feature, and for each entry of a document the later ones in its list.
 
-    With `between`, entries of so many first documents meet those of all others.
+    With `between`, an entry of one of the first so many documents has all others as partners.
     """
     first, last = features.offsets[0], features.offsets[-1]
     hashes = features.hashes[first:last]
@@ -103,16 +103,16 @@ def _invert(features: Features, between: int) -> Any:
     edges = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])[: len(order) + 1]
     bounds = np.flatnonzero(edges)  # where lists begin, and the end
     sizes = np.diff(bounds)
-    owners = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)[order]
+    documents = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)[order]
     starts, ends = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     starts[order] = np.arange(len(order)) + 1
     if between:
-        before = np.concatenate([[0], np.cumsum(owners < between)])[bounds]
+        before = np.concatenate([[0], np.cumsum(documents < between)])[bounds]
         starts[order] = np.repeat(bounds[:-1] + np.diff(before), sizes)
     ends[order] = np.repeat(bounds[1:], sizes)
     own = np.zeros(0, np.float32) if features.weights is None else features.weights[first:last]
     weights = own if features.weights is None else own[order]
-    return kernels.overlap.Lists(features.offsets - first, own, starts, ends, owners, weights)
+    return kernels.overlap.Lists(features.offsets - first, own, starts, ends, documents, weights)
 
 
 def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
@@ -127,8 +127,8 @@ def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
 def _scratch(documents: int, weighted: bool) -> Any:
     """Accumulators for one thread."""
     totals = np.zeros(documents, np.float64 if weighted else np.int32)
-    seen = np.zeros(documents, np.uint8) if weighted else totals
-    return kernels.overlap.Scratch(totals, seen, np.zeros(documents + 1, np.int32))
+    used = np.zeros(documents, np.uint8) if weighted else totals
+    return kernels.overlap.Accumulators(totals, used, np.zeros(documents + 1, np.int32))
 
 
 def _blocks(lists: Any, rows: int) -> Iterator[_Block]:

@@ -17,8 +17,8 @@ from neardup.plan import Distribution
 from neardup.signatures.sign_bits import bit_agreement
 
 Kind = Literal["cosine", "jaccard"]
-MOST_BANDS = 256  # keys that a document may have
-WIDTHS = range(32, 3, -1)  # bits of a band that are tried, the most selective first
+MOST_BANDS = 256  # keys of a document, at most
+WIDTHS = range(32, 3, -1)  # bits of a band to try, the most selective first
 
 
 def least_cosine(similarity: float, kind: Kind) -> float:
@@ -41,31 +41,31 @@ class BitBands:
     bits: int = 384
     bands: int = 128
     width: int = 16
-    kind: Kind = "cosine"  # which similarity a plan's threshold is one of
+    kind: Kind = "cosine"  # the similarity of the plan's threshold
     seed: int = 1
     level: ClassVar[Literal["signatures"]] = "signatures"
     distribution: ClassVar[Distribution] = "keys"
-    decides: ClassVar[str] = ""  # chance has its part in every band
+    decides: ClassVar[str] = ""  # no band decides without chance
 
     @property
     def tables(self) -> int:
-        """The number of independent key spaces."""
+        """The number of tables of keys."""
         return self.bands
 
     def keys(self, signatures: Signatures) -> Hashes:
         """A 64-bit key for each band and document."""
         if 32 * signatures.slots.shape[1] < self.bits:
             raise PlanError(
-                f"A signature of {32 * signatures.slots.shape[1]} bits does not hold {self.bits}."
+                f"The signature has {32 * signatures.slots.shape[1]} bits, and the bands need {self.bits}."
             )
         keys = np.empty((self.bands, len(signatures)), np.uint64)
         kernels.bits.sampled_keys(signatures.slots, sampled_bits(self), self.seed, keys)
         return keys
 
     def probability(self, similarity: float) -> float:
-        """The chance that a pair of this similarity becomes a candidate, by the bits that it agrees in.
+        """The probability that a pair of this similarity becomes a candidate.
 
-        Of m equal bits of B a band of w finds the pair with C(m, w) / C(B, w); m is binomial.
+        If m of B bits are equal, a band of w bits finds the pair with probability C(m, w) / C(B, w); m is binomial.
         """
         agree = equal_share(similarity, self.kind)
         return _found(agree, self.bits, self.bands, self.width)
@@ -102,13 +102,13 @@ def choose_bit_bands(threshold: float, recall: float, bits: int, kind: Kind, see
 
 
 def distance_for(agree: float, recall: float, bits: int) -> int:
-    """The least distance within which a pair whose bits are equal with this probability lies with this chance."""
-    chances = np.cumsum(_binomial(bits, agree)[::-1])  # of so many different bits, or fewer
+    """The least distance that holds a pair with probability `recall`, if each bit is equal with probability `agree`."""
+    chances = np.cumsum(_binomial(bits, agree)[::-1])  # of at most so many different bits
     return min(bits, int(np.searchsorted(chances, recall - 1e-12)))
 
 
 def _found(agree: float, bits: int, bands: int, width: int) -> float:
-    """The chance that a band finds a pair whose bits are equal with this probability."""
+    """The probability that a band finds a pair whose bits are equal with probability `agree`."""
     equal = np.arange(bits + 1)
     missed = (1 - _all_equal(bits, width)) ** bands
     return float(1 - (_binomial(bits, agree)[equal] * missed).sum())
@@ -116,13 +116,13 @@ def _found(agree: float, bits: int, bands: int, width: int) -> float:
 
 @cache
 def _all_equal(bits: int, width: int) -> NDArray[np.float64]:
-    """For each number of equal bits the chance that `width` sampled ones are among them."""
+    """For each number of equal bits the probability that `width` sampled bits are among them."""
     return np.array([comb(m, width) / comb(bits, width) for m in range(bits + 1)])
 
 
 @cache
 def _binomial(bits: int, agree: float) -> NDArray[np.float64]:
-    """The chances of each number of equal bits."""
+    """The probability of each number of equal bits."""
     if agree >= 1:
         return np.eye(bits + 1)[bits]
     ways = [lgamma(bits + 1) - lgamma(m + 1) - lgamma(bits - m + 1) for m in range(bits + 1)]

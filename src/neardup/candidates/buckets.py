@@ -13,12 +13,12 @@ from neardup.columns import Hashes, Numbers
 
 @dataclass(frozen=True)
 class BucketCounts:
-    """What was met while pairing buckets."""
+    """Counts over the buckets that were paired."""
 
     buckets: int = 0
     largest: int = 0
     hot: int = 0  # buckets above the limit
-    skipped: int = 0  # pairs of hot buckets that were not compared there
+    skipped: int = 0  # pairs of hot buckets that were not compared
 
     def __add__(self, other: BucketCounts) -> BucketCounts:
         """The counts of both."""
@@ -43,31 +43,31 @@ class Buckets:
         return np.diff(self.starts)
 
 
-def find_buckets(keys: Hashes, owners: Numbers) -> Buckets:
+def find_buckets(keys: Hashes, documents: Numbers) -> Buckets:
     """The buckets of one table."""
     order = np.argsort(keys)
     ordered = keys[order]
     begins = (
-        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(keys) else owners[:0]
+        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(keys) else documents[:0]
     )
     sizes = np.diff(np.append(begins, len(keys)))
     several = sizes > 1
-    members = owners[order[np.repeat(several, sizes)]]
+    members = documents[order[np.repeat(several, sizes)]]
     return Buckets(members, np.concatenate(([0], np.cumsum(sizes[several]))))
 
 
 def bucket_pairs(
-    buckets: Buckets, ranks: Hashes, limit: int, pivots: int
+    buckets: Buckets, id_hashes: Hashes, limit: int, pivots: int
 ) -> tuple[Numbers, Numbers, BucketCounts]:
     """The pairs of each bucket, every one of a bucket of up to `limit` documents.
 
-    A larger bucket is linear work: all its members meet the `pivots` members whose ranks are smallest.
+    In a larger one, each member is paired with the `pivots` members of the smallest id hashes: linear work.
     """
     sizes = buckets.sizes
     each = kernels.buckets.count_pairs(buckets.starts, limit, pivots)
     total = int(each.sum())
     left, right = np.empty(total, np.int64), np.empty(total, np.int64)
-    kernels.buckets.fill_pairs(buckets.members, buckets.starts, ranks, (limit, pivots), (left, right))
+    kernels.buckets.fill_pairs(buckets.members, buckets.starts, id_hashes, (limit, pivots), (left, right))
     hot = sizes > limit
     skipped = int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
     counts = BucketCounts(len(sizes), int(sizes.max(initial=0)), int(hot.sum()), skipped)
@@ -75,17 +75,17 @@ def bucket_pairs(
 
 
 def packed_bucket_pairs(
-    buckets: Buckets, ranks: Hashes, n: int, limit: int, pivots: int
+    buckets: Buckets, id_hashes: Hashes, n: int, limit: int, pivots: int
 ) -> tuple[Numbers, BucketCounts]:
-    """The same pairs as one number each, left · n + right."""
-    left, right, counts = bucket_pairs(buckets, ranks, limit, pivots)
+    """The same pairs, packed: left · n + right."""
+    left, right, counts = bucket_pairs(buckets, id_hashes, limit, pivots)
     left *= n
     left += right
     return left, counts
 
 
 def count_all(buckets: Buckets) -> int:
-    """How many pairs the buckets hold."""
+    """The number of pairs of all buckets."""
     return int((buckets.sizes * (buckets.sizes - 1) // 2).sum())
 
 
@@ -100,7 +100,7 @@ def all_pairs(buckets: Buckets, most: int) -> Iterator[tuple[Numbers, Numbers]]:
 
 
 def numbered_rows(counts: Numbers, most: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """For groups of so many rows, at most `most` rows at a time: the group of each row and its number there."""
+    """The group of each row and its number in the group, at most `most` rows at a time."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     for start in range(0, total, most):

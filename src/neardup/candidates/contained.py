@@ -1,7 +1,7 @@
-"""Which documents contain others: every pair of which one holds the threshold's share of the other's features.
+"""Pairs by containment: one document has at least the share τ of the other's features.
 
-A prefix filter: sorted from the rarest feature on, a document that is contained shares one of its first features
-with whatever contains it; as many as weigh more than 1 − τ of it.
+A prefix filter: sorted from the rarest feature on, a contained document shares one of its first features with each
+document that contains it. The prefix is as many features as weigh more than 1 − τ of the document.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from neardup.plan import Distribution
 from neardup.sorted_sets import distinct, without
 from neardup.verify.containment import Containment
 
-BLOCK = 1 << 22  # pairs that are looked at together
+BLOCK = 1 << 22  # pairs measured together
 
 
 @dataclass(frozen=True)
 class Contained:
-    """Every pair of which one document contains the other, and no other pair."""
+    """Every pair in which one document contains the other, and no other pair."""
 
     level: Literal["features"] = "features"
     distribution: ClassVar[Distribution] = "blocks"
@@ -34,43 +34,43 @@ class Contained:
         return self._find(features, threshold, len(features), first)[0]
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
+        self, features: Features, threshold: float, threads: int, id_hashes: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
-        """The pairs, of a feature's crowd only those with its `most` largest documents; and how often it was cut."""
+        """Pairs with the `most` largest documents of each posting list, and the number of truncated posting lists."""
         return self._find(features, threshold, most, first)
 
     def probability(self, similarity: float) -> float:
-        """Nothing that is asked for is missed."""
+        """1: no pair is missed."""
         return 1.0
 
     def reach(self, recall: float) -> float:
-        """The evidence ends where the pairs do: at the threshold that was asked for."""
+        """1: pairs below the threshold are not searched."""
         return 1.0
 
     def _find(self, features: Features, threshold: float, most: int, first: int) -> tuple[Pairs, int]:
         sets = features if features.distinct else make_distinct(features)
-        check, found, cuts = Containment(), [], 0
-        seen = np.zeros(0, np.int64)
-        for codes, cut in _candidates(sets, threshold, most):
-            cuts += cut
-            fresh = without(codes, seen)
-            seen = distinct(seen, fresh)
+        check, found, truncated = Containment(), [], 0
+        measured_before = np.zeros(0, np.int64)
+        for packed, cut in _candidates(sets, threshold, most):
+            truncated += cut
+            fresh = without(packed, measured_before)
+            measured_before = distinct(measured_before, fresh)
             fresh = fresh[between(fresh // len(sets), fresh % len(sets), first)]
             measured = check.measure(sets, fresh // len(sets), fresh % len(sets))
             found.append(measured.take(check.passes(measured, threshold)))
-        return Pairs.concatenate(found), cuts
+        return Pairs.concatenate(found), truncated
 
 
 def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[Numbers, int]]:
-    """Codes of pairs that share a feature of the prefix of one of them, sorted, in blocks."""
+    """Packed pairs that share a feature of the prefix of one of them, sorted, in blocks."""
     n = len(sets)
-    owners = np.repeat(np.arange(n), sets.sizes)
-    weights = np.ones(len(owners)) if sets.weights is None else sets.weights.astype(np.float64)
-    sizes = np.bincount(owners, weights, n)
+    documents = np.repeat(np.arange(n), sets.sizes)
+    weights = np.ones(len(documents)) if sets.weights is None else sets.weights.astype(np.float64)
+    sizes = np.bincount(documents, weights, n)
     _, place, df = np.unique(sets.hashes, return_inverse=True, return_counts=True)
-    lists = np.lexsort((-sizes[owners], place))  # by feature, the largest documents first
+    lists = np.lexsort((-sizes[documents], place))  # by feature, the largest documents first
     starts = np.concatenate([[0], np.cumsum(df)])
-    first = _prefix(owners, weights, sizes, df[place], sets.hashes, threshold)
+    first = _prefix(documents, weights, sizes, df[place], sets.hashes, threshold)
     reached = np.minimum(df[place[first]], most)
     cut = int((df[place[first]] > most).sum())
     ends = np.cumsum(reached)
@@ -80,15 +80,15 @@ def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[N
         stop = max(begin + 1, int(np.searchsorted(ends, limit, "right")))
         some, many = first[begin:stop], reached[begin:stop]
         offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        other = owners[lists[np.repeat(starts[place[some]], many) + offset]]
-        mine = np.repeat(owners[some], many)
+        other = documents[lists[np.repeat(starts[place[some]], many) + offset]]
+        mine = np.repeat(documents[some], many)
         low, high = np.minimum(mine, other), np.maximum(mine, other)
         yield distinct((low * n + high)[(low < high) & (sizes[other] >= sizes[mine])]), cut
         begin, cut = stop, 0
 
 
 def _prefix(
-    owners: Numbers,
+    documents: Numbers,
     weights: np.ndarray,
     sizes: np.ndarray,
     df: Numbers,
@@ -96,11 +96,11 @@ def _prefix(
     threshold: float,
 ) -> Numbers:
     """The entries of every document from the rarest on, until they weigh more than 1 − τ of it."""
-    order = np.lexsort((hashes, df, owners))
+    order = np.lexsort((hashes, df, documents))
     sums = np.cumsum(weights[order])
     before = sums - weights[order]
-    starts = np.flatnonzero(np.diff(owners[order], prepend=-1))
+    starts = np.flatnonzero(np.diff(documents[order], prepend=-1))
     base = np.repeat(before[starts], np.diff(np.append(starts, len(order))))
-    slack = 1e-9 * sizes[owners[order]]  # rounding may not lose a pair
-    needed: Numbers = order[before - base <= (1 - threshold) * sizes[owners[order]] + slack]
+    slack = 1e-9 * sizes[documents[order]]  # rounding must not lose a pair
+    needed: Numbers = order[before - base <= (1 - threshold) * sizes[documents[order]] + slack]
     return needed

@@ -1,9 +1,9 @@
-"""The S-curve of bands × rows, what a choice of bands finds and costs, and the choice with the least work.
+"""The S-curve of bands × rows, the recall and cost of a choice of bands, and the choice with the least work.
 
 Slots agree with probability s, the Jaccard similarity; b bands of r slots make a pair a candidate when
 all slots of at least one band agree: P(s) = 1 − (1 − s^r)^b (slides, "Collision probability in a band").
-Every candidate is verified, so a false one costs time and nothing else, while a missed pair is lost.
-The choice is therefore: reach the recall wanted at the threshold, with the least expected work.
+Every candidate is verified, so a false candidate costs only time, while a missed pair is lost.
+The choice is therefore: reach the requested recall at the threshold, with the least expected work.
 
 The work depends on how similar unrelated documents are. Measured with 5-word shingles after removal of exact
 copies: partners of a document with 0.05 ≤ s < 0.5, the same divided by √n, partners with 0.3 ≤ s < 0.95, and
@@ -42,23 +42,23 @@ __all__ = ["Bands", "Cost", "choose_bands", "cost", "expected_recall_table", "s_
 FloatArray = NDArray[np.float64]
 
 # Seconds on one core, rounded, from a trial on 275 MB of English prose.
-SLOT_STEP = 0.08e-9  # one slot meets one shingle
+SLOT_STEP = 0.08e-9  # one slot and one shingle
 SHINGLES = 450
 KEY = 60e-9  # one band key sorted and bucketed
 PAIR = 2e-6  # one candidate merged and compared
-FEATURES = 15e-6  # the features of one document made again for verification
+FEATURES = 15e-6  # the features of one document, recomputed for verification
 
 # The prior: partners of one document among n. Templates and phrases are shared with unrelated documents;
 # versions of the same document do not grow with n.
 TEMPLATES = 0.2  # × √n partners in all (0.1 of them beyond 0.05: the geometric mean of the column above),
 TEMPLATE_SCALE = 0.08  # of which exp(−s / scale) lie beyond s
 VERSIONS = 1.0  # partners in all, spread evenly over s
-FAMILIES = 1 / 3  # of the documents have such partners: they come in families, not one by one
+CLUSTERED = 1 / 3  # of the documents have such partners: partners come in groups, not one by one
 
 # A sharper curve guards against corpora worse than the prior: it may cost this much more than the cheapest.
 SLACK = 1.10
 
-MOST_SLOTS = 65536  # a signature of 256 kB; whoever gives more has mistyped
+MOST_SLOTS = 65536  # a signature of 256 kB: more is a typing error
 
 _EDGES: FloatArray = np.linspace(0.0, 1.0, 201)
 _MIDDLES: FloatArray = (_EDGES[:-1] + _EDGES[1:]) / 2
@@ -87,7 +87,7 @@ class Bands:
     rows: int
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be cut."""
+        """Refuse counts below 1."""
         _check_count("bands", self.bands, "Bands")
         _check_count("rows", self.rows, "Bands")
 
@@ -125,11 +125,11 @@ class Bands:
 
 @dataclass(frozen=True)
 class Cost:
-    """What bands cost for so many documents: bytes held, and seconds on one core."""
+    """The cost of bands for a number of documents: bytes of memory, and seconds on one core."""
 
     documents: int
     signature_bytes: int  # 4 a slot, while a chunk is signed (or kept, for estimates)
-    key_bytes: int  # 8 a band, for all bands together; a run holds them band by band if it must
+    key_bytes: int  # 8 a band, for all bands together; with little memory, a run has one band at a time
     candidates: float  # pairs to verify, expected under the prior, true ones included
     concerned: float  # distinct documents among them
     signing: float
@@ -147,7 +147,7 @@ def cost(bands: Bands, documents: int = 1_000_000, *, shingles: int = SHINGLES) 
     _check_count("documents", documents, "cost")
     partners = float(_partners(documents) @ bands.probability(_MIDDLES))
     candidates = documents * partners / 2
-    concerned = documents * FAMILIES * -math.expm1(-partners / FAMILIES)
+    concerned = documents * CLUSTERED * -math.expm1(-partners / CLUSTERED)
     return Cost(
         documents=documents,
         signature_bytes=4 * bands.slots * documents,
@@ -184,16 +184,16 @@ def choose_bands(
 ) -> Bands:
     """The bands that find pairs at the threshold with at least this recall, for the least work.
 
-    What is given by hand wins, and `Bands.probability(threshold)` says what recall it yields:
+    Given values are used, and `Bands.probability(threshold)` is the recall that they yield:
 
     - bands and rows: those; any two of the three fix the third (a remainder of num_perm is not used);
-    - num_perm: most rows that reach the recall with num_perm // rows bands: the slots are paid for,
-      so all of them work; where none reach it, single rows, which find most;
+    - num_perm: the most rows that reach the recall with num_perm // rows bands, so that all slots are
+      used; if none reach it, single rows, which find most;
     - rows: the fewest bands that reach the recall, or as many as max_slots allow;
     - bands: the rows with the least work that reach the recall, or single rows;
-    - nothing: the least work in at most max_slots slots, or ParameterError where none reach the recall.
+    - nothing: the least work in at most max_slots slots, or ParameterError if none reach the recall.
 
-    `documents` is the size to prepare for, not a measured one: a plan means the same on any corpus.
+    `documents` is an assumed size, not a measured one: a plan means the same on any corpus.
     """
     _check(threshold, recall, num_perm, bands, rows)
     _check_count("documents", documents, "choose_bands")
@@ -264,7 +264,7 @@ def _least_work(choices: list[Bands], documents: int) -> Bands:
 def _check(
     threshold: float, recall: float, num_perm: int | None, bands: int | None, rows: int | None
 ) -> None:
-    """Refuse what no choice can answer."""
+    """Refuse invalid parameters."""
     if not 0 < threshold <= 1:
         raise ParameterError("threshold", "choose_bands", "above 0 and at most 1", threshold)
     if not 0 < recall < 1:
@@ -278,6 +278,6 @@ def _check(
 
 
 def _check_count(name: str, value: object, owner: str) -> None:
-    """Refuse what is not a whole number from 1."""
+    """Refuse anything but a whole number of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
         raise ParameterError(name, owner, "a whole number, at least 1", value)

@@ -1,8 +1,8 @@
 """Exact candidates: every pair that reaches the threshold and no other, from features alone.
 
-Two matchers answer the same question: `partitions` (SpotSigs: length partitions and pruned inverted lists) and
-`prefix` (the least features of each document in one order, as in the PPJoin family). Both work on contents:
-documents with equal features are one, ordered by size. τ is a fraction of whole numbers everywhere.
+Two matchers give the same pairs: `partitions` (SpotSigs: length partitions and pruned inverted lists) and `prefix`
+(the least features of each document in one order, as in PPJoin). Both work on distinct feature sets, ordered by size:
+the first document with a set represents the others. τ is a fraction of whole numbers everywhere.
 """
 
 from __future__ import annotations
@@ -21,19 +21,17 @@ from neardup.errors import ParameterError, PlanError
 from neardup.plan import Distribution
 from neardup.thresholds import as_fraction
 
-MOST = (
-    2**31 - 1
-)  # so large may a document be, and so many may they be: products with the threshold stay in 64 bits
+MOST = 2**31 - 1  # documents, and features of a document: products with the threshold stay in 64 bits
 
 
 @dataclass(frozen=True)
 class FeatureSets:
-    """Different contents, ordered by (size, number), over the features of all documents."""
+    """Distinct feature sets, ranked by (size, number), over the features of all documents."""
 
     offsets: Offsets
     hashes: Hashes
-    weights: NDArray[np.float32]  # empty where all are 1
-    content: Numbers  # of each document the one that stands for it: the first with the same features
+    weights: NDArray[np.float32]  # empty if all are 1
+    representatives: Numbers  # of each document the first with the same features
     documents: Numbers  # the document of each rank
     sizes: Numbers  # the size of each rank: Σ weights
     sketches: Hashes  # of each rank: the parities of its features in 128 slots
@@ -43,17 +41,17 @@ class FeatureSets:
 
     @property
     def arrays(self) -> tuple[Hashes, NDArray[np.float32], Offsets]:
-        """What kernels read features from."""
+        """Hashes, weights and offsets, as kernels take them."""
         return self.hashes, self.weights, self.offsets
 
 
 @dataclass(frozen=True)
 class MatcherCounts:
-    """What a matcher did."""
+    """The work of a matcher."""
 
-    computed: Numbers  # similarity computations, by the rank of the content that was looked up
-    visits: int  # members of inverted lists that were looked at
-    details: dict[str, int]  # what else the matcher counts
+    computed: Numbers  # similarity computations by rank
+    visits: int  # members of inverted lists visited
+    details: dict[str, int]  # other counts of the matcher
 
     @property
     def computations(self) -> int:
@@ -63,7 +61,7 @@ class MatcherCounts:
 
 @dataclass(frozen=True)
 class JoinedPairs:
-    """Pairs of ranks with what they share."""
+    """Pairs of ranks with their overlap."""
 
     left: Numbers
     right: Numbers
@@ -76,13 +74,13 @@ MatchFunction = Callable[[FeatureSets, Fraction, int], JoinedPairs]
 
 @dataclass(frozen=True)
 class Exact:
-    """Candidates that need no verification; `matcher` is how they are found and changes nothing else."""
+    """Candidates that need no verification; the result does not depend on the `matcher`."""
 
     matcher: Literal["auto", "prefix", "partitions"] = "auto"
     level: Literal["features"] = "features"
     distribution: ClassVar[Distribution] = "prefix"
     truncates: ClassVar[bool] = True
-    decides: ClassVar[str] = "multi-set jaccard"  # … of sets where features have no weights
+    decides: ClassVar[str] = "multi-set jaccard"  # … of sets if features have no weights
 
     def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:
         """All pairs of documents whose Jaccard similarity reaches the threshold, with the evidence."""
@@ -90,40 +88,40 @@ class Exact:
         return found.take(between(found.left, found.right, first))
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
+        self, features: Features, threshold: float, threads: int, id_hashes: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
-        """Pairs that connect what is similar, and how often members of a crowd were not compared.
+        """Pairs that connect similar documents, and the number of truncated posting lists.
 
-        Documents of equal features are linked to the one of the smallest rank. A feature of a crowd brings a
-        document together with the `most` that are nearest in size (then in rank) only: linear in the crowd.
+        Documents with equal features are linked to the one of the smallest id hash. A frequent feature pairs a
+        document only with the `most` documents nearest in size (then in id hash): linear in its posting list.
         """
         from neardup.candidates.prefix import match
 
-        order = np.argsort(ranks, kind="stable")  # which members are met must not depend on the input's order
+        order = np.argsort(id_hashes, kind="stable")  # the pairs must not depend on the order of the input
         collection = collect(_as_sets(features).take(order))
         matches = match(collection, check_threshold(threshold), threads, most)
         found = link(collection, matches)
         found = replace(found, left=order[found.left], right=order[found.right])
-        return found.take(between(found.left, found.right, first)), matches.work.details.get("cuts", 0)
+        return found.take(between(found.left, found.right, first)), matches.work.details.get("truncated", 0)
 
     def probability(self, similarity: float) -> float:
-        """Nothing that is asked for is missed."""
+        """1: no pair is missed."""
         return 1.0
 
     def reach(self, recall: float) -> float:
-        """The evidence ends at the threshold, whatever that is: nothing is found by chance below it."""
+        """1: pairs below the threshold are not searched."""
         return 1.0
 
 
 def exact_pairs(features: Features, threshold: float, matcher: str = "auto", threads: int = 1) -> Pairs:
-    """All pairs of documents that reach the threshold, by (left, right); multi-sets where features have weights."""
+    """All pairs of documents that reach the threshold, by (left, right); multi-sets if features have weights."""
     limit = check_threshold(threshold)
     collection = collect(features)
     return expand(collection, choose_matcher(matcher)(collection, limit, threads))
 
 
 def choose_matcher(name: str) -> MatchFunction:
-    """The matcher of this name; 'auto' is `prefix`, which measured 4 to 16 times faster for τ from 0.3 to 0.9."""
+    """The matcher of this name; 'auto' is `prefix`, which is 4 to 16 times faster for τ from 0.3 to 0.9."""
     from neardup.candidates import partitions, prefix
 
     known: dict[str, MatchFunction] = {
@@ -144,7 +142,7 @@ def check_threshold(threshold: float) -> Fraction:
 
 
 def collect(features: Features) -> FeatureSets:
-    """The different contents of documents that have features; occurrences that were not counted make sets."""
+    """The distinct feature sets of documents; features without counts are taken as sets."""
     features = _as_sets(features)
     none = np.zeros(0, np.float32)
     weights = none if features.weights is None else features.weights
@@ -158,56 +156,57 @@ def collect(features: Features) -> FeatureSets:
         raise PlanError(f"Exact matching takes at most {MOST:,} documents of at most {MOST // 2:,} features.")
     if len(weights) and int(sizes.sum()) == int(features.offsets[-1] - features.offsets[0]):
         weights = none  # all are 1
-    content = np.arange(n)
+    representatives = np.arange(n)
     digests = sketches[:, 2].copy()
     arrays = (features.hashes, weights, features.offsets)
-    kernels.exact.collapse_equal(arrays, digests, np.argsort(digests), content)
-    chosen = np.flatnonzero((sizes > 0) & (content == np.arange(n)))
+    kernels.exact.collapse_equal(arrays, digests, np.argsort(digests), representatives)
+    chosen = np.flatnonzero((sizes > 0) & (representatives == np.arange(n)))
     if sizes.max(initial=0) <= 4 * n + 1000:
         counts = np.zeros(int(sizes.max(initial=0)) + 2, np.int64)
         documents = kernels.exact.order_by_size(sizes, chosen, counts)
     else:
         documents = chosen[np.argsort(sizes[chosen], kind="stable")]
     kept = sketches[documents]
-    return FeatureSets(features.offsets, features.hashes, weights, content, documents, sizes[documents], kept)
+    return FeatureSets(
+        features.offsets, features.hashes, weights, representatives, documents, sizes[documents], kept
+    )
 
 
 def _as_sets(features: Features) -> Features:
     if features.weights is not None and not features.distinct:
-        raise PlanError(
-            "Exact matching needs features that are distinct: put the stage Counts into the view."
-        )
+        raise PlanError("Exact matching needs distinct features: put the stage Counts into the view.")
     return make_distinct(features)
 
 
 def link(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
-    """Pairs of contents, and each copy of a content with the document that stands for it."""
-    size_of = np.zeros(len(collection.content), np.int64)
+    """Pairs of distinct feature sets, and each copy with its representative."""
+    size_of = np.zeros(len(collection.representatives), np.int64)
     size_of[collection.documents] = collection.sizes
     copies = np.flatnonzero(
-        (collection.content != np.arange(len(size_of))) & (size_of[collection.content] > 0)
+        (collection.representatives != np.arange(len(size_of))) & (size_of[collection.representatives] > 0)
     )
-    leaders = collection.content[copies]
+    leaders = collection.representatives[copies]
     x = np.concatenate((collection.documents[matches.left], leaders))
     y = np.concatenate((collection.documents[matches.right], copies))
     shared = np.concatenate((matches.shared, size_of[leaders])).astype(np.float64)
-    sizes = size_of[collection.content].astype(np.float64)
+    sizes = size_of[collection.representatives].astype(np.float64)
     x, y = np.minimum(x, y), np.maximum(x, y)
     return Pairs(x, y, shared, sizes[x], sizes[y])
 
 
 def expand(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
-    """Pairs of contents as pairs of documents, copies included, by (left, right)."""
-    size_of = np.zeros(len(collection.content), np.int64)
+    """Pairs of distinct feature sets as pairs of documents, copies included, by (left, right)."""
+    size_of = np.zeros(len(collection.representatives), np.int64)
     size_of[collection.documents] = collection.sizes
-    size_of = size_of[collection.content]
+    size_of = size_of[collection.representatives]
     members = np.flatnonzero(size_of > 0)
-    members = members[np.argsort(collection.content[members], kind="stable")]
-    owners = collection.content[members]
-    begins = np.flatnonzero(np.append(True, owners[1:] != owners[:-1])) if len(owners) else owners
-    counts = np.diff(np.append(begins, len(owners)))
-    begin_of, count_of = np.zeros_like(collection.content), np.zeros_like(collection.content)
-    begin_of[owners[begins]], count_of[owners[begins]] = begins, counts
+    members = members[np.argsort(collection.representatives[members], kind="stable")]
+    representatives = collection.representatives[members]
+    changes = np.append(True, representatives[1:] != representatives[:-1])[: len(members)]
+    begins = np.flatnonzero(changes)
+    counts = np.diff(np.append(begins, len(members)))
+    begin_of, count_of = np.zeros_like(collection.representatives), np.zeros_like(collection.representatives)
+    begin_of[representatives[begins]], count_of[representatives[begins]] = begins, counts
 
     a, b = collection.documents[matches.left], collection.documents[matches.right]
     left, right, which = products(begin_of[a], count_of[a], begin_of[b], count_of[b])
@@ -226,7 +225,7 @@ def expand(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
 
 
 def products(a: Numbers, count_a: Numbers, b: Numbers, count_b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Every place of a group from a with every one of its partner from b, and the number of the groups."""
+    """Every position of a range from a with every one of its partner from b, and the number of the ranges."""
     total = count_a * count_b
     which = np.repeat(np.arange(len(a)), total)
     within = np.arange(len(which)) - np.repeat(np.cumsum(total) - total, total)

@@ -22,7 +22,7 @@ class Groups:
     """`groups` groups of `width` slots; documents that agree in at least `agree` groups are candidates.
 
     Each choice of `agree` groups is a table of its own with one composite key, so that no counting over buckets
-    is needed (a bucket may then be reduced to a star without losing pairs of other tables).
+    is needed (and a hot bucket may be reduced to its pivots without losing pairs of other tables).
     """
 
     groups: int
@@ -33,21 +33,21 @@ class Groups:
     distribution: ClassVar[Distribution] = "keys"
 
     def __post_init__(self) -> None:
-        """Refuses what would need a table for each of very many choices."""
+        """Refuses settings that would need too many tables."""
         if self.agree > 1 and self.tables > MOST_TABLES:
             raise PlanError(
-                f"{self.agree} of {self.groups} groups can agree in {self.tables:,} ways, each a table of keys, and "
-                f"at most {MOST_TABLES:,} are made: take fewer groups, or let 1, 2 or nearly all of them agree."
+                f"{self.agree} of {self.groups} groups can agree in {self.tables:,} ways. Each is a table of keys, and "
+                f"{MOST_TABLES:,} is the limit: take fewer groups, or let 1, 2 or nearly all of them agree."
             )
 
     @property
     def decides(self) -> str:
-        """The share of equal groups: enough of them, and the pair is a candidate."""
+        """The measure that makes a candidate: the share of equal groups."""
         return f"equal groups of {self.width}"
 
     @property
     def tables(self) -> int:
-        """The number of independent key spaces."""
+        """The number of tables of keys."""
         return comb(self.groups, self.agree)
 
     def keys(self, signatures: Signatures) -> Hashes:
@@ -69,7 +69,7 @@ class Groups:
         return mixed
 
     def probability(self, similarity: float) -> float:
-        """The chance that a pair whose slots agree with this probability becomes a candidate."""
+        """The probability that a pair whose slots agree with this probability becomes a candidate."""
         p = similarity**self.width
         few = sum(comb(self.groups, k) * p**k * (1 - p) ** (self.groups - k) for k in range(self.agree))
         return max(0.0, 1.0 - few)

@@ -1,9 +1,9 @@
-"""Candidates that differ in few bits: exact, from sorted tables (Manku et al.), popcount shards or brute force.
+"""Pairs of fingerprints within a Hamming distance, exactly: sorted tables (Manku et al.) or popcount shards.
 
 A pair that differs in at most k bits agrees in at least b − k of any b blocks of bits. Each choice of b − k blocks is
 a table: fingerprints sorted by those bits, compared within runs of equal keys. (The thesis' "64/d lists" is complete
-only with at least k + 1 blocks.) Bits are dealt into blocks by how evenly they are set, and a run that is long all the
-same is a problem of its own, with the bits that vary inside it: skewed fingerprints stay far from quadratic.
+only with at least k + 1 blocks.) Bits are distributed over blocks by how evenly they are set, and a run that is still
+long is searched on its own with the bits that vary in it: skewed fingerprints stay far from quadratic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.candidates.exact import products
-from neardup.candidates.hamming_cost import Layout, choose_layout
+from neardup.candidates.hamming_cost import TableLayout, choose_layout
 from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.errors import ParameterError
 from neardup.plan import Distribution
@@ -28,11 +28,11 @@ from neardup.thresholds import as_fraction
 
 RUN = 4096  # longer runs of equal keys are joined by themselves …
 DEPTH = 4  # … down to so many levels
-DIGIT = 16  # bits of a key that one pass of the sort looks at
-ROOM = 1 << 20  # pairs that the kernel writes before they are put aside
+DIGIT = 16  # bits of a key in one pass of the radix sort
+ROOM = 1 << 20  # pairs that the kernel writes in one call
 
 Order = NDArray[np.uint32]
-Found = tuple[Numbers, Numbers, Numbers]  # left, right, distance
+DistancePairs = tuple[Numbers, Numbers, Numbers]  # left, right, distance
 
 
 def to_columns(slots: NDArray[np.uint32]) -> Hashes:
@@ -45,9 +45,9 @@ def to_columns(slots: NDArray[np.uint32]) -> Hashes:
 class Hamming:
     """Every pair whose fingerprints agree in enough of their bits, and no other.
 
-    within  in how many bits a pair may differ; None: as many as reach the plan's threshold
-    kind    how pairs are found, which changes nothing else: tables, shards, or auto, whichever costs less
-    exact   so many of the last bits must be equal, whatever the others are: those that a field has reserved
+    within  the number of bits in which a pair may differ; None: as many as the plan's threshold allows
+    kind    the search, with the same result: tables, shards, or auto (the cheaper one)
+    exact   the number of last bits, reserved for a field, that must be equal
     """
 
     bits: int = 64
@@ -59,26 +59,26 @@ class Hamming:
 
     @property
     def decides(self) -> str:
-        """Equal bits, where the plan's threshold is one of them."""
+        """The measure that makes a pair: equal bits if the plan's threshold is a share of them, else the distance."""
         return "equal bits" if self.within is None else "distance"
 
     def distance(self, threshold: float) -> int:
-        """The largest number of different bits with which a pair is found."""
+        """The largest number of different bits of a pair."""
         return floor(self.bits * (1 - as_fraction(threshold))) if self.within is None else self.within
 
     def pairs(
         self, signatures: Signatures, threshold: float, threads: int = 1, spanning: bool = False
     ) -> Pairs:
-        """All pairs, or enough of them to connect what all of them would connect, with the evidence."""
-        owners = np.flatnonzero(signatures.present)
-        columns = to_columns(signatures.slots[owners])
-        left, right, apart = self._near(columns, self.distance(threshold), threads, spanning)
+        """All pairs, or a spanning subset with the same components, with the evidence."""
+        documents = np.flatnonzero(signatures.present)
+        columns = to_columns(signatures.slots[documents])
+        left, right, apart = self._search(columns, self.distance(threshold), threads, spanning)
         equal = (self.bits - apart).astype(np.float64)
         half = (self.bits + equal) / 2
-        return Pairs(owners[left], owners[right], equal, half, half)
+        return Pairs(documents[left], documents[right], equal, half, half)
 
-    def _near(self, columns: Hashes, distance: int, threads: int, spanning: bool) -> Found:
-        """The pairs of all fingerprints, or of those whose last bits are equal, group by group."""
+    def _search(self, columns: Hashes, distance: int, threads: int, spanning: bool) -> DistancePairs:
+        """The pairs of all fingerprints, or of each group with equal last bits."""
         found = []
         for some in _equal_last(columns, self.bits, self.exact):
             part = np.ascontiguousarray(columns[:, some]) if self.exact else columns
@@ -91,7 +91,7 @@ class Hamming:
         return left[order], right[order], apart[order]
 
     def probability(self, similarity: float) -> float:
-        """Of equal bits nothing is missed; of a cosine, the chance that few enough signs differ."""
+        """1 for a share of equal bits; for a cosine the probability that few enough signs differ."""
         if self.within is None:
             return 1.0
         equal = bit_agreement(similarity)
@@ -101,12 +101,12 @@ class Hamming:
         return min(1.0, sum(chances))
 
     def reach(self, recall: float) -> float:
-        """The evidence ends at the threshold, whatever that is."""
+        """1: pairs below the threshold are not searched."""
         return 1.0
 
 
 def _equal_last(columns: Hashes, bits: int, last: int) -> Iterator[Numbers]:
-    """The places of fingerprints that have their last bits in common, in groups of two or more; all without any."""
+    """Groups of two or more fingerprints with equal last bits; one group of all if `last` is 0."""
     if last == 0:
         yield np.arange(columns.shape[1])
         return
@@ -119,11 +119,11 @@ def _equal_last(columns: Hashes, bits: int, last: int) -> Iterator[Numbers]:
 
 def near_pairs(
     columns: Hashes, distance: int, *, kind: str = "auto", threads: int = 1, spanning: bool = False
-) -> Found:
+) -> DistancePairs:
     """All pairs of fingerprints (words × documents) that differ in at most `distance` bits, by (left, right).
 
-    With `spanning`, pairs whose documents other pairs connect may be missing: where thousands are alike, their
-    pairs would not fit into memory.
+    With `spanning`, pairs that other pairs already connect may be missing: all pairs of thousands of equal
+    fingerprints would not fit into memory.
     """
     if distance < 0:
         raise ParameterError("distance", "Hamming search", "a whole number of at least 0", distance)
@@ -137,8 +137,8 @@ def near_pairs(
 
 def run_pairs(
     columns: Hashes, starts: Numbers, distance: int, earlier: Hashes, spanning: bool = False
-) -> Found:
-    """The near pairs inside runs of fingerprints that lie side by side, but for those that an earlier mask brings."""
+) -> DistancePairs:
+    """The pairs inside runs of adjacent fingerprints, but for those that agree under an earlier mask."""
     runs = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
     order = np.arange(columns.shape[1], dtype=np.uint32)
     return _Join(distance, "auto", spanning).runs(columns, runs, order, earlier, 0)
@@ -150,8 +150,8 @@ class _Join:
     kind: str
     spanning: bool
 
-    def run(self, columns: Hashes, threads: int, depth: int) -> Found:
-        """All pairs, in no particular order and either way round."""
+    def run(self, columns: Hashes, threads: int, depth: int) -> DistancePairs:
+        """All pairs, unordered, left and right possibly swapped."""
         if columns.shape[1] < 2:
             return _nothing()
         kind = "shards" if depth >= DEPTH else self.kind
@@ -163,16 +163,16 @@ class _Join:
             parts = list(pool.map(lambda table: self._table(columns, layout, table, depth), tables))
         return _stacked(parts)
 
-    def _distinct_shards(self, columns: Hashes) -> Found:
-        """Shards of the different fingerprints; equal ones need no comparison."""
+    def _distinct_shards(self, columns: Hashes) -> DistancePairs:
+        """Shards of the distinct fingerprints; equal ones need no comparison."""
         groups = _equal_groups(columns)
         if len(groups.begins) == columns.shape[1]:
             return self._shards(columns)
         found = self._shards(np.ascontiguousarray(columns[:, groups.first]))
         return groups.expanded(np.arange(columns.shape[1]), found, own=True, star=self.spanning)
 
-    def _shards(self, columns: Hashes) -> Found:
-        """Brute force over all that have a similar number of ones: a bit more or less for each that differs."""
+    def _shards(self, columns: Hashes) -> DistancePairs:
+        """Brute force over fingerprints with a similar number of ones, which differs by at most the distance."""
         ones = np.empty(columns.shape[1], np.uint32)
         kernels.hamming.count_columns(columns, ones)
         order = np.argsort(ones, kind="stable").astype(np.uint32)
@@ -180,12 +180,12 @@ class _Join:
         kernels.hamming.window_ends(ones[order], min(self.distance, 1 << 30), ends)
         return self._spans(columns, order, ends, np.zeros((0, len(columns)), np.uint64))
 
-    def _table(self, columns: Hashes, layout: Layout, table: int, depth: int) -> Found:
+    def _table(self, columns: Hashes, layout: TableLayout, table: int, depth: int) -> DistancePairs:
         """The pairs that no earlier table finds."""
         keys, order = sort_by_bits(columns, layout.keys[table])
         return self.runs(columns, keys, order, layout.masks[:table], depth)
 
-    def runs(self, columns: Hashes, keys: Order, order: Order, earlier: Hashes, depth: int) -> Found:
+    def runs(self, columns: Hashes, keys: Order, order: Order, earlier: Hashes, depth: int) -> DistancePairs:
         """The pairs of equal keys that agree under none of the earlier masks."""
         ends = np.empty(len(order), np.uint32)
         large = np.empty((len(order) // RUN + 1, 2), np.int64)
@@ -195,8 +195,8 @@ class _Join:
             parts.append(self._long_run(columns, order[begin:end].astype(np.int64), earlier, depth))
         return _stacked(parts)
 
-    def _spans(self, columns: Hashes, order: Order, ends: Order, earlier: Hashes) -> Found:
-        """Pairs of places whose second one lies before the end of the first one's span, by number."""
+    def _spans(self, columns: Hashes, order: Order, ends: Order, earlier: Hashes) -> DistancePairs:
+        """Pairs of positions in which the second lies in the span of the first, as document numbers."""
         ordered = np.zeros((len(columns), len(order) + kernels.hamming.LANES), np.uint64)
         kernels.hamming.gather_columns(columns, order, ordered)
         parent = np.arange(len(order) if self.spanning else 0)
@@ -211,8 +211,8 @@ class _Join:
             parts.append((left.astype(np.int64), right.astype(np.int64), out[2][:found].copy()))
         return _stacked(parts)
 
-    def _long_run(self, columns: Hashes, members: Numbers, earlier: Hashes, depth: int) -> Found:
-        """The pairs of a long run of equal keys: equal fingerprints are one, the others are joined anew."""
+    def _long_run(self, columns: Hashes, members: Numbers, earlier: Hashes, depth: int) -> DistancePairs:
+        """The pairs of a long run of equal keys: equal fingerprints are grouped, the groups searched by other bits."""
         whole = np.ascontiguousarray(columns[:, members])
         groups = _equal_groups(whole)
         chosen = members[groups.first]
@@ -222,13 +222,13 @@ class _Join:
         for mask in earlier:
             fresh &= (different & mask[:, None]).any(axis=0)
         left, right, apart = left[fresh], right[fresh], apart[fresh]
-        # Equal fingerprints have met in the first table.
+        # The first table has found pairs of equal fingerprints.
         return groups.expanded(members, (left, right, apart), own=len(earlier) == 0, star=self.spanning)
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Equal fingerprints: members in order of their group, where each group begins, how many it has."""
+    """Groups of equal fingerprints: members by group, the beginning of each group, and its size."""
 
     order: Numbers
     begins: Numbers
@@ -239,7 +239,7 @@ class _Groups:
         """One member of each group."""
         return self.order[self.begins]
 
-    def expanded(self, members: Numbers, found: Found, own: bool, star: bool) -> Found:
+    def expanded(self, members: Numbers, found: DistancePairs, own: bool, star: bool) -> DistancePairs:
         """Pairs of groups as pairs of members; and the pairs inside groups, all or with the first only."""
         a, b, apart = found
         ones = np.ones_like(self.counts) if star else self.counts
@@ -265,7 +265,7 @@ def _equal_groups(columns: Hashes) -> _Groups:
 
 
 def sort_by_bits(columns: Hashes, bits: Numbers) -> tuple[Order, Order]:
-    """The key of each fingerprint, made of some of its bits; and all of them in order of their keys."""
+    """The key of each fingerprint, made of some of its bits; and the fingerprints in the order of their keys."""
     n = columns.shape[1]
     keys, order = np.empty(n, np.uint32), np.arange(n, dtype=np.uint32)
     kernels.hamming.block_keys(columns, bits, keys)
@@ -279,12 +279,12 @@ def sort_by_bits(columns: Hashes, bits: Numbers) -> tuple[Order, Order]:
     return keys, order
 
 
-def _nothing() -> Found:
+def _nothing() -> DistancePairs:
     none = np.zeros(0, np.int64)
     return none, none, none
 
 
-def _stacked(parts: list[Found]) -> Found:
+def _stacked(parts: list[DistancePairs]) -> DistancePairs:
     if not parts:
         return _nothing()
     left, right, apart = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -297,14 +297,14 @@ class HammingIndex:
 
     columns: Hashes
     distance: int
-    layout: Layout  # one table with an empty key where brute force costs less
-    tables: tuple[tuple[Numbers, Order], ...]  # where each key begins, and the documents by key
+    layout: TableLayout  # one table with an empty key if brute force costs less
+    tables: tuple[tuple[Numbers, Order], ...]  # the beginning of each key, and the documents by key
 
     @staticmethod
     def of(columns: Hashes, distance: int, most: int = 22) -> HammingIndex:
         """Tables for searches within a distance; their keys have at most so many bits."""
         layout = choose_layout(columns, distance, "auto", most, single=True)
-        layout = layout or Layout([np.zeros(0, np.int64)], np.zeros((1, len(columns)), np.uint64))
+        layout = layout or TableLayout([np.zeros(0, np.int64)], np.zeros((1, len(columns)), np.uint64))
         tables = []
         for bits in layout.keys:
             keys, order = sort_by_bits(columns, bits)
@@ -312,10 +312,10 @@ class HammingIndex:
             tables.append((np.append(0, np.cumsum(counts)), order))
         return HammingIndex(columns, distance, layout, tuple(tables))
 
-    def search(self, wanted: Hashes) -> Found:
-        """Each wanted fingerprint (words × queries) with the documents near it: query, document, distance."""
+    def search(self, queries: Hashes) -> DistancePairs:
+        """The documents within the distance of each query (words × queries): query, document, distance."""
         query, document, apart = _stacked(
-            [part for table in self._numbers for part in self._look(table, wanted)]
+            [part for table in self._numbers for part in self._look_up(table, queries)]
         )
         order = np.lexsort((document, apart, query))
         return query[order], document[order], apart[order]
@@ -324,15 +324,15 @@ class HammingIndex:
     def _numbers(self) -> range:
         return range(len(self.tables))
 
-    def _look(self, table: int, wanted: Hashes) -> Iterator[Found]:
-        """What one table finds and no earlier one."""
-        keys = np.empty(wanted.shape[1], np.uint32)
-        kernels.hamming.block_keys(wanted, self.layout.keys[table], keys)
+    def _look_up(self, table: int, queries: Hashes) -> Iterator[DistancePairs]:
+        """The pairs that this table finds and no earlier one."""
+        keys = np.empty(queries.shape[1], np.uint32)
+        kernels.hamming.block_keys(queries, self.layout.keys[table], keys)
         room = max(ROOM, int(np.diff(self.tables[table][0]).max(initial=0)))
         out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
         earlier, query = self.layout.masks[:table], 0
         while query < len(keys):
             query, found = kernels.hamming.probe(
-                self.columns, self.tables[table], (wanted, keys), query, self.distance, earlier, out
+                self.columns, self.tables[table], (queries, keys), query, self.distance, earlier, out
             )
             yield out[0][:found].copy(), out[1][:found].copy(), out[2][:found].copy()

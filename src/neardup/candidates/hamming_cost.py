@@ -1,4 +1,4 @@
-"""What a way to find near fingerprints costs, by the bits that they have: the least of them is taken."""
+"""The estimated cost of tables and of brute force for pairs within a Hamming distance, and the cheapest choice."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from neardup.columns import Hashes, Numbers
 from neardup.errors import ParameterError
 
-SAMPLE = 1 << 18  # bits that are looked at
-TABLES = 512  # more are never tried …
-SPARE = 6  # … nor more blocks than may differ and so many
-KEY = 32  # bits of a key at the most
+SAMPLE = 1 << 18  # bits of the fingerprints sampled
+TABLES = 512  # at most
+SPARE = 6  # blocks beyond the number that may differ, at most
+KEY = 32  # bits of a key, at most
 
 # Nanoseconds, measured on one core (benchmarks/hamming.py); only their proportions matter.
 COMPARE, SORT, GATHER, KEY_BIT, VISIT = 0.8, 15.0, 8.0, 0.8, 30.0
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The bits of each table's key, and the same as masks: tables × words."""
+class TableLayout:
+    """The key bits of each table, and the same as masks: tables × words."""
 
     keys: list[Numbers]
     masks: Hashes
@@ -31,10 +31,10 @@ class Layout:
 
 def choose_layout(
     columns: Hashes, distance: int, kind: str = "auto", most: int = KEY, single: bool = False
-) -> Layout | None:
-    """The tables that find all pairs within a distance for the least; None where comparing all costs less.
+) -> TableLayout | None:
+    """The cheapest tables that find all pairs within a distance; None if comparing all costs less.
 
-    With `single`, the cost of a look-up counts instead of that of a join.
+    With `single`, for the cost of a look-up instead of a join.
     """
     if kind not in ("auto", "tables", "shards"):
         raise ParameterError("kind", "Hamming search", "'auto', 'tables' or 'shards'", kind)
@@ -43,7 +43,7 @@ def choose_layout(
         return None
     bits = _sample_bits(columns)
     collide = _collisions(bits)
-    order = np.argsort(collide, kind="stable")  # the most telling bits first
+    order = np.argsort(collide, kind="stable")  # the most selective bits first
     order = order[collide[order] < 1.0]
     width = min(most, KEY, ceil(log2(n)) + 2)
     best, least = None, np.inf if kind == "tables" else _shards_cost(bits, n, distance, len(columns), single)
@@ -54,11 +54,11 @@ def choose_layout(
         cost = _tables_cost(keys, collide, n, len(columns), single)
         if cost < least:
             best, least = keys, cost
-    return None if best is None else Layout(best, _masks(best, len(columns)))
+    return None if best is None else TableLayout(best, _masks(best, len(columns)))
 
 
 def _sample_bits(columns: Hashes) -> NDArray[np.bool_]:
-    """Some of the fingerprints, bit by bit: documents × bits."""
+    """A sample of the fingerprints: documents × bits."""
     words, n = columns.shape
     step = max(1, n * words * 64 // SAMPLE)
     some = np.ascontiguousarray(columns[:, ::step].T)
@@ -66,7 +66,7 @@ def _sample_bits(columns: Hashes) -> NDArray[np.bool_]:
 
 
 def _collisions(bits: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """For each bit the chance that two documents have it equal."""
+    """For each bit the probability that two documents agree in it."""
     ones = bits.mean(axis=0)
     return np.asarray(ones**2 + (1 - ones) ** 2, np.float64)
 
@@ -98,7 +98,7 @@ def _tables_cost(
 
 
 def _shards_cost(bits: NDArray[np.bool_], n: int, distance: int, words: int, single: bool) -> float:
-    """What comparing all with a similar number of ones costs."""
+    """The cost of comparing all fingerprints with a similar number of ones."""
     ones = np.bincount(bits.sum(axis=1))
     share = ones / ones.sum()
     reach = min(distance, len(share))

@@ -1,4 +1,4 @@
-"""Every pair by inverted lists, exactly: for similarities that the pruned matchers do not know."""
+"""All pairs by inverted lists, exactly: for similarities without a pruned matcher."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neardup.thresholds import TOLERANCE
 class Inverted:
     """All pairs that share a feature and reach the threshold: work for every shared feature, nothing pruned.
 
-    A feature of every document costs n²/2 steps: exact, and meant for thousands of documents, not millions.
+    A feature of all n documents costs n²/2 steps: use it for thousands of documents, not millions.
     """
 
     kind: Kind | Literal["extended_jaccard"] = "cosine"
@@ -24,9 +24,9 @@ class Inverted:
     truncates: ClassVar[bool] = False
 
     def links(
-        self, features: Features, threshold: float, threads: int, ranks: Hashes, most: int, first: int = 0
+        self, features: Features, threshold: float, threads: int, id_hashes: Hashes, most: int, first: int = 0
     ) -> tuple[Pairs, int]:
-        """The same pairs: this search knows no short cut."""
+        """All pairs, and 0 truncated lists: this search has no short cut."""
         return self.pairs(features, threshold, threads, first), 0
 
     @property
@@ -37,18 +37,16 @@ class Inverted:
     def pairs(self, features: Features, threshold: float, threads: int = 1, first: int = 0) -> Pairs:
         """All pairs of documents whose similarity reaches the threshold, with the evidence."""
         least = max(0.0, threshold - TOLERANCE)
-        if (
-            self.kind == "extended_jaccard"
-        ):  # a² + b² ≥ 2ab: the cosine of such a pair is 2s / (1 + s) at least
+        if self.kind == "extended_jaccard":  # a² + b² ≥ 2ab: its cosine is at least 2s / (1 + s)
             close = all_pairs(features, "cosine", threads, 2 * least / (1 + least), first)
             pairs = replace(close, kind="jaccard")
             return pairs.take(pairs.similarity >= least)
         return replace(all_pairs(features, self.kind, threads, least, first), kind=self.kind)
 
     def probability(self, similarity: float) -> float:
-        """Nothing that is asked for is missed."""
+        """1: no pair is missed."""
         return 1.0
 
     def reach(self, recall: float) -> float:
-        """The evidence ends at the threshold: nothing is found by chance below it."""
+        """1: pairs below the threshold are not searched."""
         return 1.0

@@ -1,9 +1,9 @@
 """The SpotSigs matcher: optimal length partitions, inverted lists within them, two-dimensional pruning.
 
-Theobald et al., SpotSigs (SIGIR 2008), section 4, with the conditions of algorithm 1 put right: `kernels.partitions`
-has them with their proofs. There is no parameter but τ.
+Theobald et al., SpotSigs (SIGIR 2008), section 4, with corrected conditions of algorithm 1: `kernels.partitions`
+has them with their proofs. τ is the only parameter.
 
-Memory: 44 to 84 bytes for each feature of the partitions that are being looked up, one for each thread.
+Memory: 44 to 84 bytes for each feature of the partitions in work, one partition for each thread.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def match(
     partitions: bool = True,
     pruning: bool = True,
 ) -> JoinedPairs:
-    """All similar pairs of contents. Without partitions or pruning the same pairs at a higher cost, to compare."""
+    """All similar pairs of distinct feature sets. Without partitions or pruning: the same pairs at a higher cost."""
     n = len(collection)
     spans = _spans(collection.sizes, limit) if partitions else [(0, n, 0, n)]
     if limit == 1 and partitions and pruning:
-        spans = []  # different contents are never equal
+        spans = []  # distinct feature sets are never equal
     heavy = max(n // (2 * threads), 1000)
     small = [span for span in spans if span[1] - span[0] <= heavy]
     with ThreadPoolExecutor(threads) as pool:
@@ -63,11 +63,11 @@ def match(
     return JoinedPairs(rows[:, 0], rows[:, 1], rows[:, 2], work)
 
 
-Span = tuple[int, int, int, int]  # the ranks that are looked up, and those in the lists
+Span = tuple[int, int, int, int]  # the range of ranks that are looked up, and that of the lists
 
 
-class Found(NamedTuple):
-    """What looking up some ranks gave."""
+class SpanPairs(NamedTuple):
+    """The pairs and the work of one span."""
 
     rows: Numbers
     visits: int
@@ -76,11 +76,11 @@ class Found(NamedTuple):
 
 
 def _spans(sizes: Numbers, limit: Fraction) -> list[Span]:
-    """For each partition that has documents: itself and the one before look up what is in it."""
+    """For each partition with documents: it and the one before it are looked up in its lists."""
     if len(sizes) == 0:
         return []
     places = np.searchsorted(sizes, boundaries(limit, int(sizes[-1]))).tolist()
-    firsts = [0, *places[:-2]]  # where the partition before begins
+    firsts = [0, *places[:-2]]  # the beginning of the partition before
     return [
         (before, end, begin, end)
         for before, begin, end in zip(firsts, places[:-1], places[1:], strict=True)
@@ -88,14 +88,14 @@ def _spans(sizes: Numbers, limit: Fraction) -> list[Span]:
     ]
 
 
-def _match_span(collection: FeatureSets, span: Span, limit: Fraction, pruning: bool) -> Found:
+def _match_span(collection: FeatureSets, span: Span, limit: Fraction, pruning: bool) -> SpanPairs:
     table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
     return _look_up(collection, table, span, limit, pruning)
 
 
 def _match_large(
     collection: FeatureSets, span: Span, limit: Fraction, pruning: bool, pool: ThreadPoolExecutor, pieces: int
-) -> list[Found]:
+) -> list[SpanPairs]:
     """A partition with much of the collection is looked up in pieces, by all threads."""
     table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
     cuts = np.linspace(span[0], span[1], pieces + 1).astype(int).tolist()
@@ -103,8 +103,8 @@ def _match_large(
     return [*pool.map(lambda part: _look_up(collection, table, part, limit, pruning), parts)]
 
 
-def _look_up(collection: FeatureSets, table: object, span: Span, limit: Fraction, pruning: bool) -> Found:
+def _look_up(collection: FeatureSets, table: object, span: Span, limit: Fraction, pruning: bool) -> SpanPairs:
     ranks = (collection.documents, collection.sizes)
     ratio = (limit.numerator, limit.denominator)
     rows, visits, computed = kernels.partitions.look_up(collection.arrays, ranks, table, span, ratio, pruning)
-    return Found(rows, visits, computed, span[0])
+    return SpanPairs(rows, visits, computed, span[0])

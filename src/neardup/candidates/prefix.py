@@ -1,12 +1,12 @@
-"""The prefix matcher: similar documents share one of their first features; nothing else is looked at.
+"""The prefix matcher: similar documents share one of their first features, and only those are compared.
 
 Prefix, length and positional filters as in the PPJoin family (Xiao et al., Efficient Similarity Joins for Near
 Duplicate Detection, WWW 2008), for sets and multi-sets; `kernels.prefix` has the proofs. There is no parameter but τ.
-Features come in the order (class, hash): a class tells about how often a feature occurs. It is first guessed from a
-sample, and raised for features whose lists turn out long, while that pays. A feature of every document comes last in
-that order, and is met only by documents that have hardly any other.
+Features come in the order (class, hash): a class is a coarse document frequency. It is first estimated from a
+sample, and raised for features with long lists, while that pays. A feature of every document comes last in that
+order, and is in the prefix of a document only if it has hardly any other.
 
-Memory: 32 bytes for each entry of a prefix (36 for multi-sets), which are a share of about 1 − τ of the features.
+Memory: 32 bytes for each entry of a prefix (36 for multi-sets), which are about 1 − τ of the features.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from neardup.columns import Hashes, Numbers
 from neardup.errors import PlanError
 
 TABLE_BITS = 20  # classes: a megabyte, which fits a core's cache
-PART = 8192  # entries that meet in one small table
+PART = 8192  # entries that share one small table
 ROUNDS = 4
-LONG_LISTS = 4  # visits an entry beyond which another order is tried
+LONG_LISTS = 4  # visits per entry above which another order is tried
 
 Classes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Prefixes:
-    """Entries of all prefixes by rank, with the lists in which they meet."""
+class PrefixLists:
+    """Entries of all prefixes by rank, and the inverted lists of their features."""
 
     starts: Numbers
     counts: Numbers
@@ -44,8 +44,8 @@ class Prefixes:
     weights: NDArray[np.uint32]
     stops: NDArray[np.uint32]
     lists: Hashes  # rows (member, weight)
-    visits: int  # that the lists mean at most
-    long: Classes  # the classes that long lists ask for
+    visits: int  # members that will be visited, at most
+    long: Classes  # higher classes for features with long lists
 
     @property
     def total(self) -> int:
@@ -54,14 +54,14 @@ class Prefixes:
 
 
 def match(collection: FeatureSets, limit: Fraction, threads: int = 1, most: int = 0) -> JoinedPairs:
-    """All similar pairs of contents; with `most`, not all of a crowd (see `kernels.prefix.meet`)."""
+    """All similar pairs of distinct feature sets; with `most`, lists are truncated (see `kernels.prefix.meet`)."""
     n = len(collection)
-    if n < 2 or limit == 1:  # different contents are never equal
+    if n < 2 or limit == 1:  # distinct feature sets are never equal
         none = np.zeros(0, np.int64)
         return JoinedPairs(none, none, none, MatcherCounts(np.zeros(n, np.int64), 0, {}))
     with ThreadPoolExecutor(threads) as pool:
         run = PrefixJoin(collection, (limit.numerator, limit.denominator), threads, pool)
-        classes = guess_classes(collection)
+        classes = estimate_classes(collection)
         prefixes, rounds = run.prefixes(classes), 1
         while prefixes.visits > LONG_LISTS * prefixes.total and rounds < ROUNDS:
             raised = np.maximum(classes, prefixes.long)
@@ -79,13 +79,13 @@ def match(collection: FeatureSets, limit: Fraction, threads: int = 1, most: int 
     work = MatcherCounts(
         np.concatenate([computed for _, _, computed, _ in found]),
         sum(visits for _, visits, _, _ in found),
-        {"entries": prefixes.total, "rounds": rounds, "cuts": sum(cuts for *_, cuts in found)},
+        {"entries": prefixes.total, "rounds": rounds, "truncated": sum(truncated for *_, truncated in found)},
     )
     return JoinedPairs(rows[:, 0], rows[:, 1], rows[:, 2], work)
 
 
-def guess_classes(collection: FeatureSets) -> Classes:
-    """Classes from the features of some of the documents: 0 where no more are counted than chance would give."""
+def estimate_classes(collection: FeatureSets) -> Classes:
+    """Classes from the features of a sample of documents: 0 if the count is no higher than by chance."""
     total = int(collection.offsets[-1] - collection.offsets[0])
     size = 1 << min(max((total // 16).bit_length(), 8), TABLE_BITS)
     counts = np.zeros(size, np.uint32)
@@ -107,15 +107,15 @@ class PrefixJoin:
     pool: ThreadPoolExecutor
 
     def spread(self, function: Callable[[tuple[int, int]], Any], total: int, pieces: int) -> list[Any]:
-        """What the function gives for consecutive ranges up to the total, in order."""
+        """The results of the function for consecutive ranges up to the total, in order."""
         cuts = np.linspace(0, total, pieces + 1).astype(np.int64).tolist()
         return [*self.pool.map(function, pairwise(cuts))]
 
-    def prefixes(self, classes: Classes) -> Prefixes:
+    def prefixes(self, classes: Classes) -> PrefixLists:
         """The prefixes in the order of these classes."""
         c = self.collection
         p, q = self.limit
-        ranks = np.full(len(c.content), -1, np.int64)
+        ranks = np.full(len(c.representatives), -1, np.int64)
         ranks[c.documents] = np.arange(len(c))
         room = np.minimum(np.diff(c.offsets)[c.documents], c.sizes - (p * c.sizes + q - 1) // q + 1)
         starts = np.cumsum(room) - room
@@ -131,7 +131,7 @@ class PrefixJoin:
         select = kernels.prefix.select_prefixes
         self.spread(
             lambda span: select(c.arrays, ranks, c.sizes, classes, self.limit, span, out),
-            len(c.content),
+            len(c.representatives),
             4 * self.threads,
         )
         parts, bounds = self.scatter(hashes, starts, counts)
@@ -150,7 +150,7 @@ class PrefixJoin:
         tasks: Iterable[Any] = zip(longs, pairwise(cuts), strict=True)
         visits = sum(self.pool.map(link_parts, tasks))
         long = np.maximum.reduce(longs)
-        return Prefixes(starts, counts, rests, weights, stops, parts, visits, long)
+        return PrefixLists(starts, counts, rests, weights, stops, parts, visits, long)
 
     def scatter(self, hashes: Any, starts: Numbers, counts: Numbers) -> tuple[Any, Numbers]:
         """Entries by part, each part by ascending rank, and where parts begin."""
@@ -169,8 +169,8 @@ class PrefixJoin:
         [*self.pool.map(lambda s: write(hashes, starts, counts, s[1], shift, places[s[0]], out), spans)]
         return out, bounds
 
-    def meet(self, prefixes: Prefixes, most: int = 0) -> list[tuple[Numbers, int, Numbers, int]]:
-        """The pairs of ranges of ranks, the visits, the similarities computed, and the crowds cut."""
+    def meet(self, prefixes: PrefixLists, most: int = 0) -> list[tuple[Numbers, int, Numbers, int]]:
+        """The pairs of ranges of ranks, the visits, the similarities computed, and the truncated lists."""
         c = self.collection
         entries = (prefixes.starts, prefixes.counts, prefixes.rests, prefixes.weights, prefixes.stops)
         ranks = (c.documents, c.sizes, c.sketches)

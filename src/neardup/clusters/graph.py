@@ -1,4 +1,4 @@
-"""Clusters of documents, from the pairs that passed."""
+"""Clusters of documents from verified pairs: components, leaders, weakest links, bridges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def components(n: int, left: Numbers, right: Numbers) -> Numbers:
 
 
 def neighbours(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The graph by node: starts, neighbours, and the number of the edge to each."""
+    """Adjacency lists: starts, neighbours, and the number of the edge to each."""
     ends = np.concatenate([left, right])
     order = np.argsort(ends, kind="stable")
     starts = np.zeros(n + 1, np.int64)
@@ -48,13 +48,13 @@ def weakest_links(pairs: Pairs, labels: Numbers) -> dict[int, float]:
 
 
 def bridges(n: int, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
-    """Which pairs hold their cluster together alone."""
+    """Which pairs are bridges: without one its cluster falls apart."""
     found: NDArray[np.bool_] = kernels.graph.bridges(*neighbours(n, left, right))
     return found
 
 
 def complete_groups(members: Numbers, labels: Numbers, most: int, n: int) -> Numbers:
-    """All pairs a < b inside groups of 2 … `most` members, as codes a · n + b."""
+    """All pairs a < b inside groups of 2 … `most` members, packed: a · n + b."""
     order = np.lexsort((members, labels))
     members, labels = members[order], labels[order]
     begins = np.flatnonzero(np.diff(labels, prepend=-1))

@@ -17,11 +17,11 @@ from neardup.plan import Keep
 BARE = ("longest", "shortest", "first", "last", "none")
 WITH_COLUMN = ("newest", "oldest", "highest", "lowest", "priority")
 MISSING = np.iinfo(np.int64).max
-EITHER = ("longest", "shortest")  # of the text, or of what stands in a column, such as a url
+EITHER = ("longest", "shortest")  # of the text, or of the value of a column, such as a url
 
 
 def parse_keep(text: str, count: int = 1) -> Keep:
-    """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' stands for."""
+    """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' names."""
     policy, _, rest = str(text).partition(":")
     column, _, order = rest.partition("=")
     wants_column = policy in WITH_COLUMN
@@ -42,7 +42,7 @@ def parse_keep(text: str, count: int = 1) -> Keep:
 
 @dataclass(frozen=True)
 class KeepCandidates:
-    """What a policy may look at: some documents, by number, and the place of each in the order of ids."""
+    """The documents that a policy orders: numbers, positions in the order of ids, lengths, and values of its column."""
 
     numbers: Numbers
     id_places: Numbers
@@ -51,7 +51,7 @@ class KeepCandidates:
 
 
 def worth(keep: Keep, documents: KeepCandidates) -> tuple[Numbers, int]:
-    """The place of each document, best first, ties broken by id; and how many values could not be read."""
+    """The position of each document, best first, ties broken by id; and the number of unreadable values."""
     unreadable = 0
     if keep.policy in ("first", "last"):
         key = documents.numbers if keep.policy == "first" else -documents.numbers
@@ -72,7 +72,7 @@ def _by_column(keep: Keep, values: list[Any]) -> tuple[Numbers, int]:
         return np.array([places.get(_word(value), len(places)) for value in values], np.int64), 0
     read = moment if keep.policy in ("newest", "oldest") else _number
     numbers = [None if value is None else read(value) for value in values]
-    # Places instead of the numbers themselves: Python compares large integers, decimals and floats exactly.
+    # Positions instead of the numbers themselves: Python compares large integers, decimals and floats exactly.
     distinct = sorted({number for number in numbers if number is not None})
     place = {number: k for k, number in enumerate(distinct)}
     sign = -1 if keep.policy in ("newest", "highest") else 1
@@ -82,12 +82,12 @@ def _by_column(keep: Keep, values: list[Any]) -> tuple[Numbers, int]:
 
 
 def _lengths(values: list[Any]) -> Numbers:
-    """How many characters each value has; one that is missing comes last either way."""
+    """The number of characters of each value; a missing value comes last either way."""
     return np.array([MISSING if value is None else len(_word(value)) for value in values], np.int64)
 
 
 def _word(value: Any) -> str:
-    """A value as it stands in a file: true, not True."""
+    """A value as files write it: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

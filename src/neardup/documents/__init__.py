@@ -1,14 +1,14 @@
-"""Documents in and out: readers that stream and survive bad records, writers that keep what they copy.
+"""Documents in and out: readers that stream and skip bad records, writers that copy records byte for byte.
 
     sources = open_inputs(["corpus/"])
     text, id = choose_columns(sources[0].names(), text=None, id=None, source=sources[0].name)
     for batch in sources[0].read([text, id], problems := Problems()):
         texts, ids = document_texts(batch, text, problems), document_ids(batch, id)
 
-Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, and tables in memory.
+Formats: parquet, jsonl, csv, tsv, text files, lines of text, mail, WARC, and tables in memory.
 """
 
-from neardup.documents.choose import (
+from neardup.documents.document_columns import (
     choose_columns,
     document_ids,
     document_texts,
@@ -18,11 +18,10 @@ from neardup.documents.choose import (
 )
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
-from neardup.documents.places import Places
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
 from neardup.documents.writers import (
-    Layout,
+    OutputLayout,
     Writer,
     fitted,
     open_writer,
@@ -38,8 +37,7 @@ __all__ = [
     "Inputs",
     "LIMITS",
     "Limits",
-    "Layout",
-    "Places",
+    "OutputLayout",
     "Problem",
     "Problems",
     "Source",

@@ -17,6 +17,7 @@ from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES
 from neardup.errors import InputError
+from neardup.output import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +27,8 @@ __all__ = [
     "Bytes",
     "line_blocks",
     "newline_of",
-    "one_line",
     "pieces",
-    "places",
+    "positions",
     "read",
     "slices",
     "suffix_compression",
@@ -39,13 +39,13 @@ _FAILED = (OSError, pa.ArrowException)
 
 
 def suffix_compression(path: str) -> str | None:
-    """The codec that the last suffix of the name stands for."""
+    """The codec of the last suffix: gzip for .gz, zstd for .zst, else None."""
     return COMPRESSIONS.get(Path(path).suffix.lower())
 
 
 @dataclass(frozen=True)
 class Bytes:
-    """Where the bytes of a source come from."""
+    """A file, its compression, and the limits on reading it."""
 
     name: str
     path: str
@@ -60,7 +60,7 @@ class Bytes:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 
     def size(self) -> int:
-        """The bytes on disk, 0 where the file has gone."""
+        """The bytes on disk, 0 if the file no longer exists."""
         with suppress(OSError):
             return Path(self.path).stat().st_size
         return 0
@@ -68,7 +68,7 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines: the bytes, where each line ends, the first line's number, and its place in the stream."""
+    """Whole lines: their bytes, the end of each line, the number of the first one and its byte offset."""
 
     data: bytes
     ends: NDArray[np.int64]
@@ -79,7 +79,7 @@ class Block:
 def pieces(where: Bytes, problems: Problems) -> Iterator[bytes]:
     """The bytes of a file as UTF-8 without a byte order mark, about 4 MB at a time.
 
-    Where reading or decompression fails the bytes before that point are given, and the failure is reported.
+    If reading or decompression fails, the bytes before that point are yielded and the failure is reported.
     """
     return as_utf8(_decompressed(where, problems), where.name, problems)
 
@@ -110,12 +110,12 @@ def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
 
 
 def read(stream: pa.NativeFile, size: int) -> bytes:
-    """The next bytes. Arrow's own `read` never gives back the memory of a read that fails."""
+    """The next bytes. Arrow's own `read` leaks the memory of a read that fails."""
     return stream.read_buffer(size).to_pybytes()
 
 
 def _salvaged(where: Bytes, start: int) -> bytes:
-    """What a read that failed had decoded already: less than 4 MB, read again in ever smaller steps."""
+    """The bytes that a failed read had already decoded: less than 4 MB, read again in smaller steps."""
     found = b""
     for step in (1 << 12, 1):
         with suppress(*_FAILED, InputError), where.open() as stream:
@@ -131,14 +131,14 @@ def _skip(stream: pa.NativeFile, size: int) -> None:
 
 
 def newline_of(piece: bytes) -> bytes:
-    """What ends the lines of a file that begins so: b'\\r' in files from old machines, otherwise b'\\n'."""
+    """The line end of a file with these first bytes: b'\\r' in classic Mac OS files, otherwise b'\\n'."""
     alone = b"\n" not in piece and b"\r" in piece[:-1]  # the last one may be half of b"\r\n"
     return b"\r" if alone else b"\n"
 
 
 def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
-    """Blocks of whole lines of about 4 MB; a longer line is a block of its own, one beyond the limit skipped."""
-    line, offset, rest, held = 1, 0, list[bytes](), 0
+    """Blocks of whole lines of about 4 MB; a longer line is its own block, a line beyond the limit is skipped."""
+    line, offset, rest, pending = 1, 0, list[bytes](), 0
     newline, skipping = b"", False
     for piece in pieces(where, problems):
         newline = newline or newline_of(piece)
@@ -149,36 +149,30 @@ def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
         cut = piece.rfind(newline) + 1
         if cut:
             data = b"".join([*rest, piece[:cut]])
-            ends = places(data, newline)
+            ends = positions(data, newline)
             yield Block(data, ends, line, offset)
-            line, offset, rest, held = line + len(ends), offset + len(data), [], 0
+            line, offset, rest, pending = line + len(ends), offset + len(data), [], 0
         rest.append(piece[cut:])
-        held += len(piece) - cut
-        if held > where.limits.record:
+        pending += len(piece) - cut
+        if pending > where.limits.record:
             too_long = f"record too long: more than {where.limits.record:,} bytes (--max-record)"
             problems.add(where.name, too_long, record=line, offset=offset)
-            offset, rest, held, skipping = offset + held, [], 0, True
+            offset, rest, pending, skipping = offset + pending, [], 0, True
     if last := b"".join(rest):
         yield Block(last, np.array([len(last)]), line, offset)
 
 
-def places(data: bytes, byte: bytes) -> NDArray[np.int64]:
-    """Where in the data the byte occurs."""
+def positions(data: bytes, byte: bytes) -> NDArray[np.int64]:
+    """The positions of a byte in the data."""
     return np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord(byte))
 
 
 def slices(data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> pa.Array[Any]:
-    """The stretches of the block, which must follow each other, as a large_binary array."""
+    """The spans of the block, in ascending order, as a large_binary array."""
     if len(starts) == 0:
         return pa.array([], pa.large_binary())
-    # Stretches and the gaps between them alternate over the data as it is; every second one is taken.
+    # Spans and the gaps between them alternate over the same buffer; every second one is taken.
     offsets: Any = np.column_stack([starts, ends]).ravel()
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     both = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
     return both.take(np.arange(0, len(offsets), 2))
-
-
-def one_line(error: BaseException) -> str:
-    """The first line of what the error says."""
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".")

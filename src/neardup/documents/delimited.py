@@ -39,7 +39,7 @@ class DelimitedSource:
     size: int | None = None
     rows: int | None = None
     limits: Limits = LIMITS
-    unescape: bool = False  # take back the apostrophes that neardup put before formulas
+    unescape: bool = False  # remove the apostrophes that neardup put before formulas
 
     @property
     def _delimiter(self) -> str:
@@ -51,7 +51,7 @@ class DelimitedSource:
 
     @cached_property
     def _header(self) -> list[str]:
-        """The names of the columns; none where the first record cannot be read, and `read` says why."""
+        """The names of the columns; none if the first record cannot be read, which `read` reports."""
         for block in self._blocks(Problems()):
             if block.broken is not None:
                 return []
@@ -74,7 +74,9 @@ class DelimitedSource:
     ) -> Iterator[Batch]:
         """Batches of the records that have as many cells as the header."""
         header = self._header
-        wanted = range(len(header)) if columns is None else [place(header, name) for name in columns]
+        requested = (
+            range(len(header)) if columns is None else [column_index(header, name) for name in columns]
+        )
         names = header if columns is None else list(columns)
         number = 0  # of the first record in the block; the header is number 0
         for block in self._blocks(problems):
@@ -82,7 +84,7 @@ class DelimitedSource:
                 reason = f"no header: {block.broken or STRAY_END}"
                 problems.add(self.name, reason, record=0, offset=0, action="file skipped")
                 return
-            good, table = self._parse(block, number, wanted, names, problems)
+            good, table = self._parse(block, number, requested, names, problems)
             text = slices(block.data, block.starts[good], block.ends[good]) if raw else None
             number += len(block.starts)
             if len(good):
@@ -91,18 +93,23 @@ class DelimitedSource:
                 )
 
     def _parse(
-        self, block: Records, number: int, wanted: Sequence[int | None], names: list[str], problems: Problems
+        self,
+        block: Records,
+        number: int,
+        requested: Sequence[int | None],
+        names: list[str],
+        problems: Problems,
     ) -> tuple[NDArray[np.int64], pa.RecordBatch]:
         first = 1 if number == 0 else 0
         if block.broken is not None:
             problems.add(self.name, block.broken, record=number)
             return np.array([], dtype=np.int64), empty_columns(0)
-        arrays = fast(block, first, len(self._header), wanted, self._delimiter)
+        arrays = parsed_by_arrow(block, first, len(self._header), requested, self._delimiter)
         good = np.arange(first, len(block.starts))
         if arrays is None:
             cells = parsed(block, first, len(block.starts), self._delimiter)
             good = self._full(cells, first, number, problems)
-            arrays = columns_of([cells[row - first] or [] for row in good.tolist()], wanted)
+            arrays = columns_of([cells[row - first] or [] for row in good.tolist()], requested)
         report = row_report(problems.add, self.name, good + number)
         arrays = [plain(array, report) for array in arrays]
         if self.unescape:
@@ -113,26 +120,26 @@ class DelimitedSource:
     def _full(
         self, cells: list[list[str] | None], first: int, number: int, problems: Problems
     ) -> NDArray[np.int64]:
-        """The places of the records with the right number of cells; the others are reported."""
-        wanted, good = len(self._header), []
+        """The positions of the records with the right number of cells; the others are reported."""
+        width, good = len(self._header), []
         for row, record in enumerate(cells, start=first):
-            if record is not None and len(record) == wanted:
+            if record is not None and len(record) == width:
                 good.append(row)
                 continue
             reason = STRAY_END
             if record is not None:
-                reason = f"wrong number of cells: {len(record)} instead of {wanted}"
+                reason = f"wrong number of cells: {len(record)} instead of {width}"
             problems.add(self.name, reason, record=number + row)
         return np.array(good, dtype=np.int64)
 
 
-def place(header: list[str], name: str) -> int | None:
-    """Where the column is; the first one when several have the name."""
+def column_index(header: list[str], name: str) -> int | None:
+    """The index of a column; of the first one if several have the name."""
     return header.index(name) if name in header else None
 
 
 def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[str] | None]:
-    """The cells of some records of the block, by the standard library; None for what it refuses."""
+    """The cells of some records of the block, parsed by the standard library; None for a record that it refuses."""
     if block.cells is not None:
         return list(block.cells[first:last])
     spans = zip(block.starts[first:last].tolist(), block.ends[first:last].tolist(), strict=True)
@@ -140,7 +147,7 @@ def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[s
 
 
 def record_cells(record: bytes, delimiter: str) -> list[str] | None:
-    """The cells of one record, or None where it is none; bytes that are not UTF-8 as lone surrogates."""
+    """The cells of one record, or None if it cannot be parsed; bytes that are not UTF-8 become lone surrogates."""
     csv.field_size_limit(FIELD)
     try:
         return next(csv.reader([record.decode("utf-8", "surrogateescape")], delimiter=delimiter))
@@ -148,20 +155,20 @@ def record_cells(record: bytes, delimiter: str) -> list[str] | None:
         return None
 
 
-def columns_of(cells: list[list[str]], wanted: Sequence[int | None]) -> list[pa.Array[Any]]:
-    """The wanted columns of parsed records, as bytes that may not be UTF-8."""
+def columns_of(cells: list[list[str]], requested: Sequence[int | None]) -> list[pa.Array[Any]]:
+    """The requested columns of parsed records, as bytes that may not be UTF-8."""
     return [
         pa.nulls(len(cells), pa.string())
         if at is None
         else pa.array([row[at].encode("utf-8", "surrogateescape") for row in cells], pa.binary())
-        for at in wanted
+        for at in requested
     ]
 
 
-def fast(
-    block: Records, first: int, width: int, wanted: Sequence[int | None], delimiter: str
+def parsed_by_arrow(
+    block: Records, first: int, width: int, requested: Sequence[int | None], delimiter: str
 ) -> list[pa.Array[Any]] | None:
-    """The wanted columns by Arrow's parser, as bytes, or None where a record is not as it should be."""
+    """The requested columns by Arrow's parser, as bytes, or None if it refuses a record."""
     import pyarrow.csv as pc
 
     rows = len(block.starts) - first
@@ -169,17 +176,17 @@ def fast(
         return None
     data: Any = pa.BufferReader(pa.py_buffer(block.data)[int(block.starts[first]) :])
     names = [str(at) for at in range(width)]
-    asked = [str(at) for at in wanted if at is not None] or names[:1]
+    included = [str(at) for at in requested if at is not None] or names[:1]
     try:
         table = pc.read_csv(
             data,
             pc.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=names),
             pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pc.ConvertOptions(column_types=dict.fromkeys(asked, pa.binary()), include_columns=asked),
+            pc.ConvertOptions(column_types=dict.fromkeys(included, pa.binary()), include_columns=included),
         )
     except (pa.ArrowException, OSError):
         return None
     if table.num_rows != rows:
         return None
     missing = pa.nulls(rows, pa.string())
-    return [missing if at is None else table.column(str(at)).combine_chunks() for at in wanted]
+    return [missing if at is None else table.column(str(at)).combine_chunks() for at in requested]

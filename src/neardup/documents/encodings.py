@@ -1,4 +1,4 @@
-"""Bytes of text files in UTF-8, UTF-16 or UTF-32, told apart by their marks or their first characters."""
+"""Text files in UTF-8, UTF-16 or UTF-32, detected by byte order mark or first characters, as UTF-8."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBED = 8  # bytes
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
-    """The encoding of a file that begins so, and the length of its mark.
+    """The encoding of a file with these first bytes, and the length of its byte order mark.
 
     Without a mark it is UTF-8, unless its first four characters are ASCII in UTF-16: every second byte NUL.
     """
@@ -37,7 +37,7 @@ def encoding_of(head: bytes) -> tuple[str, int]:
 
 
 def decoded(data: bytes) -> tuple[str, str | None]:
-    """The text of a whole file, and what is wrong with its encoding, if anything."""
+    """The text of a whole file, and the problem with its encoding, or None."""
     encoding, mark = encoding_of(data)
     try:
         return data[mark:].decode(encoding), None
@@ -46,7 +46,7 @@ def decoded(data: bytes) -> tuple[str, str | None]:
 
 
 def as_utf8(pieces: Iterator[bytes], name: str, problems: Problems) -> Iterator[bytes]:
-    """The same text in UTF-8 without a mark; UTF-8 passes as it is, valid or not."""
+    """The same text in UTF-8 without a byte order mark; UTF-8 passes unchanged, valid or not."""
     first = next(pieces, b"")
     encoding, mark = encoding_of(first)
     if encoding != "utf-8":
@@ -79,8 +79,8 @@ def _transcoded(
 
 
 def _text(decoder: codecs.IncrementalDecoder, piece: bytes, last: bool) -> str | None:
-    """The text, lone surrogates included, or None where there is something else that is no character."""
+    """The text, lone surrogates included, or None if bytes cannot be decoded otherwise."""
     try:
         return decoder.decode(piece, last)
-    except UnicodeDecodeError:  # the decoder remembers nothing of a piece that it refused
+    except UnicodeDecodeError:  # the decoder keeps no state of a piece that it refused
         return None

@@ -1,6 +1,7 @@
-"""What the footer of a parquet file says of its columns, read here because pyarrow aborts the process on some damage.
+"""Metadata of the column chunks of a parquet file, from its footer.
 
-(`RowGroupMetaData.column` lets a C++ exception pass where the sizes in a damaged footer contradict each other.)
+pyarrow aborts the process on some damaged footers: `RowGroupMetaData.column` lets a C++ exception pass where sizes
+contradict each other. So the footer, a Thrift structure in the compact protocol, is read here field by field.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from neardup.documents.splice import COLUMNS, META, ROW_GROUPS, read_struct
+__all__ = ["ColumnChunk", "column_chunks"]
 
-__all__ = ["Chunk", "column_chunks"]
-
-LARGEST = 4 << 20  # bytes of a footer that is worth reading: a second in Python
+LARGEST = 4 << 20  # bytes of a footer: reading it takes a second
 BYTE_ARRAY = 6
+
+# Types of the compact protocol, and field numbers of parquet.thrift.
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
+ROW_GROUPS, COLUMNS, META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
 _TYPE, _PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DICTIONARY = 1, 3, 4, 5, 6, 7, 11
 _CODECS = ("uncompressed", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
+Fields = dict[int, tuple[int, Any]]
 _DAMAGED = (IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError, struct.error)
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ColumnChunk:
     """One column of a row group."""
 
     path: str
@@ -35,8 +39,8 @@ class Chunk:
     dictionary: bool
 
 
-def column_chunks(file: pa.NativeFile) -> list[list[Chunk]]:
-    """The columns of each row group; nothing where the footer is large, or not as it should be."""
+def column_chunks(file: pa.NativeFile) -> list[list[ColumnChunk]]:
+    """The column chunks of each row group; none if the footer is damaged or larger than LARGEST."""
     try:
         size = file.size()
         file.seek(size - 8)
@@ -50,9 +54,9 @@ def column_chunks(file: pa.NativeFile) -> list[list[Chunk]]:
         return []
 
 
-def _chunk(meta: dict[int, tuple[int, Any]]) -> Chunk:
+def _chunk(meta: Fields) -> ColumnChunk:
     codec = meta[_CODEC][1]
-    return Chunk(
+    return ColumnChunk(
         b".".join(meta[_PATH][1][1]).decode("utf-8", "replace"),
         meta[_TYPE][1] == BYTE_ARRAY,
         _CODECS[codec] if 0 <= codec < len(_CODECS) else None,
@@ -61,3 +65,67 @@ def _chunk(meta: dict[int, tuple[int, Any]]) -> Chunk:
         meta[_COMPRESSED][1],
         _DICTIONARY in meta,
     )
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned integer of 7 bits a byte, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
+    """A value of a Thrift type, and where it ends."""
+    if kind in (TRUE, FALSE):
+        return kind == TRUE, at
+    if kind == BYTE:
+        return data[at], at + 1
+    if kind in (I16, I32, I64):
+        raw, at = read_varint(data, at)
+        return raw >> 1 ^ -(raw & 1), at
+    if kind == DOUBLE:
+        return data[at : at + 8], at + 8
+    if kind == BINARY:
+        size, at = read_varint(data, at)
+        return data[at : at + size], at + size
+    if kind in (LIST, SET):
+        return read_list(data, at)
+    if kind == STRUCT:
+        return read_struct(data, at)
+    raise ValueError(f"a parquet footer has a value of the unknown type {kind}")
+
+
+def read_list(data: bytes, at: int) -> tuple[tuple[int, list[Any]], int]:
+    """The type of the elements, the elements, and where the list ends."""
+    head, at = data[at], at + 1
+    kind, size = head & 0x0F, head >> 4
+    if size == 15:
+        size, at = read_varint(data, at)
+    values = []
+    for _ in range(size):
+        if kind in (TRUE, FALSE):  # in a list, each takes one byte
+            value, at = data[at] == TRUE, at + 1
+        else:
+            value, at = read_value(data, at, kind)
+        values.append(value)
+    return (kind, values), at
+
+
+def read_struct(data: bytes, at: int) -> tuple[Fields, int]:
+    """The fields of a structure by number, each with its type, and where the structure ends."""
+    fields: Fields = {}
+    name = 0
+    while data[at]:
+        head, at = data[at], at + 1
+        if head >> 4:
+            name += head >> 4
+        else:
+            raw, at = read_varint(data, at)
+            name = raw >> 1 ^ -(raw & 1)
+        value, at = read_value(data, at, head & 0x0F)
+        fields[name] = (head & 0x0F, value)
+    return fields, at + 1

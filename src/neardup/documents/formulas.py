@@ -1,8 +1,8 @@
-"""Cells that a spreadsheet would run as formulas, made harmless by an apostrophe, and back.
+"""Cells that a spreadsheet would run as formulas, escaped by an apostrophe, and the way back.
 
 A text that begins with = + - @ (also their full-width forms), a tab or a line end gets one apostrophe in front, unless
-it is a number. So does one that begins with apostrophes followed by one of these: the way back, which takes one
-apostrophe off, then gives every text as it was.
+it is a number. So does a text that begins with apostrophes followed by one of these characters: removing one
+apostrophe then restores every text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from neardup.documents.write_lines import glued
+from neardup.documents.output_lines import glued
 
 __all__ = ["escaped", "unescaped"]
 

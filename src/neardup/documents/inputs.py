@@ -1,4 +1,4 @@
-"""What the user names as input, opened: files, folders, globs, standard input, tables in memory."""
+"""Sources for the inputs that a user names: files, folders, globs, standard input, tables in memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from neardup.documents.discover import FORMATS, Found, expanded, is_stream, sniffed
+from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, sniffed
 from neardup.documents.limits import LIMITS, Limits
-from neardup.documents.source import Source
-from neardup.documents.unusable import UnusableSource
+from neardup.documents.source import Source, UnreadableSource
 from neardup.errors import InputError, ParameterError
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from neardup.text.article import HtmlText
@@ -21,7 +21,7 @@ __all__ = ["Inputs", "open_inputs"]
 
 
 class Inputs(list[Source]):
-    """The sources of a run, in a stable order, and what is to be said about them."""
+    """The sources of a run, in a stable order, with notes about skipped files."""
 
     def __init__(self, sources: Iterable[Source] = (), notes: Iterable[str] = ()) -> None:
         super().__init__(sources)
@@ -36,20 +36,20 @@ def open_inputs(
     unescape_formulas: bool = False,
     html_text: HtmlText = "visible",
 ) -> Inputs:
-    """One source for each file or table; text files and mail are gathered into one source of each kind.
+    """One source for each file or table; all text files are one source, and so is all mail.
 
     An input is a path (file, folder, glob, "-" for standard input) or data in memory. A name inside a
     folder is relative to it when the folder is the only input, otherwise it begins with the folder as given.
-    A file of no bytes is left out. `format` decides for files whose suffix says nothing, and chooses among
-    the files of a folder. What cannot be read although a folder or glob names it is a source without rows, which
-    reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
-    `html_text` says what is taken of HTML files (see text/article.py).
+    An empty file is left out. `format` is the format of files without a known suffix, and selects among the files
+    of a folder. A file or folder that a folder or glob names and that cannot be read is a source without rows,
+    which reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
+    `html_text` says which text of HTML files is compared (see text/article.py).
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
     if not inputs:
         raise InputError("no input was given: name a file, a folder, or - for standard input")
-    found: list[Found | Source] = []
+    found: list[InputFile | Source] = []
     notes: list[str] = []
     for item in inputs:
         if isinstance(item, (str, os.PathLike)):
@@ -63,24 +63,20 @@ def open_inputs(
     return Inputs(_not_empty(opened, inputs, notes), notes)
 
 
-def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[Found]:
+def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[InputFile]:
     if given == "-":
         return [_spooled(sys.stdin.buffer, "stdin", format)]
     if is_stream(given):
         with Path(given).open("rb") as stream:
             return [_spooled(stream, given, format)]
-    files, aside = expanded(given, format, alone=alone)
-    if aside:
-        notes.append(f"{given}: {_files_in_words(aside)} of other kinds left aside")
+    files, skipped = expanded(given, format, alone=alone)
+    if skipped:
+        notes.append(f"{given}: {counted(skipped, 'file')} of unknown format skipped")
     return files
 
 
-def _files_in_words(count: int, kind: str = "") -> str:
-    return f"{count} {kind}file" if count == 1 else f"{count} {kind}files"
-
-
-def _spooled(stream: IO[bytes], name: str, format: str | None) -> Found:
-    """A stream as a temporary file, because it is read more than once; the file goes when neardup ends."""
+def _spooled(stream: IO[bytes], name: str, format: str | None) -> InputFile:
+    """A stream as a temporary file, because it is read more than once; the file is removed at exit."""
     import atexit
     import shutil
     import tempfile
@@ -91,42 +87,42 @@ def _spooled(stream: IO[bytes], name: str, format: str | None) -> Found:
     if not Path(file.name).stat().st_size:
         raise InputError(f"{'standard input' if name == 'stdin' else name} is empty")
     kind, codec = sniffed(file.name)
-    return Found(file.name, name, format or kind, codec)
+    return InputFile(file.name, name, format or kind, codec)
 
 
-def _refuse_twice(found: Iterable[Found | Source]) -> None:
-    seen: set[str] = set()
+def _refuse_twice(found: Iterable[InputFile | Source]) -> None:
+    paths: set[str] = set()
     for one in found:
-        if isinstance(one, Found):
+        if isinstance(one, InputFile):
             path = str(Path(one.path).absolute())
-            if path in seen:
+            if path in paths:
                 raise InputError(
                     f"{one.path} is given twice: every document in it would be its own duplicate"
                 )
-            seen.add(path)
+            paths.add(path)
 
 
 def _opened(
-    found: Sequence[Found | Source], limits: Limits, unescape: bool, html_text: HtmlText
+    found: Sequence[InputFile | Source], limits: Limits, unescape: bool, html_text: HtmlText
 ) -> list[Source]:
-    """Sources in the order given; the first text file, or mail, stands for all of its kind."""
+    """Sources in the order given; all text files are one source at the position of the first, and so is all mail."""
     sources: list[Source] = []
     done: set[str] = set()
     for one in found:
-        if not isinstance(one, Found):
+        if not isinstance(one, InputFile):
             sources.append(one)
-        elif one.unusable is not None:
-            sources.append(UnusableSource(one.name, one.unusable))
+        elif one.unreadable is not None:
+            sources.append(UnreadableSource(one.name, one.unreadable))
         elif one.format not in ("text", "mail"):
             sources.append(_file_source(one, limits, unescape))
         elif one.format not in done:
             done.add(one.format)
-            same = [each for each in found if isinstance(each, Found) and each.format == one.format]
+            same = [each for each in found if isinstance(each, InputFile) and each.format == one.format]
             sources.append(_gathered(one.format, same, limits, html_text))
     return sources
 
 
-def _gathered(format: str, files: Sequence[Found], limits: Limits, html_text: HtmlText) -> Source:
+def _gathered(format: str, files: Sequence[InputFile], limits: Limits, html_text: HtmlText) -> Source:
     name = files[0].name if len(files) == 1 else f"{format} files"
     pairs = tuple((file.path, file.name) for file in files)
     if format == "mail":
@@ -138,7 +134,7 @@ def _gathered(format: str, files: Sequence[Found], limits: Limits, html_text: Ht
     return TextSource(name, pairs, limits=limits, html_text=html_text)
 
 
-def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
+def _file_source(found: InputFile, limits: Limits, unescape: bool) -> Source:
     size = _size(found)
     if found.format == "parquet":
         from neardup.documents.parquet import ParquetSource
@@ -163,8 +159,8 @@ def _file_source(found: Found, limits: Limits, unescape: bool) -> Source:
     )
 
 
-def _size(found: Found) -> int | None:
-    """The bytes on disk; None where they cannot be known, which the source will report when it is read."""
+def _size(found: InputFile) -> int | None:
+    """The bytes on disk; None if they cannot be determined, which the source reports when it is read."""
     try:
         return Path(found.path).stat().st_size
     except OSError:
@@ -172,11 +168,11 @@ def _size(found: Found) -> int | None:
 
 
 def _not_empty(sources: list[Source], inputs: Sequence[Any], notes: list[str]) -> list[Source]:
-    """The sources without files of no bytes, which have no columns to choose from."""
+    """The sources but for empty files, which have no columns to choose from."""
     full = [source for source in sources if source.size != 0 or source.format in ("text", "mail", "memory")]
     if not full:
         names = ", ".join(source.name for source in sources[:3])
-        raise InputError(f"{names}: the input is empty, there is no document to compare")
+        raise InputError(f"{names}: the input is empty")
     if len(full) < len(sources):
-        notes.append(f"{_files_in_words(len(sources) - len(full), 'empty ')} left out")
+        notes.append(f"{counted(len(sources) - len(full), 'empty file')} left out")
     return full

@@ -1,7 +1,7 @@
 """JSON lines: one object a line, plain or compressed.
 
-A block of lines goes through Arrow's parser. Where that fails, or could have joined or split lines, the
-block is read again line by line with the standard library: slower, and able to say which line is wrong.
+Arrow's parser reads a block of lines. If it fails, or could have joined or split lines, the standard library
+reads the block again line by line: it is slower, and names the bad line.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Block, Bytes, line_blocks, slices
-from neardup.documents.choose import TEXT_NAMES
+from neardup.documents.document_columns import TEXT_NAMES
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batch, empty_columns, sliced
 from neardup.documents.values import (
     SURROGATE,
     clean,
+    column_type,
     common_type,
-    kind,
+    json_type,
     nested_type,
     plain_type,
     row_report,
-    settled,
     to_array_or_strings,
 )
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["JsonlSource"]
 
 _RETURN, _OPEN, _CLOSE = 13, ord("{"), ord("}")
-_ABSENT = "\0"  # a key that no file has: parsed for when only the number of rows matters
+_ABSENT = "\0"  # a key that no file has, for reads of which only the number of rows matters
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class JsonlSource:
 
     @cached_property
     def _head(self) -> pa.Schema:
-        """Names and types as far as the first 4 MB show them."""
+        """Names and types of the first 4 MB."""
         return self._scan(1)
 
     @cached_property
@@ -69,16 +69,16 @@ class JsonlSource:
         return self._scan(None)
 
     def _scan(self, blocks: int | None) -> pa.Schema:
-        kinds: dict[str, set[str]] = {}
+        json_types: dict[str, set[str]] = {}
         nested: dict[str, pa.DataType] = {}
         for block in islice(line_blocks(self._bytes, Problems()), blocks):
             rows = [row for _, row in parsed_lines(block, Lines.of(block), self.name, Problems())]
             for name in dict.fromkeys(name for row in rows for name in row):
                 values = [row.get(name) for row in rows]
-                kinds.setdefault(name, set()).update(map(kind, values))
-                if kinds[name] & {"dict", "list"}:
+                json_types.setdefault(name, set()).update(map(json_type, values))
+                if json_types[name] & {"dict", "list"}:
                     nested[name] = common_type(nested.get(name, pa.null()), nested_type(values))
-        types = {name: settled(found, nested.get(name, pa.null())) for name, found in kinds.items()}
+        types = {name: column_type(found, nested.get(name, pa.null())) for name, found in json_types.items()}
         return pa.schema([(name, pa.string() if pa.types.is_null(t) else t) for name, t in types.items()])
 
     def names(self) -> list[str]:
@@ -86,10 +86,10 @@ class JsonlSource:
         return list(self._head.names)
 
     def schema(self) -> pa.Schema:
-        """All keys of the file with a type that holds all their values, found by reading all of it."""
+        """All keys of the file, each with a type that holds all its values; reads the whole file."""
         return self._whole
 
-    def _wanted(self, columns: Sequence[str] | None) -> pa.Schema:
+    def _requested(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
             return self._whole
         return pa.schema([(name, self._type(name)) for name in columns])
@@ -101,14 +101,14 @@ class JsonlSource:
     def read(
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
-        """Batches of the good lines; blank lines count in the numbering, and nothing else."""
-        wanted = self._wanted(columns)
+        """Batches of the good lines; blank lines are numbered and skipped."""
+        schema = self._requested(columns)
         bad: set[int] = set()
-        known = self._bad.get("lines") if not wanted.names else None
+        known = self._bad.get("lines") if not schema.names else None
         for block in line_blocks(self._bytes, problems):
             lines = Lines.of(block)
             good, table = (
-                skim(lines, known) if known is not None else self._parse(block, lines, wanted, problems)
+                skim(lines, known) if known is not None else self._parse(block, lines, schema, problems)
             )
             if len(good.numbers) < len(lines.numbers):
                 bad.update(np.setdiff1d(lines.numbers, good.numbers).tolist())
@@ -118,9 +118,9 @@ class JsonlSource:
         self._bad["lines"] = bad
 
     def _parse(
-        self, block: Block, lines: Lines, wanted: pa.Schema, problems: Problems
+        self, block: Block, lines: Lines, schema: pa.Schema, problems: Problems
     ) -> tuple[Lines, pa.RecordBatch]:
-        table = fast(block, lines, wanted)
+        table = parsed_by_arrow(block, lines, schema)
         if table is not None:
             return lines, table
         kept, rows = [], []
@@ -129,10 +129,10 @@ class JsonlSource:
             rows.append(row)
         good = lines.take(np.array(kept, dtype=np.int64))
         report = row_report(problems.add, self.name, good.numbers)
-        arrays = [to_array_or_strings([row.get(f.name) for row in rows], f.type, report) for f in wanted]
+        arrays = [to_array_or_strings([row.get(f.name) for row in rows], f.type, report) for f in schema]
         if not arrays:
             return good, empty_columns(len(rows))
-        return good, pa.RecordBatch.from_arrays(arrays, names=wanted.names)
+        return good, pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
 
 @dataclass(frozen=True)
@@ -163,36 +163,36 @@ class Lines:
 
 
 def skim(lines: Lines, bad: set[int]) -> tuple[Lines, pa.RecordBatch]:
-    """The good lines without parsing them, when an earlier read has told which are bad."""
+    """The good lines without parsing them, when an earlier read has found the bad ones."""
     places = np.flatnonzero(~np.isin(lines.numbers, np.fromiter(bad, dtype=np.int64)))
     return lines.take(places), empty_columns(len(places))
 
 
-def fast(block: Block, lines: Lines, wanted: pa.Schema) -> pa.RecordBatch | None:
-    """The columns by Arrow's parser, or None where its answer is an error or in doubt."""
+def parsed_by_arrow(block: Block, lines: Lines, schema: pa.Schema) -> pa.RecordBatch | None:
+    """The columns by Arrow's parser, or None if it fails or may have joined or split lines."""
     import pyarrow.json as pj
 
-    simple = all(f.type in (pa.string(), pa.int64(), pa.float64(), pa.bool_()) for f in wanted)
+    simple = all(f.type in (pa.string(), pa.int64(), pa.float64(), pa.bool_()) for f in schema)
     if not (lines.tidy and simple and len(lines.numbers)):
         return None
     data: Any = pa.BufferReader(block.data)
-    asked = wanted if wanted.names else pa.schema([(_ABSENT, pa.null())])
+    parsed_schema = schema if schema.names else pa.schema([(_ABSENT, pa.null())])
     try:
         table = pj.read_json(
             data,
             read_options=pj.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
-            parse_options=pj.ParseOptions(explicit_schema=asked, unexpected_field_behavior="ignore"),
+            parse_options=pj.ParseOptions(explicit_schema=parsed_schema, unexpected_field_behavior="ignore"),
         )
         table.validate(full=True)
     except (pa.ArrowException, OSError):
         return None
     if table.num_rows != len(lines.numbers) or not is_utf8(block.data):
         return None
-    return table.combine_chunks().to_batches()[0] if wanted.names else empty_columns(table.num_rows)
+    return table.combine_chunks().to_batches()[0] if schema.names else empty_columns(table.num_rows)
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether the bytes are UTF-8; the parser looks only at the columns it keeps."""
+    """Whether the bytes are UTF-8; the parser checks only the columns that it keeps."""
     ends: Any = np.array([0, len(data)], dtype=np.int64)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     try:
@@ -205,7 +205,7 @@ def is_utf8(data: bytes) -> bool:
 def parsed_lines(
     block: Block, lines: Lines, source: str, problems: Problems
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of the good lines, each with its place among the lines; the other lines are reported."""
+    """The objects of the good lines, each with its index among the lines; the other lines are reported."""
     spans = zip(lines.numbers.tolist(), lines.starts.tolist(), lines.ends.tolist(), strict=True)
     for place, (number, start, end) in enumerate(spans):
         line = block.data[start:end]
@@ -220,13 +220,13 @@ def parsed_lines(
 
 
 def parsed(line: bytes) -> tuple[str | None, Any]:
-    """What is wrong with a line, if anything, and its value, if it has one."""
+    """The problem of a line, or None, and its value, or None."""
     reason = None
     try:
         text = line.decode()
     except UnicodeDecodeError:
         reason, text = "invalid UTF-8", line.decode("utf-8", "replace")
-    text = text.removeprefix("\ufeff")  # a mark inside: files were put together
+    text = text.removeprefix("\ufeff")  # a byte order mark inside: files were concatenated
     try:
         row = json.loads(text, strict=False)  # a raw tab inside a string is no reason to lose a document
     except json.JSONDecodeError as error:
@@ -237,6 +237,6 @@ def parsed(line: bytes) -> tuple[str | None, Any]:
         return "invalid JSON: a number is too long", None
     if not isinstance(row, dict):
         return "not a JSON object", None
-    if "\\u" in text and any(map(SURROGATE.search, row)):  # such a name could not be a column's
+    if "\\u" in text and any(map(SURROGATE.search, row)):  # a column cannot have such a name
         return reason or "lone surrogate", {clean(name): value for name, value in row.items()}
     return reason, row

@@ -1,4 +1,4 @@
-"""How much one file may ask of the machine before it is taken for an accident, or for an attack."""
+"""Limits on what one file may expand to, against accidents and decompression bombs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from neardup.errors import ParameterError
 
 __all__ = ["LIMITS", "Limits", "Meter", "size_in_bytes"]
 
-UNQUESTIONED = 1 << 30  # a file may expand to this many bytes whatever its ratio
+ALLOWED = 1 << 30  # a file may expand to this many bytes whatever its ratio
 _UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PIECE = 4 << 20  # files are read in pieces of this size, which are not measured
 _OFFSETS = (1 << 31) - 1  # what an Arrow string column can address
@@ -16,10 +16,10 @@ _OFFSETS = (1 << 31) - 1  # what an Arrow string column can address
 
 @dataclass(frozen=True)
 class Limits:
-    """Caps on one record, and on what a file may expand to.
+    """Limits on the size of a record and of a decompressed file.
 
-    A longer record is skipped. Reading a file ends where it has given more than `decompressed` bytes, or more than
-    `expansion` times its own size and more than 1 GB: a corpus of equal documents compresses well, too.
+    A longer record is skipped. Reading stops after `decompressed` bytes, or after `expansion` times the size of the
+    file if that is more than 1 GB: a corpus of equal documents compresses well, too.
     """
 
     record: int = 1 << 30
@@ -39,17 +39,17 @@ LIMITS = Limits()
 
 
 class Meter:
-    """Counts the bytes that a file has given, and says when they are too many."""
+    """Counts the bytes read from a file, and gives the reason to stop when they are too many."""
 
     def __init__(self, limits: Limits, stored: int) -> None:
         self._limits, self._stored, self.given = limits, max(stored, 1), 0
 
     def add(self, size: int) -> str | None:
-        """The reason to stop, if there is one now."""
+        """The reason to stop reading, or None."""
         self.given += size
         if self.given > self._limits.decompressed:
             return f"too much data: more than {self._limits.decompressed:,} bytes (--max-decompressed)"
-        if self.given > UNQUESTIONED and self.given > self._limits.expansion * self._stored:
+        if self.given > ALLOWED and self.given > self._limits.expansion * self._stored:
             return (
                 f"decompression bomb: more than {self._limits.expansion:g} times its size (--max-expansion)"
             )

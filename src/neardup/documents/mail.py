@@ -26,11 +26,11 @@ from neardup.documents.values import clean
 __all__ = ["MailSource", "message_fields"]
 
 COLUMNS = ("id", "subject", "from", "date", "text", "path")
-_LONGEST_HEADER = 2000  # the standard library's parser takes time in the square of a header's length
+_LONGEST_HEADER = 2000  # characters: the standard library's parser is quadratic in the length of a header
 
 
 class _Policy(policy.EmailPolicy):
-    """The standard policy, which looks at no more of a header than it can parse in a moment."""
+    """The standard policy with headers cut to a length that parses quickly."""
 
     def header_fetch_parse(self, name: str, value: Any) -> Any:
         return super().header_fetch_parse(name, value[:_LONGEST_HEADER])
@@ -41,9 +41,9 @@ _PARSER: Any = BytesParser(policy=_Policy())
 
 @dataclass(frozen=True)
 class MailSource:
-    """All mail of a run; `files` are pairs of a path (mbox, Maildir or message) and the name it is known by.
+    """All mail of a run; `files` are pairs of a path (mbox, Maildir or message) and its name in reports.
 
-    The id of a message is its Message-ID; without one, or when an earlier message has it, `path:number`.
+    The id of a message is its Message-ID; if it has none, or an earlier message has the same, `path:number`.
     """
 
     name: str
@@ -62,7 +62,7 @@ class MailSource:
         return None
 
     def names(self) -> list[str]:
-        """The fields of a message, its decoded text, and where it was found."""
+        """The fields of a message, its decoded text, and its path."""
         return list(COLUMNS)
 
     def schema(self) -> pa.Schema:
@@ -73,11 +73,11 @@ class MailSource:
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of messages; one that cannot be parsed is reported."""
-        seen: set[str] = set()
+        ids: set[str] = set()
         found: list[dict[str, Any]] = []
         size = 0
         for number, (place, data) in enumerate(self._messages(problems), start=1):
-            fields = self._fields(place, data, number, seen, problems)
+            fields = self._fields(place, data, number, ids, problems)
             if fields is not None:
                 found.append(fields)
                 size += len(fields["text"])
@@ -88,23 +88,23 @@ class MailSource:
             yield self._batch(found, columns)
 
     def _messages(self, problems: Problems) -> Iterator[tuple[tuple[str, int], bytes]]:
-        """Every message with where it is: the file's name and its number there (0: it is the file)."""
+        """Every message with the name of its file and its number in it (0: the file is the message)."""
         for path, known_as in self.files:
             yield from messages_of(Path(path), known_as, self.limits, problems)
 
     def _fields(
-        self, place: tuple[str, int], data: bytes, number: int, seen: set[str], problems: Problems
+        self, place: tuple[str, int], data: bytes, number: int, ids: set[str], problems: Problems
     ) -> dict[str, Any] | None:
         name, within = place
         where = f"{name}:{within}" if within else name
         try:
             fields: dict[str, Any] = message_fields(data)
-        except Exception as error:  # the parser meets headers that make it raise almost anything
+        except Exception as error:  # hostile headers make the parser raise almost anything
             problems.add(name, f"broken message: {type(error).__name__}", record=within or 1)
             return None
-        if not fields["id"] or fields["id"] in seen:
+        if not fields["id"] or fields["id"] in ids:
             fields["id"] = where
-        seen.add(fields["id"])
+        ids.add(fields["id"])
         return fields | {"path": name, "number": number}
 
     def _batch(self, found: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
@@ -128,7 +128,7 @@ def message_fields(data: bytes) -> dict[str, str]:
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return clean(" ".join(str(message.get(name, "")).split()))
-    except Exception:  # a header beyond repair is no reason to lose the body
+    except Exception:  # keep the body of a message whose header is broken
         return ""
 
 
@@ -151,7 +151,7 @@ def _body(message: EmailMessage) -> str:
         part = texts[0] if texts else None
     if part is None:
         return ""
-    text = clean(_content(part))
+    text = clean(_payload(part))
     if part.get_content_subtype() == "html":
         from neardup.text.html import visible_text
 
@@ -159,8 +159,8 @@ def _body(message: EmailMessage) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _content(part: Any) -> str:
-    """The decoded payload; a charset that does not exist, or does not fit, is replaced by UTF-8."""
+def _payload(part: Any) -> str:
+    """The decoded payload; UTF-8 stands in for a charset that is unknown or wrong."""
     try:
         return str(part.get_content())
     except (LookupError, UnicodeError, ValueError, KeyError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.documents.discover import is_maildir
+from neardup.documents.input_files import is_maildir
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
 from neardup.documents.textfiles import file_bytes
@@ -26,7 +26,7 @@ def files_of(path: Path) -> list[Path]:
 def messages_of(
     path: Path, known_as: str, limits: Limits, problems: Problems
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Every message with where it is: the file's name and its number there (0: it is the file)."""
+    """Every message with the name of its file and its number in it (0: the file is the message)."""
     try:
         if path.is_dir():
             for file in files_of(path):
@@ -59,12 +59,12 @@ def _is_mbox(path: Path) -> bool:
 
 
 def mbox_messages(path: Path, limits: Limits = LIMITS) -> Iterator[bytes | None]:
-    """The messages of an mbox file one by one, None for one beyond the limit.
+    """The messages of an mbox file one by one, None for a message beyond the size limit.
 
     Each begins with a "From " line after a blank one.
     """
     lines: list[bytes] = []
-    size, blank, begins = 0, True, True  # `begins`: what is read next is the beginning of a line
+    size, blank, begins = 0, True, True  # `begins`: the next read starts a line
     with path.open("rb") as stream:
         while line := stream.readline(_LINE):
             if begins and blank and line.startswith(b"From "):

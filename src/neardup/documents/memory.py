@@ -1,4 +1,4 @@
-"""Tables, frames and strings that are in memory already."""
+"""Tables, frames and strings in memory."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def memory_source(data: Any, name: str) -> MemorySource:
 
 
 def as_table(data: Any, replaced: list[int]) -> pa.Table:
-    """The data as an Arrow table, by the interfaces that frames offer: neither library is imported.
+    """The data as an Arrow table, by the interfaces that frames offer: pandas and Polars are not imported.
 
-    Rows of which a character had to be replaced are added to `replaced`.
+    The numbers of rows with a replaced character are added to `replaced`.
     """
     if isinstance(data, pa.Table):
         return data
@@ -123,9 +123,8 @@ def from_pandas(data: Any) -> pa.Table:
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        said = (
-            error.args[-1] if error.args else type(error).__name__
-        )  # the first may hold a value of the frame
+        # The last argument: the first may hold a value of the frame.
+        said = error.args[-1] if error.args else type(error).__name__
         raise InputError(f"the pandas frame cannot be read as a table: {said}") from None
 
 
@@ -150,10 +149,10 @@ def strings(values: Iterable[Any], replaced: list[int]) -> pa.Table:
         if text is not None and not isinstance(text, str):
             kind = type(text).__name__
             raise InputError(f"an iterable of texts must hold strings; item {row} is of type {kind}")
-    wanted: Any = pa.large_string() if sum(map(len, filter(None, texts))) > 1 << 28 else pa.string()
+    string: Any = pa.large_string() if sum(map(len, filter(None, texts))) > 1 << 28 else pa.string()
     try:
-        column = pa.array(texts, wanted)
+        column = pa.array(texts, string)
     except UnicodeEncodeError:
-        column = pa.array([None if text is None else clean(text) for text in texts], wanted)
+        column = pa.array([None if text is None else clean(text) for text in texts], string)
         replaced += [row for row, text in enumerate(texts, start=1) if text and SURROGATE.search(text)]
     return pa.table({"text": column})

@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.documents.blocks import one_line
-from neardup.documents.footers import Chunk, column_chunks
+from neardup.documents.footers import ColumnChunk, column_chunks
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
 from neardup.documents.values import read_value, row_report
 from neardup.errors import InputError
+from neardup.output import one_line
+from neardup.wording import counted
 
 __all__ = ["ParquetSource"]
 
@@ -41,10 +42,10 @@ class ParquetSource:
     size: int | None = None
     format: str = "parquet"
     limits: Limits = LIMITS
-    # Row groups in which reading failed, and the good rows before: the same rows must come again when only
-    # columns that are not damaged are read.
+    # Row groups in which reading failed, and the number of good rows before: a read of undamaged columns must give
+    # the same rows.
     _damaged: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
-    # The row at which the first read stopped because the file had given too much; -1 where it did not.
+    # The row at which the first read stopped because of the limits; -1 if it did not stop.
     _stopped: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def _open(self) -> pq.ParquetFile:
@@ -55,7 +56,7 @@ class ParquetSource:
 
     @cached_property
     def _known(self) -> tuple[pq.FileMetaData, pa.Schema] | None:
-        """What the footer says, or None where it cannot be read, and then `read` reports it."""
+        """Metadata and schema of the footer, or None if it cannot be read, which `read` reports."""
         try:
             with self._open() as file:
                 return file.metadata, file.schema_arrow
@@ -63,7 +64,7 @@ class ParquetSource:
             return None
 
     @cached_property
-    def _chunks(self) -> list[list[Chunk]]:
+    def _chunks(self) -> list[list[ColumnChunk]]:
         with suppress(OSError), pa.OSFile(os.fsencode(self.path)) as file:
             return column_chunks(file)
         return []
@@ -94,7 +95,7 @@ class ParquetSource:
     def read(
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
-        """Batches of rows; a damaged row group is reported and the next one goes on."""
+        """Batches of rows; a damaged row group is reported, and reading continues with the next one."""
         for batch in self._stored(columns, problems, fill=columns is None):
             if columns is None:
                 yield batch
@@ -103,18 +104,18 @@ class ParquetSource:
                 yield Batch(self.name, batch.numbers, chosen, None, self.format)
 
     def read_from(self, columns: Sequence[str], problems: Problems, row: int) -> Iterator[Batch]:
-        """The same batches without those of row groups that end before a row; all where they must be metered."""
-        for batch in self._stored(columns, problems, skip=0 if self._may_be_too_much() else row):
+        """The same batches without row groups that end before a row; all of them if the file may exceed the limits."""
+        for batch in self._stored(columns, problems, skip=0 if self._may_exceed_limits() else row):
             chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
             yield Batch(self.name, batch.numbers, chosen, None, self.format)
 
-    def _may_be_too_much(self) -> bool:
-        """Whether the footer allows for more than the limits do."""
+    def _may_exceed_limits(self) -> bool:
+        """Whether the file may expand to more than the limits allow, by its footer."""
         size = sum(chunk.uncompressed for group in self._chunks for chunk in group)
         return Meter(self.limits, self.size or 0).add(2 * size) is not None
 
     def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
-        """All columns but one, as stored, in the same batches: for a caller that has that one already."""
+        """All columns but one, as stored, in the same batches: for a caller that already has that column."""
         yield from self._stored([name for name in self.names() if name != column], problems, fill=True)
 
     def _stored(
@@ -139,7 +140,7 @@ class ParquetSource:
                     reason = meter.add(batch.columns.nbytes)
                     if last == self._stopped.get("row") or (reason and columns and not self._stopped):
                         self._stopped["row"] = last
-                        reason = reason or "decompression bomb: as before"
+                        reason = reason or "decompression bomb: stopped as in the first read"
                         problems.add(self.name, reason, record=last, action="rest of the file skipped")
                         return
                 start += group_rows(file, group)
@@ -187,13 +188,13 @@ class ParquetSource:
                 return
             self._damaged[group] = done
             reason = f"damaged parquet: {one_line(error)}"
-            action = f"{rows - done} rows of row group {group} skipped"
+            action = f"{counted(rows - done, 'row')} of row group {group} skipped"
             problems.add(self.name, reason, record=start + done + 1, action=action)
 
     def _filled(
         self, file: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, problems: Problems
     ) -> pa.Table | None:
-        """A row group column by column, with nulls for those that are damaged; None where all are."""
+        """A row group column by column, with nulls for damaged columns; None if all are damaged."""
         fields = [field for field in self.schema() if columns is None or field.name in columns]
         found = {name: _column(file, group, name) for name in dict.fromkeys(field.name for field in fields)}
         lost = [name for name, arrays in found.items() if not arrays]
@@ -202,7 +203,9 @@ class ParquetSource:
         rows = group_rows(file, group)
         for name in lost:
             reason = f"damaged column: {name} of row group {group}"
-            problems.add(self.name, reason, record=start + 1, action=f"taken as missing in {rows} rows")
+            problems.add(
+                self.name, reason, record=start + 1, action=f"taken as missing in {counted(rows, 'row')}"
+            )
         arrays = [found[f.name].pop(0) if found[f.name] else pa.nulls(rows, f.type) for f in fields]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -221,15 +224,15 @@ class ParquetSource:
         self, batch: pa.RecordBatch, columns: Sequence[str], numbers: Any, problems: Problems
     ) -> pa.RecordBatch:
         report = row_report(problems.add, self.name, numbers)
-        # By position: two columns may have one name, and then the first one counts.
-        places = [batch.schema.get_all_field_indices(name) for name in columns]
+        # By position: of two columns with one name, the first one counts.
+        indices = [batch.schema.get_all_field_indices(name) for name in columns]
         missing = pa.nulls(batch.num_rows, pa.string())
-        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in places]
+        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in indices]
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray]:
-    """The columns of that name in a row group, none where they cannot be read."""
+    """The columns of that name in a row group, none if they cannot be read."""
     try:
         found = file.read_row_group(group, columns=[name], use_threads=False)
         found.validate(full=True)
@@ -239,30 +242,31 @@ def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray
 
 
 def group_rows(file: pq.ParquetFile, group: int) -> int:
-    """The rows of a row group; none where a damaged footer says what cannot be."""
+    """The rows of a row group; 0 if a damaged footer has an impossible number."""
     rows: int = file.metadata.row_group(group).num_rows
     return rows if 0 <= rows <= MOST_ROWS else 0
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, if the numbers that a damaged dictionary or list may hold point into it."""
+    """The batch, after a check that the indices of its dictionaries and lists are in range."""
     for column in batch.columns:
         if pa.types.is_dictionary(column.type) or pa.types.is_nested(column.type):
             column.validate(full=True)
     return batch
 
 
-def batch_rows(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
-    """The rows of a batch of about 4 MB of all columns, so that batches do not depend on the columns read."""
+def batch_rows(file: pq.ParquetFile, group: int, chunks: list[ColumnChunk] | None) -> int:
+    """The rows of a batch of about 4 MB over all columns, so that batches do not depend on the columns read."""
     info = file.metadata.row_group(group)
     stored = max(1, info.total_byte_size // max(1, info.num_rows))
     each = max(1, stored + repeated_bytes(file, group, chunks))
     return max(1, min(BATCH_ROWS, BATCH_BYTES // each))
 
 
-def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None) -> int:
-    """The bytes of a row in columns that are stored as a small dictionary: a long text that is repeated
-    takes next to nothing in the file, and all of its length in memory. The first rows tell.
+def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[ColumnChunk] | None) -> int:
+    """The bytes of a row in columns that are stored as a small dictionary, measured on the first rows.
+
+    A long text that is repeated takes next to nothing in the file, and its whole length in memory.
     """
     small = None if chunks is None else [chunk.path for chunk in chunks if _small_dictionary(chunk)]
     if small == []:
@@ -274,5 +278,5 @@ def repeated_bytes(file: pq.ParquetFile, group: int, chunks: list[Chunk] | None)
     return 0 if first is None or not first.num_rows else first.nbytes // first.num_rows
 
 
-def _small_dictionary(chunk: Chunk) -> bool:
+def _small_dictionary(chunk: ColumnChunk) -> bool:
     return chunk.text and chunk.dictionary and chunk.uncompressed < SMALL * max(1, chunk.values)

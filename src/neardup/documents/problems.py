@@ -1,7 +1,7 @@
-"""What was wrong with the input: counted by kind, the first hundred in memory, the others straight on disk.
+"""Problems of the input: counted by kind, the first hundred in memory, the others on disk.
 
-A problem names the file, the record or the place in it, the reason, and what was done. It never holds text of a
-document: reasons are our own words, or the parser's about structure.
+A problem names the file, the record or offset, the reason, and the action taken. It never holds text of a document:
+reasons are fixed phrases, or a parser's message about structure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT_PROBLEMS = 100
 
 @dataclass(frozen=True)
 class Problem:
-    """One record, or one file, that was not as it should be, and what was done about it."""
+    """A bad record or file, and the action taken."""
 
     source: str
     record: int | None
@@ -78,13 +78,13 @@ class Problems:
         offset: int | None = None,
         action: str = "skipped",
     ) -> None:
-        """Count one problem; a strict run ends here."""
-        self.tell(Problem(source, record, offset, reason, action))
+        """Record a problem; a strict run stops here."""
+        self.record(Problem(source, record, offset, reason, action))
 
-    def tell(self, problem: Problem) -> None:
-        """Count a problem that is known as such."""
+    def record(self, problem: Problem) -> None:
+        """Count and store a problem; a strict run stops here."""
         if self.strict:
-            raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the rest would go on")
+            raise RecordError(str(problem).rpartition(" (")[0] + "; without --strict the run would continue")
         self.counts[problem.kind] = self.counts.get(problem.kind, 0) + 1
         if len(self.first) < KEPT_PROBLEMS:
             self.first.append(problem)
@@ -94,10 +94,10 @@ class Problems:
             self.sink(problem)
 
     def add_late(self, problem: Problem) -> None:
-        """Count what only a second reading can meet, once however often that is repeated; the rest is known."""
+        """Record a problem of a second read: only damaged columns, which no first read meets, each of them once."""
         if problem.kind == "damaged column" and problem not in self._late:
             self._late.add(problem)
-            self.tell(problem)
+            self.record(problem)
 
     def _spill(self, problem: Problem) -> None:
         try:
@@ -108,11 +108,11 @@ class Problems:
             self._spilled.write(_line(problem))
         except OSError as error:
             raise OutputError(
-                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+                f"The work folder cannot be written: {error.strerror}; choose another one with --work-dir."
             ) from None
 
     def lines(self) -> Iterator[str]:
-        """All problems in the order they were met, each as one line of JSON."""
+        """All problems in order, each as one line of JSON."""
         yield from map(_line, self.first)
         if self._spilled is not None:
             self._spilled.seek(0)

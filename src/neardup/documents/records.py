@@ -1,9 +1,9 @@
-"""Where the records of a csv file begin and end.
+"""The records of csv files, as spans of bytes.
 
 Almost every block is tidy: each quote opens or closes a cell or is doubled inside one. Then a line end is a
-record's end exactly when an even number of quotes precede it, which is found for a whole block at once.
-Blocks with other quotes (5" pipes) are walked record by record with the standard library's reader, which
-has the same rules and is four times slower.
+record's end exactly when an even number of quotes precede it, which is computed for a whole block at once.
+The standard library's reader parses blocks with other quotes (5" pipes) record by record: it has the same rules
+and is four times slower.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.documents.blocks import Bytes, newline_of, pieces, places
+from neardup.documents.blocks import Bytes, newline_of, pieces, positions
 from neardup.documents.problems import Problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Records", "record_blocks", "walked"]
+__all__ = ["Records", "record_blocks", "parsed_records"]
 
-FIELD = (1 << 31) - 1  # the longest cell that the standard library is to accept
+FIELD = (1 << 31) - 1  # the longest cell that the standard library accepts
 _RETURN = ord("\r")
 
 
 @dataclass(frozen=True)
 class Records:
-    """Whole records of a block, without blank ones: where each begins and ends, its cells where known."""
+    """Whole records of a block, without blank ones: the start and end of each, and its cells if already parsed."""
 
     data: bytes
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    cut: int  # the bytes that the records take, line ends and blank records included
+    cut: int  # the bytes of the records, including line ends and blank records
     cells: list[list[str]] | None = None
     broken: str | None = None  # why the (only) record cannot be parsed
 
@@ -43,19 +43,19 @@ class Records:
 def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[Records]:
     """Blocks of whole records, about 4 MB each; a record that is longer is a block of its own.
 
-    One that is longer than a quarter of the limit is taken for a quote that is never closed.
+    A record longer than a quarter of the limit is treated as an unclosed quote.
     """
-    held: list[bytes] = []
+    pending: list[bytes] = []
     size, newline, wait, longest = 0, b"", 0, where.limits.record // 4
-    skipping = False  # the end of a line that was given up before it ended
+    skipping = False  # the rest of a line that was given up before its end
     for piece in pieces(where, problems):
         newline = newline or newline_of(piece)
         if skipping:
             end = piece.find(newline) + 1
             piece, skipping = piece[end or len(piece) :], end == 0
-        held.append(piece)
+        pending.append(piece)
         size += len(piece)
-        rest = b"".join(held) if size > wait else b""
+        rest = b"".join(pending) if size > wait else b""
         while len(rest) > wait:
             found = split(rest, delimiter, newline)
             if not found.cut and len(rest) <= longest:
@@ -67,8 +67,8 @@ def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[
             yield found
             rest, wait = rest[found.cut :], 0
         if rest or not wait:
-            held, size = [rest], len(rest)
-    rest = b"".join(held)
+            pending, size = [rest], len(rest)
+    rest = b"".join(pending)
     while rest:
         found = split(rest, delimiter, newline, final=True)
         yield (found := found if found.cut else unclosed(rest, newline))
@@ -77,12 +77,12 @@ def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[
 
 def split(data: bytes, delimiter: str, newline: bytes, *, final: bool = False) -> Records:
     """The whole records at the beginning of the data; at the end of a file the last line may lack its end."""
-    lines = places(data, newline)
+    lines = positions(data, newline)
     if final and not data.endswith(newline):
         lines = np.append(lines, len(data))
-    quotes = places(data, b'"')
+    quotes = positions(data, b'"')
     if not tidy(data, quotes, delimiter):
-        return walked(data, lines, delimiter)
+        return parsed_records(data, lines, delimiter)
     ends = lines[np.searchsorted(quotes, lines) % 2 == 0]
     return filled(data, ends)
 
@@ -98,17 +98,17 @@ def tidy(data: bytes, quotes: NDArray[np.int64], delimiter: str) -> bool:
 
 
 def filled(data: bytes, ends: NDArray[np.int64]) -> Records:
-    """The records that end there, without the blank ones."""
+    """The records with these ends, without the blank ones."""
     starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
-    content = np.frombuffer(data, dtype=np.uint8)
-    first = content[np.minimum(starts, len(data) - 1)]
+    characters = np.frombuffer(data, dtype=np.uint8)
+    first = characters[np.minimum(starts, len(data) - 1)]
     full = (ends - starts > 1) | ((ends - starts == 1) & (first != _RETURN))
     cut = min(int(ends[-1]) + 1, len(data)) if len(ends) else 0
     return Records(data[:cut], starts[full], ends[full], cut)
 
 
-def walked(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
-    """The whole records among these lines, parsed one by one; a quote left open ends the walk before it."""
+def parsed_records(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
+    """The whole records among these lines, parsed one by one up to the first unclosed quote."""
     csv.field_size_limit(FIELD)
     bounds = [0, *(np.minimum(lines + 1, len(data))).tolist()]
     reader = csv.reader(_texts(data, bounds), delimiter=delimiter)
@@ -116,17 +116,17 @@ def walked(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
     while True:
         try:
             row = next(reader)
-        except (StopIteration, csv.Error):  # what the reader refuses is left for `unclosed`
+        except (StopIteration, csv.Error):  # `unclosed` handles what the reader refuses
             break
-        if reader.line_num >= len(bounds):  # the sentinel came: alone, or inside a quote that is open
+        if reader.line_num >= len(bounds):  # the sentinel: alone, or inside an open quote
             break
         if row:
             starts.append(bounds[done])
             ends.append(int(lines[reader.line_num - 1]))
             cells.append(row)
         done = reader.line_num
-    places = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
-    return Records(data[: bounds[done]], *places, bounds[done], cells)
+    spans = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+    return Records(data[: bounds[done]], *spans, bounds[done], cells)
 
 
 def _texts(data: bytes, bounds: list[int]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _texts(data: bytes, bounds: list[int]) -> Iterator[str]:
 
 
 def unclosed(data: bytes, newline: bytes) -> Records:
-    """The first line as a record that cannot be parsed, so that reading goes on with the second."""
+    """The first line as a record that cannot be parsed, so that reading continues with the second."""
     end = data.find(newline)
     end = len(data) if end < 0 else end
     reason = "malformed csv: a quote is not closed, or a line end is outside quotes"

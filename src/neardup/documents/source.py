@@ -1,8 +1,8 @@
-"""What a reader gives: batches of good rows, and a record of the bad ones.
+"""Sources and batches: what every reader implements and yields.
 
-A `Source` is one thing that is read from beginning to end: a file, a table in memory, or all text files
-(or all mail) of a run. Reading streams, and reading twice with the same arguments gives the same batches.
-A record that cannot be used does not stop a reader: it is added to `Problems`, and its number stays free.
+A `Source` is one input: a file, a table in memory, or all text files (or all mail) of a run. Reading streams, and
+reading twice with the same arguments gives the same batches.
+A bad record does not stop a reader: it is added to `Problems`, and no other record gets its number.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "Problem",
     "Problems",
     "Source",
+    "UnreadableSource",
     "empty_columns",
     "sliced",
     "stamp",
@@ -46,7 +47,7 @@ class Batch:
     numbers: NDArray[np.int64]
     columns: pa.RecordBatch
     raw: pa.Array[Any] | None = None
-    format: str = ""  # of the source: tells what the raw records are
+    format: str = ""  # of the source, and so of the raw records
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -57,11 +58,11 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """The input as the user knows it."""
+        """The name of the input in reports."""
 
     @property
     def format(self) -> str:
-        """parquet, jsonl, csv, tsv, text, mail or memory."""
+        """parquet, jsonl, csv, tsv, text, lines, mail, warc, memory or unreadable."""
 
     @property
     def compression(self) -> str | None:
@@ -73,23 +74,50 @@ class Source(Protocol):
 
     @property
     def rows(self) -> int | None:
-        """The number of records, where it is known before reading."""
+        """The number of records, if it is known before reading."""
 
     def names(self) -> list[str]:
         """Column names, from the schema or from the beginning of the file."""
 
     def schema(self) -> pa.Schema:
-        """The columns that `read(None, ...)` gives; a jsonl file is scanned for it."""
+        """The columns that `read(None, ...)` gives; for jsonl this reads the whole file."""
 
     def read(
         self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
     ) -> Iterator[Batch]:
         """Batches of at most 8192 rows and about 4 MB.
 
-        `columns=None` gives every column as it is stored, to be written again. Columns asked for by name
-        are given in plain types, to be computed with: text-like ones as strings, nested ones as JSON.
-        `raw=True` adds the bytes of each record, where the format has them (jsonl, csv, tsv).
+        `columns=None` gives every column in its stored type, for writing. Columns requested by name come in plain
+        types, for computing: text-like ones as strings, nested ones as JSON.
+        `raw=True` adds the bytes of each record, if the format has them (jsonl, csv, tsv).
         """
+
+
+@dataclass(frozen=True)
+class UnreadableSource:
+    """An input that cannot be read at all, such as a folder without permission: no columns, no rows, one problem."""
+
+    name: str
+    reason: str
+    format: str = "unreadable"
+    compression: str | None = None
+    size: int | None = None
+    rows: int | None = 0
+
+    def names(self) -> list[str]:
+        """No columns."""
+        return []
+
+    def schema(self) -> pa.Schema:
+        """No columns."""
+        return pa.schema([])
+
+    def read(
+        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
+    ) -> Iterator[Batch]:
+        """No batch; the reason is reported."""
+        problems.add(self.name, self.reason)
+        yield from ()
 
 
 def sliced(batch: Batch, rows: int = BATCH_ROWS) -> Iterator[Batch]:
@@ -110,7 +138,7 @@ def empty_columns(rows: int) -> pa.RecordBatch:
 
 
 def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
-    """Name, size and time of change of the files behind a source: equal as long as nobody writes to them."""
+    """Path, size and modification time of the files of a source: equal as long as nobody writes to them."""
     own = getattr(source, "path", None)
     paths = [own] if own is not None else [path for path, _ in getattr(source, "files", ())]
     found = []
@@ -122,9 +150,9 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
 
 
 def watched(source: Source, columns: Sequence[str], problems: Problems, start: int = 0) -> Iterator[Batch]:
-    """The batches of a source; files that somebody wrote to, or removed, meanwhile are reported.
+    """The batches of a source; files that change or disappear meanwhile are reported.
 
-    Whole parts before the record `start` may be left out, where the format has such parts.
+    Row groups before the record `start` may be left out, if the format has row groups.
     """
     before = stamp(source)
     if start and hasattr(source, "read_from"):

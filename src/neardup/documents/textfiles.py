@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.documents.blocks import Bytes, line_blocks, slices
-from neardup.documents.choose import page_text
+from neardup.documents.document_columns import page_text
 from neardup.documents.encodings import decoded
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
@@ -31,7 +31,7 @@ HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 def file_bytes(
     path: Path, known_as: str, limits: Limits, problems: Problems, record: int | None = None
 ) -> bytes | None:
-    """The content of a file that is one document, or None where that cannot be had, which is reported."""
+    """The bytes of a file that is one document, or None if it cannot be read, which is reported."""
     try:
         with path.open("rb") as file:
             data = file.read(limits.record + 1)
@@ -47,14 +47,14 @@ def file_bytes(
 
 @dataclass(frozen=True)
 class TextSource:
-    """All text files of a run, one document each; `files` are pairs of a path and the id it is known by."""
+    """All text files of a run, one document each; `files` are pairs of a path and its id."""
 
     name: str
     files: tuple[tuple[str, str], ...]
     format: str = "text"
     compression: str | None = None
     limits: Limits = LIMITS
-    html_text: HtmlText = "visible"  # what is taken of HTML
+    html_text: HtmlText = "visible"  # which text of HTML is compared
 
     @cached_property
     def size(self) -> int | None:
@@ -116,7 +116,7 @@ class TextSource:
 
 
 def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int) -> pa.RecordBatch:
-    """The columns asked for; nulls for one that is not there."""
+    """The requested columns; nulls for a column that does not exist."""
     names = list(arrays) if columns is None else list(columns)
     if not names:
         return empty_columns(rows)
@@ -126,7 +126,7 @@ def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, r
 
 @dataclass(frozen=True)
 class LineSource:
-    """The lines of one file, one document each; blank lines count in the numbering, and nothing else."""
+    """The lines of one file, one document each; blank lines are numbered and skipped."""
 
     name: str
     path: str

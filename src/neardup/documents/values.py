@@ -1,4 +1,4 @@
-"""Arrow columns from values of any kind: plain strings, clean UTF-8, one type per column."""
+"""Arrow columns from values of any type: plain strings, valid UTF-8, one type per column."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = [
     "clean",
     "common_type",
     "infer",
-    "kind",
+    "json_type",
     "nested_type",
     "plain",
     "plain_type",
     "row_report",
-    "settled",
+    "column_type",
     "to_array",
 ]
 
@@ -32,7 +32,7 @@ _FLOAT = 1 << 53
 _NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
 _INT64 = 1 << 63
 _UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError)
-_BIG = 1 << 30  # bytes of a column from which 32-bit offsets are not trusted
+_BIG = 1 << 30  # bytes of a column from which 64-bit offsets are used
 
 
 def clean(text: str) -> str:
@@ -41,43 +41,46 @@ def clean(text: str) -> str:
 
 
 def as_string(value: Any) -> str | None:
-    """A JSON value as text: strings as they are, numbers as printed, the rest as JSON."""
+    """A JSON value as text: strings unchanged, everything else as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
-def kind(value: Any) -> str:
-    """What a JSON value is; integers apart by whether a float (int) or int64 (long) holds them exactly."""
+def json_type(value: Any) -> str:
+    """The type of a JSON value; an integer is int if a float holds it exactly, long if int64 does, else huge."""
     if type(value) is int:
         return "int" if -_FLOAT <= value <= _FLOAT else "long" if -_INT64 <= value < _INT64 else "huge"
     return type(value).__name__
 
 
-def settled(kinds: set[str], nested: pa.DataType) -> pa.DataType:
-    """The Arrow type of a column with values of these kinds: string where they do not agree."""
-    kinds = kinds - {"NoneType"}
-    if not kinds:
+def column_type(types: set[str], nested: pa.DataType) -> pa.DataType:
+    """The Arrow type of a column with values of these JSON types: string if they do not agree."""
+    types = types - {"NoneType"}
+    if not types:
         return pa.null()
-    if kinds == {"bool"}:
+    if types == {"bool"}:
         return pa.bool_()
-    if kinds <= {"int", "long"}:
+    if types <= {"int", "long"}:
         return pa.int64()
-    if kinds <= {"int", "float"}:  # a long id must not be rounded because another one has a point
+    if types <= {
+        "int",
+        "float",
+    }:  # no long: a large integer must not be rounded because another value has a point
         return pa.float64()
-    if kinds in ({"dict"}, {"list"}):
+    if types in ({"dict"}, {"list"}):
         return nested if _storable(nested) else pa.string()
     return pa.string()
 
 
 def infer(values: Sequence[Any]) -> pa.DataType:
     """The Arrow type that holds all JSON values of a column."""
-    kinds = {kind(value) for value in values}
-    return settled(kinds, nested_type(values) if kinds & {"dict", "list"} else pa.null())
+    types = {json_type(value) for value in values}
+    return column_type(types, nested_type(values) if types & {"dict", "list"} else pa.null())
 
 
 def nested_type(values: Sequence[Any]) -> pa.DataType:
-    """The type of the lists or objects among the values, or string where they do not agree."""
+    """The type of the lists or objects among the values, or string if they do not agree."""
     found: Any = [value for value in values if isinstance(value, (dict, list))]
     try:
         together: pa.DataType = pa.array(found).type
@@ -87,7 +90,7 @@ def nested_type(values: Sequence[Any]) -> pa.DataType:
 
 
 def _storable(found: pa.DataType) -> bool:
-    """Whether parquet can hold the type: an object without members, or with one doubtful, is kept as JSON."""
+    """Whether parquet can hold the type: an object without members, or with a member of unknown type, stays JSON."""
     if pa.types.is_struct(found):
         return found.num_fields > 0 and all(_storable(found.field(i).type) for i in range(found.num_fields))
     if pa.types.is_list(found):
@@ -96,7 +99,7 @@ def _storable(found: pa.DataType) -> bool:
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The type that holds both, or string where there is none."""
+    """The type that holds both, or string if there is none."""
     if left == right or pa.types.is_null(right):
         return left
     if pa.types.is_null(left):
@@ -117,40 +120,40 @@ def _textual(found: pa.DataType) -> bool:
     return pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
 
 
-def to_array(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.Array[Any]:
+def to_array(values: Sequence[Any], target: pa.DataType, report: Report) -> pa.Array[Any]:
     """The JSON values as an Arrow array; a value that the type cannot hold becomes null and is reported."""
-    if pa.types.is_string(wanted):
+    if pa.types.is_string(target):
         values = [as_string(value) for value in values]
     try:
-        return pa.array(values, wanted)
+        return pa.array(values, target)
     except _UNFIT:
-        return pa.array([_fitted(row, value, wanted, report) for row, value in enumerate(values)], wanted)
+        return pa.array([_fitted(row, value, target, report) for row, value in enumerate(values)], target)
 
 
-def to_array_or_strings(values: Sequence[Any], wanted: pa.DataType, report: Report) -> pa.Array[Any]:
-    """The JSON values in the type, or all of them as strings where one does not fit: no id is lost by its kind."""
-    if pa.types.is_string(wanted):
+def to_array_or_strings(values: Sequence[Any], target: pa.DataType, report: Report) -> pa.Array[Any]:
+    """The JSON values in the type, or all of them as strings if one does not fit: no id is lost because of its type."""
+    if pa.types.is_string(target):
         for row, value in enumerate(values):
             if value is not None and not isinstance(value, str):
-                report(row, f"not text: {_NAMES.get(type(value), 'a number')}", "taken as it is printed")
+                report(row, f"not text: {_NAMES.get(type(value), 'a number')}", "taken as its JSON text")
     else:
         try:
-            return pa.array(values, wanted)
+            return pa.array(values, target)
         except _UNFIT:
             pass
     return to_array(values, pa.string(), report)
 
 
-def _fitted(row: int, value: Any, wanted: pa.DataType, report: Report) -> Any:
+def _fitted(row: int, value: Any, target: pa.DataType, report: Report) -> Any:
     try:
-        pa.scalar(value, wanted)
+        pa.scalar(value, target)
         return value
     except UnicodeEncodeError:
         report(row, "lone surrogate", "replaced")
         return clean(value) if isinstance(value, str) else None
     except _UNFIT:
-        kind = "that of its column" if pa.types.is_nested(wanted) else wanted
-        report(row, f"value of another type: not {kind}", "taken as missing")
+        expected = "that of its column" if pa.types.is_nested(target) else target
+        report(row, f"value of another type: not {expected}", "taken as missing")
         return None
 
 
@@ -177,14 +180,14 @@ def _binary(stored: pa.DataType) -> bool:
 
 
 def read_value(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
-    """The column in a type to compute with; bytes stay bytes until it is known what they are: text, or an id."""
+    """The column in a plain type; bytes stay bytes until the caller knows whether they are text or an id."""
     stored: Any = array.type
     variable = pa.types.is_binary(stored) or pa.types.is_large_binary(stored)
     return array if variable else plain(array, report)
 
 
 def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
-    """The column in a type to compute with: strings for all that is text, bytes or nested."""
+    """The column in a plain type: strings for text, bytes and nested values."""
     stored: Any = array.type
     if isinstance(stored, pa.BaseExtensionType):
         return plain(array.storage, report)
@@ -197,7 +200,9 @@ def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     if pa.types.is_nested(stored):
         values = [None if value is None else _json(value) for value in array.to_pylist()]
         return pa.array(values, pa.string())
-    if pa.types.is_fixed_size_binary(stored):  # no text, but a key: bytes replaced would make keys equal
+    if pa.types.is_fixed_size_binary(
+        stored
+    ):  # a key, not text: replaced characters could make two keys equal
         keys = [None if value is None else value.hex() for value in array.to_pylist()]
         return pa.array(keys, pa.string())
     if pa.types.is_string_view(stored):
@@ -216,7 +221,7 @@ def _string_type(array: pa.Array[Any]) -> Any:
 
 
 def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
-    """The string array itself where it is UTF-8, as it ought to be; otherwise with replacements."""
+    """The string array itself if it is valid UTF-8; otherwise with replacements."""
     try:
         array.validate(full=True)
         return array
@@ -227,15 +232,15 @@ def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
 
 def _decoded(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     large = pa.types.is_large_binary(array.type) or array.nbytes > _BIG
-    wanted: Any = pa.large_string() if large else pa.string()
+    target: Any = pa.large_string() if large else pa.string()
     try:
         if pa.types.is_binary_view(array.type):
             array = array.cast(pa.large_binary() if large else pa.binary())
-        decoded: pa.Array[Any] = array.cast(wanted)
+        decoded: pa.Array[Any] = array.cast(target)
         return decoded
     except pa.ArrowInvalid:
         texts = [_text(row, value, report) for row, value in enumerate(array.to_pylist())]
-        replaced: pa.Array[Any] = pa.array(texts, wanted)
+        replaced: pa.Array[Any] = pa.array(texts, target)
         return replaced
 
 
@@ -250,7 +255,7 @@ def _text(row: int, value: bytes | None, report: Report) -> str | None:
 
 
 def row_report(add: Callable[..., None], source: str, numbers: Any) -> Report:
-    """A reporter that knows a row by its number in the source."""
+    """A function that reports a problem of a row under its record number in the source."""
 
     def report(row: int, reason: str, action: str) -> None:
         add(source, reason, record=int(np.asarray(numbers)[row]), action=action)

@@ -32,7 +32,7 @@ READABLE = ("text/", "application/xhtml", "application/xml")
 class WarcSource:
     """A .warc or .warc.gz file: responses, resources and conversions that hold text.
 
-    A record that cannot be read is counted, and reading goes on with the next one that can be found.
+    A record that cannot be read is reported, and reading continues with the next record found.
     """
 
     name: str
@@ -79,49 +79,49 @@ class WarcSource:
             problems.add(self.name, f"unreadable file: {reason(error)}", action="file skipped")
             return
         with file:
-            data, start, broken = _Content(file), 0, -1
+            data, start, broken = _FileBytes(file), 0, -1
             while start < len(data):
-                done = start  # where the first record that was not read begins, as far as is known
+                done = start  # the start of the first record not yet read, as far as known
                 try:
-                    for place, page in self._records(data, start):
-                        done = self._next(data, place + 1)
+                    for offset, page in self._records(data, start):
+                        done = self._next(data, offset + 1)
                         if page is not None:
                             yield page
                     return
                 except _Broken as error:
-                    if done > broken:  # looking for the next record, many places may be tried for one
+                    if done > broken:  # the search for the next record may try many offsets for one
                         problems.add(self.name, f"broken record: {error}", offset=done)
                     start = done if done > start else self._next(data, done + 1)
                     broken = start
 
     def _next(self, data: Any, start: int) -> int:
-        """Where the next record begins, or seems to."""
+        """The next offset that looks like the start of a record."""
         return data.find(STARTS[self.compression], start)
 
     def _records(self, data: Any, start: int) -> Iterator[tuple[int, dict[str, str] | None]]:
-        """The place of each record from one on, and the page that it holds."""
-        kinds, iterate = _tools()
-        records = iterate(_Window(data, start), record_types=kinds, parse_http=True, auto_decode="all")
+        """The offset of each record from `start` on, and its page."""
+        types, iterate = _tools()
+        records = iterate(_Window(data, start), record_types=types, parse_http=True, auto_decode="all")
         while True:
             try:
                 record = next(records, None)
                 if record is None:
                     return
-                place = start + record.stream_pos
-                if self.compression is None and place + record.content_length > len(data):
+                offset = start + record.stream_pos
+                if self.compression is None and offset + record.content_length > len(data):
                     raise OSError("it is longer than the file")
                 page = _page(record, self.limits.record)
             except (OSError, ValueError, RuntimeError) as error:
                 raise _Broken(" ".join(str(error).split())[:100]) from None
-            yield place, page
+            yield offset, page
 
 
 class _Broken(OSError):
     """A record that cannot be read."""
 
 
-class _Content:
-    """The bytes of a file, without a memory map: of one that shrinks it would end the process."""
+class _FileBytes:
+    """The bytes of a file; no memory map, because a file that shrinks would kill the process."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file, self._size = file, Path(file.name).stat().st_size
@@ -134,20 +134,20 @@ class _Content:
         self._file.seek(start)
         return self._file.read(size)
 
-    def find(self, wanted: bytes, start: int) -> int:
-        """Where the bytes come next, or the end of the file."""
+    def find(self, pattern: bytes, start: int) -> int:
+        """The next offset of the pattern, or the end of the file."""
         while part := self.read(start, BATCH_BYTES):
-            place = part.find(wanted)
-            if place >= 0:
-                return start + place
-            start += max(1, len(part) - len(wanted) + 1)
+            offset = part.find(pattern)
+            if offset >= 0:
+                return start + offset
+            start += max(1, len(part) - len(pattern) + 1)
         return self._size
 
 
 class _Window(BytesIO):
-    """The content from a place on."""
+    """The bytes of the file from an offset on."""
 
-    def __init__(self, data: _Content, start: int) -> None:
+    def __init__(self, data: _FileBytes, start: int) -> None:
         super().__init__()
         self._data, self._start, self._at = data, start, start
 
@@ -158,12 +158,12 @@ class _Window(BytesIO):
         return part
 
     def tell(self) -> int:
-        """How far was read."""
+        """The number of bytes read."""
         return self._at - self._start
 
 
 def _page(record: Any, longest: int) -> dict[str, str] | None:
-    """What is kept of a record; None for one that holds no text, or no page that was found."""
+    """The columns of a record; None for a record without text or with an HTTP status other than 2xx."""
     http = record.http_headers
     if http is not None and http.status_code is not None and not 200 <= http.status_code < 300:
         return None
@@ -185,12 +185,12 @@ def _page(record: Any, longest: int) -> dict[str, str] | None:
 
 
 def _as_page(text: str, kind: str) -> str:
-    """The text as HTML: plain text, which may hold '<' and line ends that mean something, is marked as such."""
+    """The text as HTML: plain text, in which '<' and line ends are text, goes into <pre>."""
     return f"<pre>{escape(text, quote=False)}</pre>" if kind.startswith("text/plain") else text
 
 
 def _decoded(data: bytes, charset: str | None) -> str:
-    """The page as text: as the server says if that fits, else as the page says."""
+    """The page as text: by the charset of the server if it decodes, else by that of the page."""
     if charset:
         try:
             return clean(data.decode(charset).replace("\0", "\ufffd"))

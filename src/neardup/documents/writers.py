@@ -1,7 +1,7 @@
-"""Documents out: parquet, jsonl, csv or tsv, record by record as they came in where the format is the same.
+"""Documents out: parquet, jsonl, csv or tsv.
 
-Which rows are written, and what is added to them, is for the caller to say: `write(batch, rows, extra)`.
-A jsonl or csv record that is only copied keeps its bytes (`Layout.verbatim`); everything else goes through
+The caller chooses the rows and the columns added to them: `write(batch, rows, extra)`.
+A jsonl or csv record that is only copied keeps its bytes (`OutputLayout.verbatim`); everything else goes through
 Arrow columns in the schema that all sources fit into.
 """
 
@@ -23,7 +23,7 @@ from neardup.errors import OutputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Layout", "Writer", "open_writer", "output_format", "output_layout", "unified_schema"]
+__all__ = ["OutputLayout", "Writer", "open_writer", "output_format", "output_layout", "unified_schema"]
 
 FORMATS = ("parquet", "jsonl", "csv", "tsv")
 _SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
@@ -43,8 +43,8 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How documents are written, and what their sources must be asked for."""
+class OutputLayout:
+    """Format, compression and schema of an output, and the columns to read for it."""
 
     format: str
     extension: str  # without the dot
@@ -54,14 +54,13 @@ class Layout:
 
     @property
     def columns(self) -> list[str] | None:
-        """What to `read`: nothing but the records themselves when they are copied."""
+        """The columns to `read`: none if the raw records are copied."""
         return [] if self.verbatim else None
 
     def open(
         self,
         path: Path,
         extra: pa.Schema | None = None,
-        threads: int = 1,
         escape_formulas: bool = True,
     ) -> Writer:
         """A writer of documents in this layout."""
@@ -73,15 +72,14 @@ class Layout:
             compression=self.compression,
             schema=self.schema,
             escape_formulas=escape_formulas,
-            threads=threads,
         )
 
 
-def output_format(sources: Sequence[Source], wanted: str | None) -> tuple[str, str, str | None]:
-    """Format, file extension and compression: those of the sources where they agree, or as wanted."""
-    sources = [source for source in sources if source.format != "unusable"]
-    if wanted is not None:
-        return _wanted_format(sources, wanted)
+def output_format(sources: Sequence[Source], requested: str | None) -> tuple[str, str, str | None]:
+    """Format, file extension and compression: as requested, or those of the sources if they agree."""
+    sources = [source for source in sources if source.format != "unreadable"]
+    if requested is not None:
+        return _requested_format(sources, requested)
     formats = {source.format for source in sources}
     if formats == {"memory"}:
         return "parquet", "parquet", "zstd"
@@ -91,21 +89,21 @@ def output_format(sources: Sequence[Source], wanted: str | None) -> tuple[str, s
     return _with_codec(format, _codec(sources, format))
 
 
-def _wanted_format(sources: Sequence[Source], wanted: str) -> tuple[str, str, str | None]:
-    format, _, suffix = wanted.lower().lstrip(".").partition(".")
+def _requested_format(sources: Sequence[Source], requested: str) -> tuple[str, str, str | None]:
+    format, _, suffix = requested.lower().lstrip(".").partition(".")
     if format not in FORMATS or (suffix and (suffix not in _CODEC or format == "parquet")):
         known = ", ".join(FORMATS)
-        raise OutputError(f"{wanted!r} is not an output format: known are {known}, and jsonl.gz or jsonl.zst")
+        raise OutputError(f"{requested!r} is not an output format: choose {known}, jsonl.gz or jsonl.zst")
     return _with_codec(format, _CODEC[suffix] if suffix else _codec(sources, format))
 
 
 def _codec(sources: Sequence[Source], format: str) -> str | None:
-    """The compression that all sources of the format share; parquet has one in any case."""
+    """The compression that all sources of the format share; parquet always has one."""
     codecs = {source.compression for source in sources if source.format == format}
     codec = codecs.pop() if len(codecs) == 1 else None
     if format != "parquet":
         return codec
-    # Who chose snappy chose speed: a fast level of zstd takes two thirds of its time for a tenth more bytes.
+    # Snappy is chosen for speed: a fast level of zstd takes two thirds of its time for a tenth more bytes.
     return {None: "zstd", "snappy": "zstd-fast"}.get(codec, codec)
 
 
@@ -126,19 +124,17 @@ def unified_schema(sources: Sequence[Source]) -> pa.Schema:
     return pa.schema(list(types.items()))
 
 
-def output_layout(sources: Sequence[Source], wanted: str | None = None) -> Layout:
-    """The layout of outputs for these sources; jsonl that is converted is scanned for its columns."""
-    format, extension, compression = output_format(sources, wanted)
-    sources = [source for source in sources if source.names()] or sources[
-        :1
-    ]  # without those that have no row
+def output_layout(sources: Sequence[Source], requested: str | None = None) -> OutputLayout:
+    """The layout of outputs for these sources; converting jsonl reads it once for its columns."""
+    format, extension, compression = output_format(sources, requested)
+    sources = [source for source in sources if source.names()] or sources[:1]  # those with columns
     same = all(source.format == format for source in sources)
     if same and format == "jsonl":
-        return Layout(format, extension, compression, pa.schema([]), True)
+        return OutputLayout(format, extension, compression, pa.schema([]), True)
     schema = unified_schema(sources)
     names = sources[0].names()
     alike = same and format in ("csv", "tsv") and all(source.names() == names for source in sources)
-    return Layout(format, extension, compression, schema, alike)
+    return OutputLayout(format, extension, compression, schema, alike)
 
 
 def open_writer(
@@ -150,7 +146,6 @@ def open_writer(
     compression: str | None = None,
     schema: pa.Schema | None = None,
     escape_formulas: bool = True,
-    threads: int = 1,
 ) -> Writer:
     """A writer of the format; `schema` gives the types of the columns, otherwise the first batch does.
 
@@ -158,22 +153,22 @@ def open_writer(
     leading apostrophe when neardup makes the cell. Records copied verbatim stay as they are.
     """
     if format == "parquet":
-        from neardup.documents.write_parquet import ParquetWriter
+        from neardup.documents.parquet_writer import ParquetWriter
 
-        return ParquetWriter(path, schema or columns, extra, compression, threads)
+        return ParquetWriter(path, schema or columns, extra, compression)
     if format == "jsonl":
-        from neardup.documents.write_jsonl import JsonlWriter
+        from neardup.documents.jsonl_writer import JsonlWriter
 
         return JsonlWriter(path, schema or columns, extra, compression)
     if format in ("csv", "tsv"):
-        from neardup.documents.write_csv import CsvWriter
+        from neardup.documents.csv_writer import CsvWriter
 
         return CsvWriter(path, format, columns, extra, compression, escape_formulas)
-    raise OutputError(f"{format!r} is not an output format: known are {', '.join(FORMATS)}")
+    raise OutputError(f"{format!r} is not an output format: choose one of {', '.join(FORMATS)}")
 
 
 def taken(array: Any, rows: NDArray[np.int64] | None) -> Any:
-    """The rows of an array or batch, without a copy where all are wanted."""
+    """The rows of an array or batch, without a copy if these are all."""
     return array if rows is None or len(rows) == len(array) else array.take(pa.array(rows))
 
 
@@ -205,20 +200,20 @@ def _column(table: pa.RecordBatch, place: int, name: str) -> pa.Array[Any] | Non
     return table.column(places[0]) if places else None
 
 
-def cast(array: pa.Array[Any], wanted: pa.DataType) -> pa.Array[Any]:
-    """The array in another type; text, as it is printed, where Arrow knows no cast."""
-    if array.type == wanted:
+def cast(array: pa.Array[Any], target: pa.DataType) -> pa.Array[Any]:
+    """The array in another type; through text if Arrow has no cast."""
+    if array.type == target:
         return array
     try:
-        return array.cast(wanted)
+        return array.cast(target)
     except pa.ArrowException:
-        texts = [None if value is None else _printed(value) for value in array.to_pylist()]
-        return pa.array(texts, pa.string()).cast(wanted)
+        texts = [None if value is None else _json_or_string(value) for value in array.to_pylist()]
+        return pa.array(texts, pa.string()).cast(target)
 
 
-def _printed(value: Any) -> str:
-    """The value as JSON, without quotes where that is a string."""
-    from neardup.documents.write_jsonl import json_text
+def _json_or_string(value: Any) -> str:
+    """The value as JSON; a string without quotes."""
+    from neardup.documents.jsonl_writer import json_text
 
     text = json_text(value)
     return json.loads(text) if text.startswith('"') else text

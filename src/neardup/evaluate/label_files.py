@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from neardup.columns import Numbers
 from neardup.documents import Problems, open_inputs
-from neardup.documents.choose import ID_NAMES
-from neardup.documents.discover import files_below, format_of
+from neardup.documents.document_columns import ID_NAMES
+from neardup.documents.input_files import files_below, format_of
 from neardup.errors import InputError
 from neardup.evaluate.agreement import agree
 from neardup.evaluate.labels import Truth, pack_pairs

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.clusters.views import ClusterSizes, Evenness
+from neardup.clusters.sizes import ClusterSizes, Evenness
 from neardup.columns import Texts
 from neardup.errors import MissingExtra, OutputError
 from neardup.index.overview import Overview, weight_stages

@@ -1,4 +1,4 @@
-"""Which k-grams make the score of two documents: their part in the dot product of the weighted vectors."""
+"""The k-grams that make the score of two documents, by their share of the dot product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Contribution(NamedTuple):
 def contributions(
     plan: Plan, left: str, right: str, statistics: Statistics, most: int = 12
 ) -> list[Contribution]:
-    """The shared k-grams that add most to the score, the first of them first; none for weights that are not learned."""
+    """The shared k-grams that add most to the score, largest first; none if weights are not learned."""
     weight = plan.view.weights[0] if len(plan.view.weights) == 1 else None
     if not isinstance(weight, Learned):
         return []
@@ -49,14 +49,14 @@ def contributions(
     ]  # fmt: skip
 
 
-def _excerpt(plan: Plan, texts: Texts, wanted: np.uint64) -> str:
-    """The k-gram as it stands in the left text, blanks in a row as one; empty where tags stand inside it."""
+def _excerpt(plan: Plan, texts: Texts, gram: np.uint64) -> str:
+    """The k-gram as the left text writes it, white space collapsed; empty if tags interrupt it."""
     text: Any = plan.text
     kind: Any = getattr(getattr(text, "of", text), "tokens", "words")
     tokens = Words(kind)(
         texts.slice(0, 1)
     )  # places in the whole: fields and tags count from where they begin
-    places = np.flatnonzero(plan.view.features(tokens).hashes == wanted)
+    places = np.flatnonzero(plan.view.features(tokens).hashes == gram)
     if len(places) == 0:
         return ""
     first, size = int(places[0]), len(tokens.hashes)

@@ -1,10 +1,10 @@
-"""Texts of users made fit to be shown: shortened, and without anything that a screen would obey."""
+"""Excerpts of documents for display: shortened, without control characters."""
 
 from __future__ import annotations
 
 __all__ = ["printable", "shorten", "visible"]
 
-CHARACTERS_A_WORD = 12  # where white space does not separate words, passages are cut by characters
+CHARACTERS_A_WORD = 12  # in scripts without spaces, passages are cut by characters
 
 # C0 controls have pictures; C1 controls and direction marks, which reorder the rest of a line, have none.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
@@ -13,7 +13,7 @@ _IN_LINES = {code: picture for code, picture in _PICTURES.items() if code not in
 
 
 def shorten(text: str, context: int) -> str:
-    """The first and the last words, and how many stand between them, where that is shorter."""
+    """The first and the last words and the number left out, if that is shorter."""
     return "".join(cut_middle(text, context))
 
 
@@ -33,7 +33,7 @@ def cut_middle(text: str, context: int, after: int | None = None) -> tuple[str, 
 
 
 def printable(text: str) -> str:
-    """The text on one line, without anything that a terminal would obey."""
+    """The text on one line, control characters as pictures."""
     return " ".join(text.split()).translate(_PICTURES)
 
 

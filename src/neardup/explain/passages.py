@@ -1,8 +1,8 @@
-"""Where two documents agree: their shared and differing passages, and the counts behind their similarity.
+"""Shared and differing passages of two documents, and the counts behind their similarity.
 
-A token is shared when it lies in a feature (a run of tokens) that the other document has too. Shared tokens
-in a row are one passage as long as the other document goes on in the same way: where it does not, as at both
-ends of a paragraph that was moved, a new passage begins. All of it is a few sorts, whatever the texts.
+A token is shared if it lies in a feature (a run of tokens) that the other document has too. Consecutive shared
+tokens are one passage as long as the other document continues in the same way: at both ends of a moved paragraph a
+new passage begins. The cost is a few sorts for any texts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LEFT, RIGHT = np.zeros(1, np.int64), np.ones(1, np.int64)
 
 
 class Passage(NamedTuple):
-    """A stretch of one text, all of it shared with the other or none."""
+    """A span of one text, shared with the other text as a whole or not at all."""
 
     start: int  # characters of `Side.text`
     end: int
     shared: bool
-    number: int  # passages of one number, on both sides, have the same content; 0 where nothing is shared
+    number: int  # passages of one number, on both sides, have the same text; 0: not shared
     tokens: int
 
 
@@ -74,8 +74,8 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     texts = Texts.from_strings(compared)
     if plan.counts and statistics is None:
         raise StatisticsError(
-            f"The method {plan.method} asks in how many documents of a corpus each feature occurs: two texts alone "
-            "do not tell. Compare them with another method, or look them up in the pairs of a run."
+            f"The method {plan.method} needs document frequencies, which two texts alone do not tell. "
+            "Compare them with another method, or look them up in the pairs of a run."
         )
     tokens = plan.text(texts)
     features = plan.view.represent(tokens, statistics)
@@ -96,21 +96,21 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
 
 
 def _exact(plan: Plan, features: Features) -> Pairs:
-    """What the texts share of the features that candidates come from, in the plan's own measure if that is exact."""
+    """The overlap of the features that candidates come from, in the plan's own measure if that is exact."""
     if plan.check.level == "features" and plan.check_view is None:
         return plan.check.measure(make_distinct(features), LEFT, RIGHT)
     return Jaccard().measure(features, LEFT, RIGHT)
 
 
 def _counts(plan: Plan, features: Features, pairs: Pairs) -> Pairs:
-    """How many features there are; dot products and norms of vectors are no counts."""
+    """The numbers of features, if the pair has dot products and norms instead."""
     if not isinstance(plan.check, (Cosine, ExtendedJaccard)):
         return pairs
     return Jaccard().measure(replace(make_distinct(features), weights=None), LEFT, RIGHT)
 
 
 def _estimate(plan: Plan, tokens: Tokens, statistics: Statistics | None) -> Pairs | None:
-    """The evidence of the signatures, if the plan decides on it."""
+    """The evidence of the signatures, if the plan decides by it."""
     view = plan.check_view or plan.view
     if plan.check.level != "signatures" or view.signature is None:
         return None
@@ -127,23 +127,23 @@ def _side(text: str, size: NDArray[np.float64], shared: NDArray[np.float64], pas
 
 
 def _runs(plan: Plan, tokens: Tokens) -> tuple[Features, int]:
-    """The runs of tokens to look for, one starting at each token as far as they go, and their length."""
+    """The runs of tokens to compare, one starting at each token, and their length."""
     width = getattr(plan.view.features, "width", None)
     if isinstance(width, int):
         runs, sizes = plan.view.features(tokens), np.diff(tokens.offsets)
         if np.array_equal(runs.sizes, np.maximum(sizes - width + 1, np.minimum(sizes, 1))):
             return runs, width
-    return Features(tokens.offsets, tokens.hashes), 1  # features of another kind: token by token
+    return Features(tokens.offsets, tokens.hashes), 1  # other features: token by token
 
 
 def _find_passages(texts: Texts, tokens: Tokens, runs: Features, width: int) -> list[list[Passage]]:
     """The passages of both documents."""
-    sides, kinds = _dense(np.split(runs.hashes, runs.offsets[1:2]))
-    common = _in_both(sides, kinds)
-    links = _common_links(sides, common, kinds)
+    sides, distinct = _dense(np.split(runs.hashes, runs.offsets[1:2]))
+    common = _in_both(sides, distinct)
+    links = _common_links(sides, common, distinct)
     sizes = np.diff(tokens.offsets)
     cuts = [_cut(common[d], links[d], int(sizes[d]), width) for d in (0, 1)]
-    numbers = _number(sides, cuts, kinds)
+    numbers = _number(sides, cuts, distinct)
     found = []
     for d in (0, 1):
         positions = tokens.positions[tokens.offsets[d] : tokens.offsets[d + 1]].astype(np.int64)
@@ -154,23 +154,23 @@ def _find_passages(texts: Texts, tokens: Tokens, runs: Features, width: int) -> 
 
 
 def _dense(sides: list[Hashes] | list[Numbers]) -> tuple[list[Numbers], int]:
-    """The values of both sides as numbers from 0, equal where they are equal, and how many there are."""
+    """The values of both sides as numbers from 0, and the number of distinct values."""
     values, ids = np.unique(np.concatenate(sides), return_inverse=True)
     return np.split(ids.astype(np.int64), [len(sides[0])]), len(values)
 
 
-def _in_both(sides: list[Numbers], kinds: int) -> list[Mask]:
-    """Which entries of each side, all below `kinds`, the other side has too."""
-    there = np.zeros((2, kinds), np.bool_)
+def _in_both(sides: list[Numbers], size: int) -> list[Mask]:
+    """Which entries of each side, all below `size`, the other side has too."""
+    present = np.zeros((2, size), np.bool_)
     for d in (0, 1):
-        there[d, sides[d]] = True
-    return [there[1 - d, sides[d]] for d in (0, 1)]
+        present[d, sides[d]] = True
+    return [present[1 - d, sides[d]] for d in (0, 1)]
 
 
-def _common_links(sides: list[Numbers], common: list[Mask], kinds: int) -> list[Mask]:
-    """For each run whether the other document, too, has it right behind the run before it."""
+def _common_links(sides: list[Numbers], common: list[Mask], distinct: int) -> list[Mask]:
+    """For each run whether the other document, too, has it right after the run before it."""
     joined = [np.flatnonzero(mask[1:] & mask[:-1]) + 1 for mask in common]
-    links = [ids[at - 1] * kinds + ids[at] for ids, at in zip(sides, joined, strict=True)]
+    links = [ids[at - 1] * distinct + ids[at] for ids, at in zip(sides, joined, strict=True)]
     found = [np.zeros(len(ids), np.bool_) for ids in sides]
     for mask, at, both in zip(found, joined, _in_both(*_dense(links)), strict=True):
         mask[at] = both
@@ -191,7 +191,7 @@ def _cut(common: Mask, links: Mask, size: int, width: int) -> _Cuts:
     return _Cuts(starts, covered[starts])
 
 
-def _number(sides: list[Numbers], cuts: list[_Cuts], kinds: int) -> list[Numbers]:
+def _number(sides: list[Numbers], cuts: list[_Cuts], distinct: int) -> list[Numbers]:
     """Numbers from 1, in the order of the left text, that shared passages have in common with their partners.
 
     A passage belongs to the one of the other text in which its first run stands first.
@@ -201,7 +201,7 @@ def _number(sides: list[Numbers], cuts: list[_Cuts], kinds: int) -> list[Numbers
     for d in (0, 1):
         own = np.flatnonzero(cuts[d].shared)
         runs = sides[d][cuts[d].starts[own]]
-        place = _first_places(sides[1 - d], kinds)[runs]
+        place = _first_places(sides[1 - d], distinct)[runs]
         partner = np.searchsorted(cuts[1 - d].starts, place, "right") - 1
         edges[d].append(own + base[d])
         edges[1 - d].append(partner + base[1 - d])
@@ -212,9 +212,9 @@ def _number(sides: list[Numbers], cuts: list[_Cuts], kinds: int) -> list[Numbers
     return np.split(numbers, base[1:])
 
 
-def _first_places(ids: Numbers, kinds: int) -> Numbers:
-    """Where each number below `kinds` first stands; undefined for one that does not."""
-    places = np.zeros(kinds, np.int64)
+def _first_places(ids: Numbers, distinct: int) -> Numbers:
+    """Where each number below `distinct` first stands; undefined for one that does not."""
+    places = np.zeros(distinct, np.int64)
     places[ids[::-1]] = np.arange(len(ids))[::-1]  # of several values for one entry, the last is kept
     return places
 

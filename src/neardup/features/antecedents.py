@@ -52,8 +52,8 @@ def parse_antecedents(
 ) -> tuple[Antecedent, ...]:
     """The specifications of a preset's name, of a text like 'is(3,1), that(5,2), the', or of several such texts.
 
-    A word without figures takes `distance` and `chain`. One word alone must be a preset's name; where it is not,
-    a comma behind it says that it is meant as a word.
+    A word without figures takes `distance` and `chain`. One word alone must be a preset's name; to give a single
+    word, put a comma after it.
     """
     _at_least_one("distance", distance)
     _at_least_one("chain", chain)

@@ -1,4 +1,4 @@
-"""Features that know their field, and words without what says little: stop words, numbers, dates."""
+"""Features per field, and features without stop words, numbers and dates."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ fri sat sun am pm gmt utc est edt pst pdt""".split()
 class Fielded:
     """The features of another stage, made field by field: 'paris' in the title is not 'paris' in the text.
 
-    The lowest four bits of a hash are the number of its field (0: the text), so that weights can tell them apart
-    after features were sorted and counted. `single` are fields each of whose tokens is a feature whatever `of` makes
-    of its neighbours: values and numbers are in no order.
+    The lowest four bits of a hash are the number of its field (0: the text), so that weights can distinguish
+    fields after features were sorted and counted. `single` are fields of values and numbers, which have no order:
+    each of their tokens is a feature by itself.
     """
 
     of: Feature
@@ -34,34 +34,34 @@ class Fielded:
 
     @property
     def details(self) -> bool:
-        """As the features inside."""
+        """Those of the features inside."""
         return self.of.details
 
     def __call__(self, tokens: Tokens) -> Features:
         if tokens.fields is None:
             found = self.of(tokens)
             return replace(found, hashes=found.hashes & ~FIELD)
-        parts, kinds, owner = field_parts(tokens, self.single)
+        parts, fields, document = field_parts(tokens, self.single)
         found = self.of(parts)
-        kind = np.repeat(kinds, found.sizes).astype(np.uint64)
+        kind = np.repeat(fields, found.sizes).astype(np.uint64)
         stirred = found.hashes ^ kind * np.uint64(0x9E3779B97F4A7C15)
         stirred = np.where(kind > 0, stirred * np.uint64(0xD6E8FEB86659FD93), found.hashes)
-        ends = found.offsets[np.searchsorted(owner, np.arange(len(tokens) + 1))]
+        ends = found.offsets[np.searchsorted(document, np.arange(len(tokens) + 1))]
         return Features(ends, stirred & ~FIELD | kind)
 
 
 def field_parts(tokens: Tokens, single: tuple[int, ...] = ()) -> tuple[Tokens, Numbers, Numbers]:
-    """The same tokens with each field of each document as a document of its own; its field, and whose it is.
+    """The same tokens with each field of each document as a document of its own; its field, and its document.
 
-    Of single fields each token is a document.
+    In single fields each token is a document.
     """
     n = len(tokens.hashes)
-    owner = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
+    document = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
     fields = np.zeros(n, np.int64) if tokens.fields is None else tokens.fields.astype(np.int64)
-    new = np.append(True, (np.diff(owner) > 0) | (np.diff(fields) != 0))[:n] | np.isin(fields, single)
+    new = np.append(True, (np.diff(document) > 0) | (np.diff(fields) != 0))[:n] | np.isin(fields, single)
     begins = np.flatnonzero(new)
     parts = replace(tokens, offsets=np.append(begins, n), fields=None)
-    return parts, fields[begins], owner[begins]
+    return parts, fields[begins], document[begins]
 
 
 @dataclass(frozen=True)
@@ -79,34 +79,34 @@ class Cleaned:
     stem: str = ""
 
     def __post_init__(self) -> None:
-        """An unknown language is refused before any text is read."""
+        """Refuses an unknown language before any text is read."""
         _dropped(self.stopwords, self.numbers, self.stem)
 
     @property
     def details(self) -> bool:
-        """Numbers are known by a mark."""
+        """Numbers are recognised by a mark."""
         return self.numbers or self.of.details
 
     def __call__(self, tokens: Tokens) -> Features:
-        return self.of(keep_tokens(tokens, self.wanted(tokens)))
+        return self.of(keep_tokens(tokens, self.kept(tokens)))
 
-    def wanted(self, tokens: Tokens) -> NDArray[np.bool_]:
+    def kept(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Which tokens stay."""
-        wanted = ~np.isin(tokens.hashes, _dropped(self.stopwords, self.numbers, self.stem))
+        chosen = ~np.isin(tokens.hashes, _dropped(self.stopwords, self.numbers, self.stem))
         if self.numbers:
-            wanted &= tokens.marks & DIGIT == 0
-        return wanted
+            chosen &= tokens.marks & DIGIT == 0
+        return chosen
 
 
-def keep_tokens(tokens: Tokens, wanted: NDArray[np.bool_]) -> Tokens:
+def keep_tokens(tokens: Tokens, chosen: NDArray[np.bool_]) -> Tokens:
     """Some of the tokens of each document."""
-    kept = np.append(0, np.cumsum(wanted)).astype(np.int64)
+    kept = np.append(0, np.cumsum(chosen)).astype(np.int64)
 
     def some(values: NDArray[np.generic] | None) -> NDArray[np.generic] | None:
-        return values if values is None or len(values) < len(wanted) else values[wanted]
+        return values if values is None or len(values) < len(chosen) else values[chosen]
 
     return Tokens(
-        kept[tokens.offsets], tokens.hashes[wanted], some(tokens.positions), some(tokens.marks),  # type: ignore[arg-type]
+        kept[tokens.offsets], tokens.hashes[chosen], some(tokens.positions), some(tokens.marks),  # type: ignore[arg-type]
         some(tokens.fields), some(tokens.tags),  # type: ignore[arg-type]
     )  # fmt: skip
 

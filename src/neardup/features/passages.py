@@ -1,4 +1,4 @@
-"""Words by passage: what frequencies of words are counted over, where pages are too large a unit."""
+"""Words by passage, to count word frequencies over passages instead of whole pages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from neardup.columns import Features, Tokens
 class PassageWords:
     """The words of each run of `width` tokens: one row for each passage, not for each document.
 
-    On web pages 'home' stands in as many documents as 'the'. It stands there once, and 'the' in every passage of
-    running text: counted by passage, frequency tells them apart. For counting only.
+    On web pages 'home' occurs in as many documents as 'the', but once in each, and 'the' in every passage of
+    running text: frequencies by passage distinguish them. For counting only.
     """
 
     width: int = 50

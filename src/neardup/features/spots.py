@@ -23,14 +23,14 @@ MOST_RULES = 31  # pairs of (distance, chain): bits of a word's mark
 
 @dataclass(frozen=True)
 class Spots:
-    """A signature wherever an antecedent stands, repeats included: the antecedent and `chain` content words.
+    """A signature at each antecedent, repeats included: the antecedent and `chain` content words.
 
-    The distance counts all tokens; from there on the next word that is no stop word is taken, and counting goes on
-    from it. A chain that meets the document's end is cut off; without any word it is no signature. Signatures are
+    The distance counts all tokens; the next word at or after it that is no stop word is taken, and counting continues
+    from there. A chain is cut off at the document's end; a chain without words is no signature. Signatures are
     equal when their words are, whichever specification they come from.
 
     antecedents  a preset's name, words, or specifications: 'paper', 'is, the, said', 'is(3,1), that(5,2)'
-    distance     tokens from one word of a signature to the next, where a specification has no figure of its own
+    distance     tokens from one word of a signature to the next, if a specification has no figure of its own
     chain        content words behind the antecedent
     stopwords    a language code, several joined by '+', or a tuple of words, which may be empty
     """
@@ -42,7 +42,7 @@ class Spots:
     details = False
 
     def __post_init__(self) -> None:
-        """Reads the parameters at once: what is wrong with them is said before any text is read."""
+        """Refuses invalid parameters before any text is read."""
         _table(self)
 
     def __call__(self, tokens: Tokens) -> Features:
@@ -56,8 +56,8 @@ class Spots:
         return Features(ends, hashes[: ends[-1]])
 
 
-class Table(NamedTuple):
-    """What the kernels know about words: who is a stop word, and which rules begin where."""
+class SpotTable(NamedTuple):
+    """A hash table of stop words and antecedents, and the rules of the antecedents."""
 
     keys: Hashes
     slots: NDArray[np.uint32]
@@ -67,7 +67,7 @@ class Table(NamedTuple):
 
 
 @cache
-def _table(spots: Spots) -> Table:
+def _table(spots: Spots) -> SpotTable:
     stops = stop_words(spots.stopwords) if isinstance(spots.stopwords, str) else spots.stopwords
     chosen = parse_antecedents(spots.antecedents, spots.distance, spots.chain, stops)
     rules = sorted({(item.distance, item.chain) for item in chosen})
@@ -85,18 +85,18 @@ def _table(spots: Spots) -> Table:
     keys, slots = np.zeros(size, np.uint64), np.zeros(size, np.uint32)
     kernels.spots.fill_table(np.concatenate(hashes), np.concatenate(marks), keys, slots)
     distances, chains = np.array(rules, np.int64).T.copy()
-    return Table(keys, slots, distances, chains, factors(int(chains.max()) + 1))
+    return SpotTable(keys, slots, distances, chains, factors(int(chains.max()) + 1))
 
 
 def _hash_list(name: str, words: tuple[str, ...], packaged: bool) -> Hashes:
-    """The hashes of a list. Packaged lists have entries that are no single words; one's own ought to have none."""
+    """The hashes of a list of words; warns of entries of a user's list that are not single words."""
     hashes, others = hash_words(words)
     if others and not packaged:
         if len(hashes) == 0:
             raise ParameterError(name, "spots", "single words", words)
         listed = ", ".join(map(repr, others[:5])) + (" …" if len(others) > 5 else "")
         warnings.warn(
-            f"The '{name}' of spots include {listed}, no single words: they match at most tokens between white space.",
+            f"The '{name}' of spots include {listed}, no single words: they match only tokens between white space.",
             stacklevel=2,
         )
     return hashes

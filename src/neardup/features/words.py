@@ -25,13 +25,13 @@ class ContentWords:
     details: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """An unknown language is refused before any text is read."""
+        """Refuses an unknown language before any text is read."""
         _hashes(self.stopwords)
 
     def __call__(self, tokens: Tokens) -> Features:
-        wanted = ~np.isin(tokens.hashes, _hashes(self.stopwords))
-        kept = np.concatenate([[0], np.cumsum(wanted)]).astype(np.int64)
-        words = Tokens(kept[tokens.offsets], tokens.hashes[wanted], tokens.positions[:0], tokens.marks[:0])
+        kept = ~np.isin(tokens.hashes, _hashes(self.stopwords))
+        ends = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        words = Tokens(ends[tokens.offsets], tokens.hashes[kept], tokens.positions[:0], tokens.marks[:0])
         return Shingles(1)(words)
 
 

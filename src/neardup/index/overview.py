@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neardup.candidates.hamming import near_pairs, to_columns
-from neardup.clusters.views import ClusterSizes, Evenness, balance, cluster_sizes, evenness
+from neardup.clusters.sizes import ClusterSizes, Evenness, balance, cluster_sizes, evenness
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.core.documents import InputColumns

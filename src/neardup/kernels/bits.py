@@ -1,4 +1,4 @@
-"""Sign bits of random projections, and how many of them differ."""
+"""Sign bits of random projections, and Hamming distances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def random_word(h, block, seed):
 def add_half(word, weight, sums):
     """Adds the weight to the sums of those of 32 bits that are set; compiles to vector instructions.
 
-    A bit is shifted to the sign and spread over the word from there: a product would be made in 64 bits.
+    A shift moves the bit to the sign and spreads it over the word: a product would take 64 bits.
     """
     for bit in range(32):
         spread = I32(I32(word << I32(31 - bit)) >> I32(31))
@@ -115,7 +115,7 @@ def projections(hashes, weights, offsets, seed, out):
 
 @inline
 def count_bits(x):
-    """How many bits are set."""
+    """The number of bits that are set."""
     x = U32(x - U32(U32(x >> U32(1)) & U32(0x55555555)))
     x = U32(U32(x & U32(0x33333333)) + U32(U32(x >> U32(2)) & U32(0x33333333)))
     x = U32(U32(x + U32(x >> U32(4))) & U32(0x0F0F0F0F))

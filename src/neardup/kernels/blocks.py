@@ -1,8 +1,8 @@
-"""What can be said about each text block of a page: the numbers from which its place in the article is judged.
+"""Attributes and features of each text block of a page, from which the article model scores it.
 
 Text density and link density of a block and of its neighbours (Kohlschütter, Fankhauser and Nejdl, "Boilerplate
 detection using shallow text features", WSDM 2010), the text of the container that it shares with other paragraphs
-(the idea of Readability), and what tags and names around it suggest.
+(the idea of Readability), and the hints of tags and names around it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.markup import END, FIRST, HINTS, KNOWN, LAST, LINKED, NUMBER, OWNER, PARENT, START
+from neardup.kernels.markup import AROUND, END, FIRST, HINTS, KNOWN, LAST, LINKED, NUMBER, PARENT, START
 from neardup.kernels.tags import HASH_START, add_byte
 
 U8, U64 = np.uint8, np.uint64
 
-# Columns of `facts`.
+# Columns of `attributes`.
 CHARS, LINK, ENDS, MARKS, CAPITALS, DIGITS, FRESH, REPEATED, CONTAINER, PLAIN = range(10)
-LONG = 80  # characters: a block of so many is hardly a menu entry
-SHORT = 40  # characters: shorter blocks count little for their container, and may be said twice
+LONG = 80  # characters: a block of this length is hardly a menu entry
+SHORT = 40  # characters: shorter blocks count little for their container, and may be repeated
 
-# What is known about a tag beyond its behaviour: the lowest bits say what a block directly inside it is …
+# Properties of a tag beyond its behaviour: the lowest bits are the type of a block directly inside it …
 KIND_BITS = 8  # 0 other, 1 p, 2 li, 3 h1, 4 other heading, 5 cell, 6 quote, 7 caption, 8 control
 IN_PARENT = 6  # blocks of kinds 1 … 6 belong to the container around their element
-# … and the bits from KIND_BITS on what any text inside it is in.
+# … and the bits from KIND_BITS on are the contexts of all text inside it.
 
 ALWAYS, BOTH, BOTH_BIT, EXCLUDED = range(4)  # entries of `masks`; the BOTH bits together set the BOTH_BIT
 
@@ -68,60 +68,60 @@ def ends_sentence(text, start, stop):
 
 
 @jit
-def measure(text, blocks, facts):
-    """Fills the columns of `facts` that need the text: its length, links, sentences, and whether it was said before."""
+def measure(text, blocks, attributes):
+    """Fills the columns of `attributes` that need the text: length, links, sentences, and whether it is repeated."""
     n = len(blocks)
     size = 1
     while size < 2 * n:
         size *= 2
-    seen = np.zeros((size, 2), np.int64)  # hash of a text, number of its first block + 1
+    firsts = np.zeros((size, 2), np.int64)  # hash of a text, number of its first block + 1
     for b in range(n):
         start, stop = blocks[b, START], blocks[b, END]
         chars = marks = capitals = digits = 0
         hash = U64(HASH_START)
         for i in range(start, stop):
             c = text[i]
-            chars += (U8(c & U8(0xC0)) != U8(0x80)) + (c >= U8(0xE3))  # wide characters say twice as much
+            chars += (U8(c & U8(0xC0)) != U8(0x80)) + (c >= U8(0xE3))  # a wide character counts twice
             marks += c == U8(46) or c == U8(44) or c == U8(33) or c == U8(63) or c == U8(59)
             capitals += U8(c - U8(65)) < U8(26)
             digits += U8(c - U8(48)) < U8(10)
             hash = add_byte(hash, c)
-        facts[b, CHARS] = chars
-        facts[b, LINK] = min(1.0, blocks[b, LINKED] / max(1, stop - start))
-        facts[b, ENDS] = ends_sentence(text, start, stop)
-        facts[b, MARKS] = min(5.0, 100.0 * marks / max(chars, 20))
-        facts[b, CAPITALS] = min(0.5, capitals / max(chars, 1))
-        facts[b, DIGITS] = min(0.5, digits / max(chars, 1))
-        facts[b, FRESH], facts[b, REPEATED] = 1, 0
+        attributes[b, CHARS] = chars
+        attributes[b, LINK] = min(1.0, blocks[b, LINKED] / max(1, stop - start))
+        attributes[b, ENDS] = ends_sentence(text, start, stop)
+        attributes[b, MARKS] = min(5.0, 100.0 * marks / max(chars, 20))
+        attributes[b, CAPITALS] = min(0.5, capitals / max(chars, 1))
+        attributes[b, DIGITS] = min(0.5, digits / max(chars, 1))
+        attributes[b, FRESH], attributes[b, REPEATED] = 1, 0
         if chars >= SHORT:
-            first = remember(seen, hash, b)
+            first = first_with(firsts, hash, b)
             if first != b:
-                facts[b, FRESH] = 0
-                facts[b, REPEATED] = facts[first, REPEATED] = 1
+                attributes[b, FRESH] = 0
+                attributes[b, REPEATED] = attributes[first, REPEATED] = 1
 
 
 @jit
-def remember(seen, hash, number):
-    """The first number that came with this hash."""
-    mask, key = U64(len(seen) - 1), np.int64(hash >> U64(1))
+def first_with(firsts, hash, number):
+    """The first number added with this hash."""
+    mask, key = U64(len(firsts) - 1), np.int64(hash >> U64(1))
     slot = (hash ^ hash >> U64(32)) & mask
-    while seen[slot, 1] != 0:
-        if seen[slot, 0] == key:
-            return seen[slot, 1] - 1
+    while firsts[slot, 1] != 0:
+        if firsts[slot, 0] == key:
+            return firsts[slot, 1] - 1
         slot = (slot + U64(1)) & mask
-    seen[slot, 0], seen[slot, 1] = key, number + 1
+    firsts[slot, 0], firsts[slot, 1] = key, number + 1
     return number
 
 
 @jit
-def inherit(elements, facts, tag_bits, masks, share):
-    """What the text of each element is in: bits of its own tag and names, and of those around it.
+def inherit(elements, attributes, tag_bits, masks, share):
+    """The context bits of each element: those of its own tag and names, and of the elements around it.
 
     An element that holds more than `share` of the page's text keeps only the bits of masks[ALWAYS]: the class of a
-    wrapper ("with-sidebar", "menu-open") says nothing about what is in it.
+    wrapper ("with-sidebar", "menu-open") says nothing about its text.
     """
-    before = running_total(facts, CHARS)
-    most = share * before[len(facts)]
+    before = running_total(attributes, CHARS)
+    most = share * before[len(attributes)]
     inside = np.zeros(len(elements), np.uint64)
     for e in range(1, len(elements)):
         own = U64(elements[e, HINTS]) | (tag_bits[elements[e, KNOWN] & NUMBER] >> U64(KIND_BITS))
@@ -134,61 +134,61 @@ def inherit(elements, facts, tag_bits, masks, share):
 
 
 @jit
-def running_total(facts, column):
+def running_total(attributes, column):
     """The sum of a column over the blocks before each, and over all."""
-    total = np.zeros(len(facts) + 1, np.float64)
-    for b in range(len(facts)):
-        total[b + 1] = total[b] + facts[b, column]
+    total = np.zeros(len(attributes) + 1, np.float64)
+    for b in range(len(attributes)):
+        total[b + 1] = total[b] + attributes[b, column]
     return total
 
 
 @jit
-def weigh_containers(blocks, elements, facts, inside, tag_bits, excluded):
-    """For each element, what the blocks that share it as their container hold: plain text, linked text, all text.
+def weigh_containers(blocks, elements, attributes, inside, tag_bits, excluded):
+    """For each element the text of the blocks that have it as container: plain text, linked text, all text.
 
-    The container of a paragraph is the element around the paragraph's own. Also fills the last columns of `facts`:
-    PLAIN is text outside links, of which short blocks, repeated and excluded ones hold less or none.
+    The container of a paragraph is the element around the paragraph's own. Also fills the last columns of `attributes`:
+    PLAIN is text outside links; short blocks count for less, repeated and excluded ones not at all.
     """
-    held = np.zeros((len(elements), 3), np.float64)
+    container_text = np.zeros((len(elements), 3), np.float64)
     for b in range(len(blocks)):
-        owner = blocks[b, OWNER]
-        kind = tag_bits[elements[owner, KNOWN] & NUMBER] & U64((1 << KIND_BITS) - 1)
-        container = elements[owner, PARENT] if U64(1) <= kind <= U64(IN_PARENT) else owner
-        chars, link = facts[b, CHARS], facts[b, LINK]
-        plain = chars * (1.0 - link) * facts[b, FRESH]
+        element = blocks[b, AROUND]
+        kind = tag_bits[elements[element, KNOWN] & NUMBER] & U64((1 << KIND_BITS) - 1)
+        container = elements[element, PARENT] if U64(1) <= kind <= U64(IN_PARENT) else element
+        chars, link = attributes[b, CHARS], attributes[b, LINK]
+        plain = chars * (1.0 - link) * attributes[b, FRESH]
         if chars < SHORT:
             plain *= 0.25
-        if inside[owner] & excluded:
+        if inside[element] & excluded:
             plain = 0.0
-        facts[b, CONTAINER], facts[b, PLAIN] = container, plain
-        held[container, 0] += plain
-        held[container, 1] += chars * link
-        held[container, 2] += chars
-    return held
+        attributes[b, CONTAINER], attributes[b, PLAIN] = container, plain
+        container_text[container, 0] += plain
+        container_text[container, 1] += chars * link
+        container_text[container, 2] += chars
+    return container_text
 
 
 @jit
-def describe(blocks, elements, facts, inside, held, tag_bits, features):
+def describe(blocks, elements, attributes, inside, container_text, tag_bits, features):
     """Fills one row of features for each block: LOCAL, KINDS, one for each bit of `inside`, CONTEXT, NEIGHBOURS."""
     n, bits = len(blocks), features.shape[1] - LOCAL - KINDS - CONTEXT - NEIGHBOURS
-    plain = running_total(facts, PLAIN)
+    plain = running_total(attributes, PLAIN)
     most = 1.0
-    for e in range(len(held)):
-        most = max(most, held[e, 0])
+    for e in range(len(container_text)):
+        most = max(most, container_text[e, 0])
     features[:] = 0
     for b in range(n):
-        row, owner, container = features[b], blocks[b, OWNER], np.int64(facts[b, CONTAINER])
-        describe_block(facts[b], row)
-        kind = np.int64(tag_bits[elements[owner, KNOWN] & NUMBER] & U64((1 << KIND_BITS) - 1))
+        row, element, container = features[b], blocks[b, AROUND], np.int64(attributes[b, CONTAINER])
+        describe_block(attributes[b], row)
+        kind = np.int64(tag_bits[elements[element, KNOWN] & NUMBER] & U64((1 << KIND_BITS) - 1))
         if kind:
             row[LOCAL + kind - 1] = 1
         for bit in range(bits):
-            row[LOCAL + KINDS + bit] = inside[owner] >> U64(bit) & U64(1)
+            row[LOCAL + KINDS + bit] = inside[element] >> U64(bit) & U64(1)
         at, around = LOCAL + KINDS + bits, elements[container, PARENT]
-        row[at] = facts[b, REPEATED]
-        row[at + 1] = np.log2(1.0 + held[container, 0])
-        row[at + 2] = held[container, 0] / most
-        row[at + 3] = held[container, 1] / max(held[container, 2], 1.0)
+        row[at] = attributes[b, REPEATED]
+        row[at + 1] = np.log2(1.0 + container_text[container, 0])
+        row[at + 2] = container_text[container, 0] / most
+        row[at + 3] = container_text[container, 1] / max(container_text[container, 2], 1.0)
         row[at + 4] = np.sqrt(
             (plain[elements[around, LAST]] - plain[elements[around, FIRST]]) / max(1.0, plain[n])
         )
@@ -200,23 +200,23 @@ def describe(blocks, elements, facts, inside, held, tag_bits, features):
 
 
 @inline
-def describe_block(fact, row):
+def describe_block(attribute, row):
     """The LOCAL features."""
-    is_long = fact[CHARS] >= LONG
-    row[0] = np.log2(1.0 + fact[CHARS])
+    is_long = attribute[CHARS] >= LONG
+    row[0] = np.log2(1.0 + attribute[CHARS])
     row[1] = is_long
-    row[2] = fact[LINK]
-    row[3] = fact[LINK] > 0.8
-    row[4] = fact[ENDS]
-    row[5] = fact[ENDS] * is_long
-    row[6] = fact[MARKS]
-    row[7] = fact[CAPITALS]
-    row[8] = fact[DIGITS]
+    row[2] = attribute[LINK]
+    row[3] = attribute[LINK] > 0.8
+    row[4] = attribute[ENDS]
+    row[5] = attribute[ENDS] * is_long
+    row[6] = attribute[MARKS]
+    row[7] = attribute[CAPITALS]
+    row[8] = attribute[DIGITS]
 
 
 @jit
 def weighted_sums(features, weights):
-    """The score of each block: its features times the weights, in one fixed order, and the constant, which is last."""
+    """The score of each block: features times weights, added in a fixed order, and the constant, which is last."""
     n, size = features.shape
     scores = np.full(n, weights[size])
     for b in range(n):

@@ -1,4 +1,4 @@
-"""Candidate pairs of buckets: documents whose keys are equal."""
+"""Candidate pairs of buckets, which are documents with equal keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neardup.kernels import inline, jit
 
 @jit
 def count_pairs(starts, limit, pivots):
-    """How many pairs each bucket gives: all of a bucket of up to `limit`, else every member with each pivot."""
+    """The number of pairs of each bucket: all of up to `limit` members, else those of a member and a pivot."""
     counts = np.zeros(len(starts) - 1, np.int64)
     for k in range(len(counts)):
         size = starts[k + 1] - starts[k]
@@ -22,51 +22,51 @@ def count_pairs(starts, limit, pivots):
 
 
 @inline
-def move_pivots_first(members, rank, pivots):
-    """Swaps the members of the smallest ranks to the front: an order-free choice."""
+def move_pivots_first(members, id_hashes, pivots):
+    """Swaps the members of the smallest id hashes to the front: a choice that no input order changes."""
     for p in range(pivots):
         best = p
         for i in range(p + 1, len(members)):
-            if rank[members[i]] < rank[members[best]]:
+            if id_hashes[members[i]] < id_hashes[members[best]]:
                 best = i
         members[p], members[best] = members[best], members[p]
 
 
 @jit
-def star_rounds(codes, n, rank, most):
-    """For each pair, as left · n + right, how many smaller ranks the document of the larger one is paired with.
+def star_rounds(packed, n, id_hashes, most):
+    """The round of each packed pair, left · n + right: the number of partners that its later document has before it.
 
-    Below `most`, which stands for that many and more.
+    Documents are ordered by id hash. The result is at most `most`, which means that many or more.
     """
     starts = np.zeros(n + 1, np.int64)
-    for code in codes:
-        starts[by_rank(code, n, rank)[1] + 1] += 1
+    for pair in packed:
+        starts[by_id_hash(pair, n, id_hashes)[1] + 1] += 1
     for k in range(n):
         starts[k + 1] += starts[k]
-    met = np.empty(len(codes), np.int64)  # by each document, the others that come before it
-    for code in codes:
-        low, high = by_rank(code, n, rank)
+    met = np.empty(len(packed), np.int64)  # for each document its partners of smaller id hash
+    for pair in packed:
+        low, high = by_id_hash(pair, n, id_hashes)
         met[starts[high]] = low
-        starts[high] += 1  # becomes the end of its stretch, which is the beginning of the next one
-    rounds = np.zeros(len(codes), np.uint8)
-    for k in range(len(codes)):
-        low, high = by_rank(codes[k], n, rank)
+        starts[high] += 1  # ends as the end of its range, where the next one begins
+    rounds = np.zeros(len(packed), np.uint8)
+    for k in range(len(packed)):
+        low, high = by_id_hash(packed[k], n, id_hashes)
         smaller = 0
         for other in met[starts[high - 1] if high > 0 else 0 : starts[high]]:
-            smaller += rank[other] < rank[low]
+            smaller += id_hashes[other] < id_hashes[low]
         rounds[k] = min(smaller, most)
     return rounds
 
 
 @inline
-def by_rank(code, n, rank):
-    """The documents of a pair, the one of the smaller rank first."""
-    a, b = code // n, code % n
-    return (b, a) if rank[b] < rank[a] else (a, b)
+def by_id_hash(pair, n, id_hashes):
+    """The documents of a packed pair, the one with the smaller id hash first."""
+    a, b = pair // n, pair % n
+    return (b, a) if id_hashes[b] < id_hashes[a] else (a, b)
 
 
 @jit
-def fill_pairs(members, starts, rank, rule, out):
+def fill_pairs(members, starts, id_hashes, rule, out):
     """Writes the pairs of each bucket to out = (left, right), smaller number left."""
     limit, pivots = rule
     left, right = out
@@ -77,7 +77,7 @@ def fill_pairs(members, starts, rank, rule, out):
         firsts = size
         if size > limit:
             firsts = min(pivots, size)
-            move_pivots_first(bucket, rank, firsts)
+            move_pivots_first(bucket, id_hashes, firsts)
         for i in range(firsts):
             for j in range(i + 1, size):
                 left[total] = min(bucket[i], bucket[j])

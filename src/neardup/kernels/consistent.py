@@ -29,10 +29,10 @@ def fraction(x):
 
 @inline
 def logarithms(values, bits, exponents):
-    """Replaces values, positive, by their natural logarithms; `bits` is the same memory seen as integers.
+    """Replaces values, positive, by their natural logarithms; `bits` is the same memory viewed as integers.
 
-    The polynomial of the Cephes library: nearly all 24 bits are right, near 1 too. It is written out so that
-    the loops compile to vector instructions, and so that every machine has the same result.
+    The polynomial of the Cephes library: nearly all 24 bits are right, also close to 1. It is written out so that
+    the loops compile to vector instructions, and every machine computes the same result.
     """
     for i in range(len(values)):
         exponents[i] = F32(I32((bits[i] >> I32(23)) - I32(127)))
@@ -57,7 +57,7 @@ def logarithms(values, bits, exponents):
 
 @inline
 def draw(low, high, sample, seed, spans, clocks, betas):
-    """Uniform numbers of each feature for one sample: two products of two, and one from the bits that they leave."""
+    """Uniform numbers of each feature for one sample: two products of two, and one from the remaining bits."""
     for i in range(len(low)):
         w = stir(U32(low[i] + U32(sample * U32(high[i] | U32(1)))) ^ seed)
         x = stir(U32(w + U32(high[i] ^ U32(0x9E3779B9))))
@@ -147,16 +147,17 @@ def seeded(phrase, seed):
 
 @jit
 def time_allowed(weights, count):
-    """A time by which all slots have something nearly always, and how many can have; where some have nothing
-    by then, all is done again with twice the time."""
+    """A time by which nearly always every slot has a sample, and the number of slots to fill.
+
+    If a slot is still empty by then, the caller starts over with twice the time.
+    """
     total = weights.sum()
     return (np.log(count) + 4.5) * count / total, count if total > 0 else 0
 
 
 @jit
 def take_slot(times, k, time, bound, latest, last, empty):
-    """Slot k has something earlier. The time after which nothing comes first in any slot, the slot that it is of,
-    and how many slots have nothing."""
+    """Gives slot k an earlier sample; returns the latest time of all slots, its slot, and the number of empty slots."""
     empty -= times[k] == bound
     times[k] = time
     if empty == 0 and (k == last or latest == bound):
@@ -171,8 +172,8 @@ def race(hashes, weights, offsets, seed, slots):
 
     For weights that depend on the phrase alone. A phrase of weight w rings at the times of a Poisson process of
     rate w, each time in a slot drawn at random, so that its clocks in the slots are independent (as in Ertl's
-    ProbMinHash, 2020). A phrase is done when its time is past the latest of the slots: most are at once, and the
-    cost is that of the features plus k ln k instead of features times k.
+    ProbMinHash, 2020). A phrase is done when its time is past the latest of the slots, for most phrases at once: the
+    cost is features + k ln k instead of features · k.
     """
     count = slots.shape[1]
     times = np.empty(count, np.float64)
@@ -205,11 +206,11 @@ def darts(hashes, weights, offsets, seed, slots):
     Darts fall on every phrase at random: a Poisson process over weight and time, each dart in a slot of its own.
     A document is hit by those below its weight of the phrase. The first dart of a slot that hits either of two
     documents hits both with probability Σ min / Σ max, so that slots are unbiased for any weights, as Ioffe's are;
-    but only darts that come early enough to matter are looked at (the idea of Christiani's DartMinHash, 2020).
+    but only darts that come early enough to matter are drawn (the idea of Christiani's DartMinHash, 2020).
 
     The darts of a phrase are drawn by octaves of weight, [2^e, 2^(e+1)), from (phrase, e) alone. The first STRIPS
     octaves downwards are drawn; what lies below is less than the rounding of a weight. Sixteen bits of one hash
-    tell for each of four octaves that its first dart comes too late, as nearly all do.
+    decide for each of four octaves whether its first dart comes too late, as nearly all do.
     """
     count = slots.shape[1]
     times = np.empty(count, np.float64)

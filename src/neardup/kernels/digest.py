@@ -20,7 +20,7 @@ def stir(h, x, factor):
 
 @inline
 def halves_swapped(x):
-    """The word as the second hash sees it: a high bit hardly spreads, so it must not be high in both."""
+    """The word for the second hash: a high bit hardly spreads, so it must not be high in both."""
     return U64(x << U64(32) | x >> U64(32))
 
 
@@ -28,8 +28,8 @@ def halves_swapped(x):
 def digest(data, offsets, seed, out):
     """Fills out[d] with two independent 64-bit hashes of each text and its length.
 
-    Words with an even and with an odd number go through states of their own, which are joined at the end: a
-    multiplication need not wait for the one before it.
+    Even and odd words have separate states, which are combined at the end: a multiplication need not wait for the
+    one before it.
     """
     for d in range(len(offsets) - 1):
         source = data[offsets[d] : offsets[d + 1]]

@@ -1,4 +1,4 @@
-"""What both exact matchers need: contents by size, equal contents, and overlaps that give up early."""
+"""Helpers of both exact matchers: documents by size, equal feature sets, and overlaps that stop early."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ U64 = np.uint64
 
 @jit
 def summarise(hashes, weights, offsets, sizes, sketches):
-    """Fills in each document's size (Σ weights, 1 each where there are none) and its sketch of 192 bits.
+    """Fills in each document's size (Σ weights, 1 each if there are none) and its sketch of 192 bits.
 
     A sketch is the parity of the features in each of 128 slots, and their sum, which is equal for equal documents.
     Returns whether every weight is a whole number of at least 1. Loops are kept apart so that they compile to vector
@@ -59,10 +59,10 @@ def are_equal(hashes, weights, offsets, a, b):
 
 
 @jit
-def collapse_equal(arrays, digests, order, content):
-    """Gives equal documents the first of them as their content; order = documents by digest.
+def collapse_equal(arrays, digests, order, representative):
+    """Sets the representative of equal documents to the first of them; order = documents by digest.
 
-    Digests only bring equal documents together; a document that differs from all before it begins a content.
+    Digests only bring equal documents together; a document that differs from all before it represents itself.
     """
     hashes, weights, offsets = arrays
     start = 0
@@ -73,15 +73,17 @@ def collapse_equal(arrays, digests, order, content):
             for i in range(start + 1, k):
                 d = order[i]
                 for j in range(start, i):
-                    if content[order[j]] == order[j] and are_equal(hashes, weights, offsets, order[j], d):
-                        content[d] = order[j]
+                    if representative[order[j]] == order[j] and are_equal(
+                        hashes, weights, offsets, order[j], d
+                    ):
+                        representative[d] = order[j]
                         break
             start = k
 
 
 @jit
 def order_by_size(sizes, chosen, counts):
-    """The chosen documents by (size, number); counts has room for every size and one more."""
+    """The chosen documents by (size, number); counts has one entry more than there are sizes."""
     counts[:] = 0
     for k in range(len(chosen)):
         counts[sizes[chosen[k]] + 1] += 1
@@ -97,7 +99,7 @@ def order_by_size(sizes, chosen, counts):
 
 @jit
 def may_share(sketches, a, b, both, needed):
-    """Whether the sketches of two documents leave room for the overlap needed; both = the sum of their sizes.
+    """Whether the sketches of two documents allow the overlap needed; both = the sum of their sizes.
 
     Every slot whose parities differ holds at least one feature that only one of the two has: with x such slots the
     overlap is at most (L + L' − x) / 2. (Sandes et al., A bitmap filter for exact set similarity joins, 2020.)
@@ -119,10 +121,10 @@ def differing(x):
 
 @jit
 def overlap(hashes, weights, offsets, a, b, sizes, needed):
-    """What documents a and b share, or -1 as soon as it cannot reach what is needed; sizes = those of the two."""
+    """The overlap of documents a and b, or -1 as soon as it cannot reach `needed`; sizes = those of the two."""
     i, i_end = U64(offsets[a]), U64(offsets[a + 1])
     j, j_end = U64(offsets[b]), U64(offsets[b + 1])
-    spare_a, spare_b = sizes[0] - needed, sizes[1] - needed  # what either may have for itself
+    spare_a, spare_b = sizes[0] - needed, sizes[1] - needed  # the most that each may have unshared
     shared = np.int64(0)
     if len(weights) == 0:
         while (i < i_end) & (j < j_end) & (spare_a >= 0) & (spare_b >= 0):

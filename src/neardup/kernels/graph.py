@@ -18,7 +18,7 @@ def find(parent, x):
 
 @inline
 def join(parent, a, b):
-    """One component of those of a and b; its root is the smallest number in it."""
+    """Joins the components of a and b; the root is the smallest number of the component."""
     a, b = find(parent, a), find(parent, b)
     if a < b:
         parent[b] = a
@@ -28,9 +28,9 @@ def join(parent, a, b):
 
 @inline
 def settle(parent):
-    """Every node points to its root, once nothing is joined any more."""
+    """Points every node to its root, after the last join."""
     for x in range(len(parent)):
-        parent[x] = parent[parent[x]]  # roots are smaller than their members, hence final already
+        parent[x] = parent[parent[x]]  # a root is smaller than its members, so it is already final
 
 
 @jit
@@ -44,11 +44,11 @@ def components(n, left, right):
 
 
 @jit
-def join_packed(parent, among, codes):
-    """Joins the components of edges that come as a · n + b, and marks the nodes that have any."""
+def join_packed(parent, among, packed):
+    """Joins the components of packed edges, a · n + b, and marks the nodes that have one."""
     n = len(parent)
-    for code in codes:
-        a, b = code // n, code % n
+    for pair in packed:
+        a, b = pair // n, pair % n
         join(parent, a, b)
         among[a] = among[b] = True
     settle(parent)

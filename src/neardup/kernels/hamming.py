@@ -8,13 +8,13 @@ from neardup.kernels import inline, jit
 from neardup.kernels.graph import find
 
 U32, U64 = np.uint32, np.uint64
-TILE = 64  # fingerprints that are compared with one before any of them is looked at alone
-LANES = 16  # … rounded up to so many, which vector instructions take at once: columns have room for them
+TILE = 64  # fingerprints that are compared with one at a time
+LANES = 16  # … rounded up to a multiple of so many, for vector instructions: columns are padded to it
 
 
 @inline
 def count_ones(x):
-    """How many bits of a word are set; compilers know these lines and make one instruction of them."""
+    """The number of bits of a word that are set; compilers turn these lines into one instruction."""
     x = U64(x - U64(U64(x >> U64(1)) & U64(0x5555555555555555)))
     x = U64(U64(x & U64(0x3333333333333333)) + U64(U64(x >> U64(2)) & U64(0x3333333333333333)))
     x = U64(U64(x + U64(x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F))
@@ -66,10 +66,10 @@ def gather_columns(columns, order, out):
 
 @jit
 def run_ends(keys, order, limit, ends, large):
-    """Fills ends[i] with the end of the run of equal keys that place i lies in.
+    """Fills ends[i] with the end of the run of equal keys around position i.
 
-    Runs longer than the limit are left out (they end at once) and noted in `large` as begin and end; returns how
-    many of them there are.
+    Runs longer than the limit are left out (they end at once) and written to `large` as begin and end; returns
+    their number.
     """
     begin, found = 0, 0
     for i in range(1, len(order) + 1):
@@ -86,7 +86,7 @@ def run_ends(keys, order, limit, ends, large):
 
 @jit
 def window_ends(ones, distance, ends):
-    """Fills ends[i] with the first place whose number of ones (ascending) is more than `distance` above."""
+    """Fills ends[i] with the first position whose number of ones (ascending) is more than `distance` above."""
     end = 0
     for i in range(len(ones)):
         while end < len(ones) and ones[end] <= ones[i] + distance:
@@ -125,7 +125,7 @@ def differ(columns, a, b):
 
 @jit
 def met_before(columns, a, others, b, earlier):
-    """Whether fingerprint a and b of the others agree under one of the masks."""
+    """Whether fingerprint a and fingerprint b of `others` agree under one of the masks."""
     for table in range(earlier.shape[0]):
         different = U64(0)
         for w in range(columns.shape[0]):
@@ -137,7 +137,7 @@ def met_before(columns, a, others, b, earlier):
 
 @jit
 def joins(parent, a, b):
-    """Whether a and b were apart until now; without parents everything is."""
+    """Joins the components of a and b; whether they were separate. Always true without parents."""
     if len(parent) == 0:
         return True
     a, b = find(parent, a), find(parent, b)
@@ -147,10 +147,10 @@ def joins(parent, a, b):
 
 @jit
 def join_spans(columns, ends, begin, distance, earlier, parent, out):
-    """Fills out with pairs of places i < j < ends[i] whose fingerprints are at most `distance` apart.
+    """Fills out with pairs of positions i < j < ends[i] whose fingerprints are at most `distance` apart.
 
-    Pairs that agree under one of the `earlier` masks are left out, and with parents those that are connected
-    already. Begins at a place; returns where it ended (the output is full) and the number of pairs.
+    Leaves out pairs that agree under one of the `earlier` masks and, with parents, pairs that are already
+    connected. Starts at position `begin`; returns where it stopped because the output is full, and the number of pairs.
     """
     left, right, apart = out
     found, n = 0, len(ends)
@@ -162,7 +162,7 @@ def join_spans(columns, ends, begin, distance, earlier, parent, out):
         start = i + 1
         while start < end:
             stop = min(start + TILE, end)
-            lanes = -(-(stop - start) // LANES) * LANES  # whatever lies behind the end is not looked at
+            lanes = -(-(stop - start) // LANES) * LANES  # results behind the end are ignored
             if least_distance(columns, i, start, lanes, room) <= limit:
                 for j in range(start, stop):
                     d = differ(columns, i, j)
@@ -175,13 +175,13 @@ def join_spans(columns, ends, begin, distance, earlier, parent, out):
 
 @jit
 def probe(columns, table, queries, begin, distance, earlier, out):
-    """Fills out with (query, document, distance) for the documents of each query's key that are near it.
+    """Fills out with (query, document, distance) for the documents with a query's key that are within the distance.
 
-    What agrees under one of the `earlier` masks is left out. Returns the query that it ended at (the output is
-    full) and the number of rows.
+    Leaves out pairs that agree under one of the `earlier` masks. Returns the query where it stopped because the
+    output is full, and the number of rows.
     """
     starts, order = table
-    wanted, keys = queries
+    words, keys = queries
     found, limit = 0, U64(distance)
     for q in range(begin, len(keys)):
         first, last = starts[keys[q]], starts[U64(keys[q]) + U64(1)]
@@ -191,8 +191,8 @@ def probe(columns, table, queries, begin, distance, earlier, out):
             d = np.int64(order[place])
             total = U64(0)
             for w in range(columns.shape[0]):
-                total += count_ones(U64(columns[w, d] ^ wanted[w, q]))
-            if total <= limit and not met_before(columns, d, wanted, q, earlier):
+                total += count_ones(U64(columns[w, d] ^ words[w, q]))
+            if total <= limit and not met_before(columns, d, words, q, earlier):
                 out[0][found], out[1][found], out[2][found] = q, d, total
                 found += 1
     return len(keys), found

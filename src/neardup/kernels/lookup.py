@@ -7,21 +7,21 @@ import numpy as np
 from neardup.kernels import inline, jit
 
 U64 = np.uint64
-NEAR = 4  # keys that are looked at without asking whether they belong to the bucket
+PROBED = 4  # keys compared without a check that they belong to the bucket
 
 
 @inline
-def first_near(keys, low, key):
-    """The place of the key among NEAR keys from `low`, or `low` itself; without a branch that cannot be foreseen."""
-    place = low
-    place = low + U64(1) if keys[low + U64(1)] == key else place
-    place = low + U64(2) if keys[low + U64(2)] == key else place
-    return low + U64(3) if keys[low + U64(3)] == key else place
+def probe_first(keys, low, key):
+    """The index of the key among PROBED keys from `low`, or `low` itself; without unpredictable branches."""
+    at = low
+    at = low + U64(1) if keys[low + U64(1)] == key else at
+    at = low + U64(2) if keys[low + U64(2)] == key else at
+    return low + U64(3) if keys[low + U64(3)] == key else at
 
 
 @jit
 def search(keys, low, high, key):
-    """The last place from `low` before `high` whose key is not greater, by halves."""
+    """The last index from `low` before `high` whose key is not greater, by binary search."""
     while high > low + U64(1):
         middle = (low + high) >> U64(1)
         if keys[middle] <= key:
@@ -32,12 +32,12 @@ def search(keys, low, high, key):
 
 
 @jit
-def look_up(keys, values, index, wanted, found):
-    """Fills found[i] with the value of wanted[i], and leaves it where there is none.
+def look_up(keys, values, index, queries, found):
+    """Fills found[i] with the value of queries[i], and leaves it unchanged if there is none.
 
     `index` has a power of two of entries: where the keys with each leading run of bits begin. Hashes are
-    spread evenly, so the search is nearly always over within the first keys; sorted runs are what a crafted table
-    would make of it, hence the search by halves.
+    spread evenly, so the first keys of a bucket nearly always suffice; the binary search keeps a crafted table
+    from making it quadratic.
     """
     size = len(index)
     shift = U64(64)
@@ -45,16 +45,16 @@ def look_up(keys, values, index, wanted, found):
         size >>= 1
         shift -= U64(1)
     end = U64(len(keys))
-    furthest = U64(max(len(keys) - NEAR, 0))
-    for i in range(len(wanted)):
-        key = wanted[i]
+    furthest = U64(max(len(keys) - PROBED, 0))
+    for i in range(len(queries)):
+        key = queries[i]
         bucket = key >> shift if shift < U64(64) else U64(0)
         low = min(U64(index[bucket]), furthest)
-        if end < U64(NEAR):
-            place = search(keys, low, end, key) if end > U64(0) else end
+        if end < U64(PROBED):
+            at = search(keys, low, end, key) if end > U64(0) else end
         else:
-            place = first_near(keys, low, key)
-            if keys[place] != key and keys[low + U64(NEAR - 1)] < key:
-                place = search(keys, low, end, key)
-        if place < end and keys[place] == key:
-            found[i] = values[place]
+            at = probe_first(keys, low, key)
+            if keys[at] != key and keys[low + U64(PROBED - 1)] < key:
+                at = search(keys, low, end, key)
+        if at < end and keys[at] == key:
+            found[i] = values[at]

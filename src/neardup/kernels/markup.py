@@ -1,10 +1,10 @@
 """An HTML page as a sequence of text blocks in a tree of block elements, in one pass over its bytes.
 
-A block is what stands between two block-level tags, or two line breaks: a paragraph, a heading, a cell. The tree
+A block is the text between two block-level tags, or two line breaks: a paragraph, a heading, a cell. The tree
 has block-level elements only, those that hold text, numbered in the order in which they open; so the blocks inside
-an element are a range of block numbers. Time and memory are linear in the page, whatever its markup: an end tag is
-looked for among the open elements no further than REACH, and where there are more elements or blocks than there
-is room for, the rest of the text joins the last block.
+an element are a range of block numbers. Time and memory are linear in the page, whatever its markup: the
+search for the element that an end tag closes ends after REACH open elements, and if the arrays of elements or blocks
+are full, the rest of the text joins the last block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from neardup.kernels.tags import (
 
 U8, U64 = np.uint8, np.uint64
 
-# What is known about a tag: its number in the lowest byte, then bits, then a group: an <li> ends an open <li>.
+# Properties of a tag: its number in the lowest byte, then flags, then a group: an <li> ends an open <li>.
 NUMBER = 255
 BLOCK = 1 << 8  # begins a new block of text, and is an element of the tree
 VOID = 1 << 9  # has no content
@@ -44,19 +44,19 @@ ANCHOR = 1 << 11
 BREAK = 1 << 12
 BARRIER = 1 << 13  # end tags and groups do not reach beyond it
 PARAGRAPH = 1 << 14  # ends where another block begins
-UNNAMED = 1 << 15  # its names are not read: those of <body> tell the kind of page, not of text
+UNNAMED = 1 << 15  # its names are not read: those of <body> describe the page, not its text
 GROUP_SHIFT = 16
 
 NONE, SPACE, LINE, TWO_LINES = range(
     4
-)  # values of state[GAP]: what stands between the text so far and the next
-REACH = 256  # so many open elements are looked through for the one that an end tag closes
+)  # values of state[GAP]: white space between the text so far and the next
+REACH = 256  # open elements that are searched for the one that an end tag closes
 
-# Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; how
-# many tags the page has had when it begins, and when it ends.
-START, END, OWNER, LINKED, TAGS_BEFORE, TAGS_UNTIL = range(6)
-# Columns of `elements`: the element around it; what is known about its tag; hint bits; its blocks FIRST … LAST.
-# Column STACK is none of theirs: it holds the open elements.
+# Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; the
+# number of tags of the page before its beginning, and before its end.
+START, END, AROUND, LINKED, TAGS_BEFORE, TAGS_UNTIL = range(6)
+# Columns of `elements`: the element around it; the properties of its tag; hint bits; its blocks FIRST … LAST.
+# Column STACK is separate: it holds the open elements.
 PARENT, KNOWN, HINTS, FIRST, LAST, STACK = range(6)
 
 
@@ -81,7 +81,7 @@ def scan(data, table, text, blocks, elements, state):
 
 @jit
 def read_markup(data, i, table, text, blocks, elements, state):
-    """Acts on what "<" at i begins; the byte after it."""
+    """Handles the markup that "<" at i begins; returns the byte after it."""
     size = len(data)
     c = data[i + 1] if i + 1 < size else U8(32)
     if is_letter(c):
@@ -100,7 +100,7 @@ def read_markup(data, i, table, text, blocks, elements, state):
 
 @jit
 def open_tag(data, i, table, blocks, elements, state):
-    """Acts on a start tag whose name begins at i; the byte after it, or after the content that is no text."""
+    """Handles a start tag whose name begins at i; returns the byte after it, or after content that is no text."""
     hash, name_end = hash_name(data, i, TAG)
     known = look_up(table, hash)
     after, hints, link = read_attributes(data, name_end, table, state)
@@ -166,11 +166,11 @@ def open_element(known, hints, blocks, elements, state):
 
 
 @jit
-def find_open(elements, depth, shift, wanted, through):
-    """Where the innermost open element is whose KNOWN >> shift is `wanted`; 0 if there is none, or a barrier first."""
+def find_open(elements, depth, shift, target, through):
+    """Where the innermost open element is whose KNOWN >> shift is `target`; 0 if there is none, or a barrier first."""
     for at in range(depth - 1, max(0, depth - 1 - REACH), -1):
         known = U64(elements[elements[at, STACK], KNOWN])
-        if known >> U64(shift) == wanted:
+        if known >> U64(shift) == target:
             return at
         if known & U64(BARRIER) and not through:
             return 0
@@ -179,7 +179,7 @@ def find_open(elements, depth, shift, wanted, through):
 
 @jit
 def close_tag(known, blocks, elements, state):
-    """Acts on an end tag; one that closes nothing ends a block at the most."""
+    """Handles an end tag; one that closes nothing may still end a block."""
     state[TAGS] += 1
     if known & U64(ANCHOR):
         state[LINK_DEPTH] = 0
@@ -216,7 +216,7 @@ def end_block(blocks, state):
 
 @jit
 def begin_block(text, blocks, elements, state):
-    """Begins a block inside the innermost open element; without room for one, goes on with the last."""
+    """Begins a block inside the innermost open element; continues the last one if the array is full."""
     end_block(blocks, state)
     if state[WRITTEN] > 0:
         text[state[WRITTEN]] = U8(10)
@@ -225,7 +225,7 @@ def begin_block(text, blocks, elements, state):
     number = state[BLOCKS]
     if number < len(blocks):
         blocks[number, START] = state[WRITTEN]
-        blocks[number, OWNER] = elements[state[DEPTH] - 1, STACK]
+        blocks[number, AROUND] = elements[state[DEPTH] - 1, STACK]
         blocks[number, LINKED] = 0
         blocks[number, TAGS_BEFORE] = state[TAGS]
         state[BLOCKS] += 1

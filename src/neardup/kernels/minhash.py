@@ -7,12 +7,12 @@ import numpy as np
 from neardup.kernels import inline, jit
 
 U32, U64 = np.uint32, np.uint64
-BLOCK = 4096  # features of a document that are looked at together: they stay in the nearest cache
+BLOCK = 4096  # features of a document that are hashed together: they stay in the L1 cache
 
 
 @inline
 def next_four(values, steps, least):
-    """The smallest values of four slots; the values go on by their steps from each slot to the next."""
+    """The smallest values of four slots; the values advance by their steps from slot to slot."""
     m0 = m1 = m2 = m3 = U32(0xFFFFFFFF)
     for i in range(len(values)):
         x, step = values[i], steps[i]
@@ -32,12 +32,11 @@ def minhash(hashes, offsets, mix, places, slots):
     """Fills slots[d, places[k]] with the least of u + k·v mod 2³² over document d's features.
 
     u and v are the two halves of a feature's hash, each sent through a permutation x → a·x + b that `mix`
-    holds. Hashes are mixed already, so every feature's value in a slot is uniform and independent of other
-    features', hence no bias; and in two slots they are independent of each other (u + k·v and u + m·v
-    determine u and v), hence the variance of independent slots, at the price of an addition where other
-    families multiply. Three slots in arithmetic progression do depend on each other; `places` scatters them,
-    so that the bands of small documents do not consist of such. len(places) is a multiple of four. A document
-    without features keeps the largest value in every slot.
+    holds. Hashes are already mixed, so the value of a feature in a slot is uniform and independent of other
+    features: the estimate has no bias. Its values in two slots are independent (u + k·v and u + m·v determine u
+    and v): the variance is that of independent slots, for an addition where other hash families multiply. Three
+    slots in arithmetic progression do depend on each other; `places` scatters them over the bands. len(places) is a
+    multiple of four. A document without features keeps the largest value in every slot.
     """
     scratch = np.empty((2, BLOCK), U32)
     least = np.empty(4, U32)

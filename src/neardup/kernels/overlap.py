@@ -1,4 +1,7 @@
-"""What every document has in common with all later ones: a sparse product, row by row."""
+"""The overlap of every document with all later ones: a sparse matrix product, row by row.
+
+A row is a document; its accumulators add up what it shares with each later document.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,34 @@ SPARSE = 8  # a row that touches less than one document in so many is sorted ins
 
 
 class Lists(NamedTuple):
-    """For each feature the documents that have it, in order; and of each document's entries what they meet there."""
+    """Inverted lists: the documents of each feature in order, and for each entry of a document its partners."""
 
     offsets: np.ndarray  # of each document's entries
-    own: np.ndarray  # their weights; not read where features are only counted
-    starts: np.ndarray  # of each entry: where the documents that it meets begin in the lists
+    own: np.ndarray  # their weights; not read if features are only counted
+    starts: np.ndarray  # of each entry: where its partners begin in the lists
     ends: np.ndarray  # … and where they end
-    documents: np.ndarray  # the lists, one behind the other
-    weights: np.ndarray  # beside them; not read where features are only counted
+    documents: np.ndarray  # the lists, concatenated
+    weights: np.ndarray  # of their entries; not read if features are only counted
 
 
-class Rule(NamedTuple):
-    """Which pairs are given: those of at least this similarity."""
+class SimilarityLimit(NamedTuple):
+    """The least similarity of a pair, and what it is computed from."""
 
     sizes: np.ndarray  # of each document: its sum of weights, or of their squares
-    cosine: bool  # or Jaccard
+    cosine: bool  # False: Jaccard
     least: float
 
 
-class Scratch(NamedTuple):
-    """An accumulator for each document, all zero between rows, and the list of those in use."""
+class Accumulators(NamedTuple):
+    """An accumulator for each document, all zero between rows, and the list of documents in use."""
 
     totals: np.ndarray
-    seen: np.ndarray
+    used: np.ndarray
     touched: np.ndarray
 
 
-class Found(NamedTuple):
-    """Where pairs are written."""
+class PairColumns(NamedTuple):
+    """Output columns of the pairs."""
 
     left: np.ndarray
     right: np.ndarray
@@ -48,7 +51,7 @@ class Found(NamedTuple):
 
 @jit
 def similar(shared, a, b, rule):
-    """The similarity of two documents of sizes a and b; a quotient, as users compute it, so that ties count."""
+    """The similarity of two documents of sizes a and b; a quotient, as users compute it, so that a tie passes."""
     whole = np.sqrt(a * b) if rule.cosine else a + b - shared
     return shared / whole if whole > 0 else 0.0
 
@@ -56,7 +59,7 @@ def similar(shared, a, b, rule):
 @jit
 def collect_row(row, count, scratch, rule, found, size):
     """The number of pairs after those of this row were written, in order, and its accumulators cleared."""
-    totals, seen, touched = scratch
+    totals, used, touched = scratch
     later = len(totals) - row - 1
     if count * SPARSE < later:
         touched[:count].sort()
@@ -64,12 +67,12 @@ def collect_row(row, count, scratch, rule, found, size):
         count = 0
         for b in range(row + 1, len(totals)):
             touched[count] = b
-            count += seen[b] != 0
+            count += used[b] != 0
     for i in range(count):
         b = touched[i]
         shared = np.float64(totals[b])
         totals[b] = 0
-        seen[b] = 0
+        used[b] = 0
         if similar(shared, rule.sizes[row], rule.sizes[b], rule) >= rule.least:
             found.left[size] = row
             found.right[size] = b
@@ -82,7 +85,7 @@ def collect_row(row, count, scratch, rule, found, size):
 def count_overlaps(lists, first, last, scratch, rule, found):
     """The number of pairs of rows first … last: how many features each shares with every later document.
 
-    `scratch.seen` is `scratch.totals`: what has a count has been seen.
+    `scratch.used` is `scratch.totals`: a document with a count is in use.
     """
     totals, touched = scratch.totals, scratch.touched
     size = 0
@@ -102,9 +105,9 @@ def count_overlaps(lists, first, last, scratch, rule, found):
 def add_overlaps(lists, first, last, scratch, rule, found):
     """The number of pairs of rows first … last: the least weights of shared features, or their products, added.
 
-    In the order of the features, so that the same two documents have the same sum wherever they stand.
+    In the order of the features, so that two documents have the same sum at any position in the corpus.
     """
-    totals, seen, touched = scratch
+    totals, used, touched = scratch
     size = 0
     for row in range(first, last):
         count = 0
@@ -114,8 +117,8 @@ def add_overlaps(lists, first, last, scratch, rule, found):
                 b = lists.documents[p]
                 v = np.float64(lists.weights[p])
                 touched[count] = b
-                count += seen[b] == 0
-                seen[b] = 1
+                count += used[b] == 0
+                used[b] = 1
                 totals[b] += w * v if rule.cosine else min(w, v)
         size = collect_row(row, count, scratch, rule, found, size)
     return size

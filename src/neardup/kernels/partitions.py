@@ -1,6 +1,6 @@
 """The SpotSigs matcher: inverted lists of one length partition, and documents looked up in them.
 
-Documents have ranks, by (size, number). With τ = p / q, a pair of sizes L ≤ L' is similar iff its overlap o fulfils
+Documents are ranked by (size, number). With τ = p / q, a pair of sizes L ≤ L' is similar iff its overlap o fulfils
 o / (L + L' − o) ≥ τ, that is (p + q) o ≥ p (L + L').
 """
 
@@ -17,13 +17,13 @@ SPREAD = 0x9E3779B97F4A7C15
 
 @inline
 def home(h, shift):
-    """Where a hash would like to be in a table."""
+    """The home slot of a hash in a table."""
     return U64(U64(h * U64(SPREAD)) >> shift)
 
 
 @jit
 def find_key(keys, starts, h, shift):
-    """The slot of a hash, or the empty one where it would stand; starts is -1 in empty slots."""
+    """The slot of a hash, or the empty slot where it belongs; starts is -1 in empty slots."""
     last = U64(len(keys) - 1)
     s = home(h, shift)
     while (starts[s] >= 0) & (keys[s] != h):
@@ -69,7 +69,7 @@ def build_lists(arrays, documents, first, last):
 
 @inline
 def first_above(members, start, stop, rank):
-    """The first place of a list whose member has a higher rank."""
+    """The first position of a list whose member has a higher rank."""
     while start < stop:
         middle = (start + stop) >> 1
         if members[middle] <= rank:
@@ -81,9 +81,9 @@ def first_above(members, start, stop, rank):
 
 @jit
 def find_lists(arrays, d, table, inside, found):
-    """How many lists document d finds; found gets (length << 32 | its feature's place in d), in no order.
+    """The number of lists of document d; found gets (length << 32 | index of the feature in d), unordered.
 
-    Beside it the weight of those features that no list can match: absent, or of d alone where d is inside the lists.
+    Also returns the weight of features without a list, or whose list has d alone.
     """
     hashes, weights, offsets = arrays
     keys, starts, counts, _ = table
@@ -106,15 +106,15 @@ def find_lists(arrays, d, table, inside, found):
 def look_up(arrays, collection, table, span, limit, prune):
     """Pairs (rank, higher rank, shared) of ranks span[0] … span[1] with members of the lists.
 
-    Beside them the members visited, and the similarities computed for each rank.
+    Also returns the members visited, and the similarities computed for each rank.
 
     collection = (documents, sizes by rank); span[2] … span[3] are the ranks in the lists. Only members of a higher
-    rank are tried, L' ≥ L: every pair has one document of lower rank, and meets when that one is looked up.
+    rank are tried, L' ≥ L: a pair is found when its document of lower rank is looked up.
 
-    Let δ1 be the weight of d's features whose lists are done. A member d' not met in them shares none of these
+    Let δ1 be the weight of d's features whose lists are done. A member d' that is in none of them shares none of these
     features (its partition's lists are complete), so its overlap with d is at most L − δ1, and its similarity at most
     (L − δ1) / (L + L' − (L − δ1)) = (L − δ1) / (L' + δ1). Hence
-    (a) d' is impossible if (L − δ1) q < p (L' + δ1). Members come by ascending L': all that follow are impossible too.
+    (a) d' is impossible if (L − δ1) q < p (L' + δ1). Members are sorted by L': all that follow are impossible too.
     (b) if (a) holds for L' = L, or the least L' of the lists, it holds for all: d is done. For L' = L this is
         δ1 > L (1 − τ) / (1 + τ).
     With δ1 = 0, (a) is the length bound (2), (6): L / L' < τ. A member met once, similar or not, is never tried again.
@@ -139,7 +139,7 @@ def look_up(arrays, collection, table, span, limit, prune):
         if prune and size * q < p * least:  # (b) before any list
             continue
         lists, done = find_lists(arrays, d, table, 1 if r >= span[2] else 0, found)
-        if prune and (size - done) * q < p * (least + done):  # (b): often not even the order is needed
+        if prune and (size - done) * q < p * (least + done):  # (b): often before the lists are sorted
             continue
         found[:lists].sort()  # the least frequent first
         for k in range(lists):

@@ -1,4 +1,4 @@
-"""Weights of phrases: the words around them, and one weight for each phrase."""
+"""Weights of phrases: sums over the words around them, and the largest weight of each phrase."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The prefix matcher: documents that reach τ = p / q share one of their first features, in any order of all features.
 
-Documents have ranks, by (size, number). An *entry* is a feature in a document's prefix. Entries are scattered into
-parts by their hash, so that equal ones meet in a table that fits the nearest cache; there each learns which entries
-of lower rank it has to meet.
+Documents are ranked by (size, number). An *entry* is a feature in a document's prefix. Entries are scattered into
+parts by their hash, so that equal entries meet in a table that fits the L1 cache; the table gives each entry the
+entries of lower rank that it is compared with.
 
-The order of features is (class, hash). A class is read from a small table: 0 for features that seem rare, more for
-those that occur often, which then come last and seldom belong to a prefix. Classes may be wrong: any order is exact.
+The order of features is (class, hash). A class is read from a small table: 0 for features that seem rare, higher for
+frequent ones, which then come last and seldom belong to a prefix. Classes may be wrong: any order is exact.
 """
 
 from __future__ import annotations
@@ -15,20 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.exact import (
-    may_share,
-    overlap,
-)  # touch this file when they change (cache)
+from neardup.kernels.exact import may_share, overlap  # touch this file when they change (cache)
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 SPREAD = 0x9E3779B97F4A7C15
 FIRST = 1 << 63  # marks the first member of a list
-RANK = (1 << 31) - 1  # a member is FIRST? | rank << 32 | what is behind the feature in its document
+RANK = (1 << 31) - 1  # a member is FIRST? | rank << 32 | the weight behind the feature in its document
 
 
 @jit
 def sample_features(hashes, offsets, step, counts):
-    """How many features every step-th document has; they are counted in a table by their lower bits."""
+    """The number of features of every step-th document; counts them in a table by their lower bits."""
     last = U64(len(counts) - 1)
     total = 0
     for d in range(0, len(offsets) - 1, step):
@@ -44,8 +41,8 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
 
     Starts, counts and sizes are by rank.
     A prefix is the first features by (class, hash) of weight at least L − ⌈τL⌉ + 1; rests are the weights behind each.
-    A similar document of size L' with τL ≤ L' ≤ L shares at least τ (L + L') / (1 + τ) ≥ τL with it. What lies behind
-    the prefix weighs less than that: the first feature that both share cannot lie there.
+    A similar document of size L' with τL ≤ L' ≤ L shares at least τ (L + L') / (1 + τ) ≥ τL with it. The features
+    behind the prefix weigh less than that: the first feature that both share cannot be one of them.
     """
     hashes, weights, offsets = arrays
     starts, to_hashes, to_rests, to_weights, to_counts = out
@@ -112,28 +109,34 @@ def scatter(hashes, starts, counts, span, shift, places, parts):
 
 @jit
 def link_entries(parts, bounds, span, entries, sizes, limit, long):
-    """Makes lists of equal features in parts span[0] … span[1]; returns how many visits of members they mean.
+    """Makes lists of equal features in parts span[0] … span[1]; returns the number of members that will be visited.
 
-    entries = (rests, weights, stops). The parts are overwritten: a list has the entries that others must be able to
-    meet, by ascending rank, as rows (member, weight). stops[e] becomes the place behind the last member that entry e
-    has to meet, or 0. Lists of more than 8 members leave the logarithm of their length in the table of classes `long`.
+    entries = (rests, weights, stops). The parts are overwritten: a list has the entries that others are compared
+    with, by ascending rank, as rows (member, weight). stops[e] becomes the position behind the last member for entry e,
+    or 0. Lists of more than 8 members leave the logarithm of their length in the table of classes `long`.
 
-    A document of size L is met by longer ones only. It shares at least 2τL / (1 + τ) with those that are similar, so
-    that only a shorter prefix of it has to be in lists: entries with rest + weight ≥ ⌈2τL / (1 + τ)⌉.
+    Only longer documents find a document of size L in a list. Those that are similar share at least 2τL / (1 + τ)
+    with it, so that a shorter prefix of it has to be in lists: entries with rest + weight ≥ ⌈2τL / (1 + τ)⌉.
     """
     rests, weights, stops = entries
     p, q = limit
     widest = np.int64(0)
     for k in range(span[0], span[1]):
         widest = max(widest, bounds[k + 1] - bounds[k])
-    room = make_room(widest)
-    group, chosen, counts, cursors, highest = room.group, room.chosen, room.counts, room.cursors, room.highest
+    buffers = make_buffers(widest)
+    group, chosen, counts, cursors, highest = (
+        buffers.group,
+        buffers.chosen,
+        buffers.counts,
+        buffers.cursors,
+        buffers.highest,
+    )
     visits = np.int64(0)
     for k in range(span[0], span[1]):
         begin = bounds[k]
-        several = group_equal(parts[begin : bounds[k + 1]], room)
+        several = group_equal(parts[begin : bounds[k + 1]], buffers)
         place = begin
-        for j in range(several):  # room for each list, before hashes are overwritten
+        for j in range(several):  # reserve each list, before hashes are overwritten
             i = chosen[j]
             if group[i] == i and counts[i] > 1:
                 cursors[i] = -place - 1  # still empty
@@ -144,8 +147,8 @@ def link_entries(parts, bounds, span, entries, sizes, limit, long):
             g = group[i]
             if counts[g] < 2:
                 continue
-            owner = room.owners[j]
-            r, e = owner >> U64(32), owner & U64(0xFFFFFFFF)
+            source = buffers.sources[j]
+            r, e = source >> U64(32), source & U64(0xFFFFFFFF)
             own = sizes[r]
             c = cursors[g]
             if c >= 0 and q * sizes[highest[g]] >= p * own:  # else even the longest member is too short
@@ -161,26 +164,26 @@ def link_entries(parts, bounds, span, entries, sizes, limit, long):
     return visits
 
 
-class Room(NamedTuple):
-    """Scratch for one part."""
+class PartBuffers(NamedTuple):
+    """Buffers for one part."""
 
-    seen: np.ndarray  # how many hashes fell on a slot
+    hits: np.ndarray  # the number of hashes of a slot, up to 2
     table: np.ndarray  # 1 + the number of the first entry of a hash
     chosen: np.ndarray  # entries that may not be alone
-    owners: np.ndarray  # … and whose they are
+    sources: np.ndarray  # … and their rank << 32 | entry
     group: np.ndarray  # the first entry that is equal to an entry
     counts: np.ndarray  # at the first entry: how many are equal to it
-    cursors: np.ndarray  # at the first entry: where the list goes on
+    cursors: np.ndarray  # at the first entry: the end of the list so far
     highest: np.ndarray  # at the first entry: the last rank in the list
 
 
 @inline
-def make_room(widest):
-    """Room for parts of up to so many entries."""
+def make_buffers(widest):
+    """Buffers for parts of up to so many entries."""
     bits = 3
     while (1 << bits) < 2 * widest:
         bits += 1
-    return Room(
+    return PartBuffers(
         np.zeros(4 << bits, U8),
         np.zeros(1 << bits, np.int32),
         np.empty(widest + 1, np.int32),
@@ -193,24 +196,24 @@ def make_room(widest):
 
 
 @jit
-def group_equal(part, room):
-    """How many entries of a part may not be alone: room has them in order, with the first entry equal to each.
+def group_equal(part, buffers):
+    """The number of entries of a part that may have an equal; fills the buffers with them and their groups.
 
-    Most hashes are alone; a look at slots, without a branch, sets nearly all of these aside.
+    Most hashes are alone; counting the hits of slots, without a branch, drops nearly all of them.
     """
-    seen, table, chosen, owners = room.seen, room.table, room.chosen, room.owners
-    group, counts = room.group, room.counts
-    seen[:] = 0
+    hits, table, chosen, sources = buffers.hits, buffers.table, buffers.chosen, buffers.sources
+    group, counts = buffers.group, buffers.counts
+    hits[:] = 0
     table[:] = 0
-    wide, last = U64(len(seen) - 1), U64(len(table) - 1)
+    wide, last = U64(len(hits) - 1), U64(len(table) - 1)
     for i in range(len(part)):
         s = U64(part[i, 0] * U64(SPREAD)) >> U64(16) & wide
-        seen[s] = U8(min(seen[s] + U8(1), U8(2)))
+        hits[s] = U8(min(hits[s] + U8(1), U8(2)))
     several = 0
     for i in range(len(part)):
         chosen[several] = i
-        owners[several] = part[i, 1]
-        several += seen[U64(part[i, 0] * U64(SPREAD)) >> U64(16) & wide] > U8(1)
+        sources[several] = part[i, 1]
+        several += hits[U64(part[i, 0] * U64(SPREAD)) >> U64(16) & wide] > U8(1)
     for j in range(several):
         i = chosen[j]
         h = part[i, 0]
@@ -240,23 +243,22 @@ def note_length(long, h, count):
 
 @jit
 def meet(arrays, collection, entries, lists, limit, span, most):
-    """Pairs (lower rank, rank, shared) of ranks span[0] … span[1]; the visits; similarities computed by rank; cuts.
+    """Pairs (lower rank, rank, shared) of ranks span[0] … span[1]; visits; similarities by rank; truncated lists.
 
     collection = (documents, sizes, sketches) by rank; entries = (starts, counts, rests, weights, stops);
-    lists = rows (member, weight). At a common feature all that both share before it has been added up (both
-    prefixes are complete up to there), so that the overlap is at most
-    what has been added up + the lesser of what is behind it in either.
-    With `most` above 0 an entry meets only so many members of its list, the nearest in rank, which is what
-    clusters need of a crowd; the number of entries for which members were left out is the last answer.
+    lists = rows (member, weight). At a common feature the sum so far has all that both share before it (both
+    prefixes are complete up to there), so that the overlap is at most this sum + the lesser of the weights behind it.
+    With `most` above 0 an entry is compared with at most so many members of its list, the nearest in rank: enough to
+    connect the documents of a long list. The last value returned is the number of entries whose list was truncated.
     """
     hashes, weights, offsets = arrays
     documents, sizes, sketches = collection
     starts, counts, rests, entry_weights, stops = entries
     p, q = limit
     weighted = len(weights) > 0
-    so_far = np.zeros(span[1], np.int32)  # of each lower rank; -1: too little
+    so_far = np.zeros(span[1], np.int32)  # shared with each lower rank; -1: cannot reach the limit
     touched, computed = np.empty(span[1], U32), np.zeros(span[1] - span[0], np.int64)
-    pairs, total, visits, cuts = np.empty((64, 3), np.int64), 0, 0, 0
+    pairs, total, visits, truncated = np.empty((64, 3), np.int64), 0, 0, 0
     for r in range(span[0], span[1]):
         size = sizes[r]
         met = 0
@@ -271,7 +273,7 @@ def meet(arrays, collection, entries, lists, limit, span, most):
                 if q * sizes[other] < p * size:
                     break  # the members before it are shorter still
                 if most > 0 and visits - first >= most:
-                    cuts += 1
+                    truncated += 1
                     break
                 visits += 1
                 if so_far[other] == 0:
@@ -300,4 +302,4 @@ def meet(arrays, collection, entries, lists, limit, span, most):
                     pairs[total, 0], pairs[total, 1], pairs[total, 2] = other, r, shared
                     total += 1
             so_far[other] = 0
-    return pairs[:total].copy(), visits, computed, cuts
+    return pairs[:total].copy(), visits, computed, truncated

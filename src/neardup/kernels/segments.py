@@ -7,9 +7,9 @@ from neardup.kernels import jit
 
 @jit
 def best_segment(values):
-    """Where the run with the largest sum begins and ends, of equal ones the first and shortest.
+    """The beginning and end of the run with the largest sum; of equal ones the first and shortest.
 
-    (0, 0) where no sum is above 0.
+    (0, 0) if no sum is above 0.
     """
     best, best_start, best_stop = 0.0, 0, 0
     total, start = 0.0, 0

@@ -11,7 +11,7 @@ U32, U64 = np.uint32, np.uint64
 
 @inline
 def draw(h, lexicon, seed):
-    """32 random bits that say whether a feature is in a lexicon; the same in every document."""
+    """32 random bits that decide whether a feature is in a lexicon, the same in every document."""
     h = U64(h ^ U64(U64(lexicon) * U64(0x9E3779B97F4A7C15) + U64(seed)))
     h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
     h = U64((h ^ h >> U64(29)) * U64(0xC2B2AE3D27D4EB4F))

@@ -7,7 +7,7 @@ import numpy as np
 from neardup.kernels import inline, jit
 
 U64 = np.uint64
-LONG_RUN = 48  # runs that fall together are sorted by insertion up to this length
+LONG_RUN = 48  # buckets of up to this length are sorted by insertion
 
 
 @inline
@@ -24,7 +24,7 @@ def insertion_sort(values, start, stop):
 
 @jit
 def spread_sort(source, target, counts):
-    """Sorts hashes into target. They are spread evenly, so their leading bits tell nearly where each belongs."""
+    """Sorts hashes into target. They are spread evenly, so the leading bits of a hash almost determine its position."""
     size = len(source)
     bits = 1
     while (1 << bits) < size and bits < 24:
@@ -42,9 +42,7 @@ def spread_sort(source, target, counts):
         k = source[i] >> shift
         target[slots[k]] = source[i]
         slots[k] += 1
-    if (
-        longest <= LONG_RUN
-    ):  # all are near their places: one pass of insertions, cheaper than one for each run
+    if longest <= LONG_RUN:  # all are close to their positions: one pass is cheaper than one for each bucket
         insertion_sort(target, 0, size)
         return
     start = 0
@@ -95,7 +93,7 @@ def first_from(hashes, start, stop, value):
 
 @jit
 def count_shared(hashes, i, i_end, j, j_end):
-    """How many hashes two sorted runs have in common; no branch, for which side is smaller is a coin toss."""
+    """How many hashes two sorted runs have in common; without a branch, because which side is smaller is random."""
     count = 0
     while (i < i_end) & (j < j_end):
         x, y = hashes[i], hashes[j]
@@ -109,8 +107,8 @@ def count_shared(hashes, i, i_end, j, j_end):
 def intersect(hashes, offsets, left, right, shared):
     """Fills shared[p] with the number of hashes that documents left[p] and right[p] have in common.
 
-    A merge waits for its last load at every step. Hashes are spread evenly, so each pair is cut at the
-    middle of their range and the two halves are merged in one loop, one step of each while the other waits.
+    A merge waits for its last load at every step. Hashes are spread evenly, so each set is cut at the middle of
+    the hash range and the two halves are merged in one loop: one half steps while the other waits.
     """
     for p in range(len(left)):
         a, a_end = offsets[left[p]], offsets[left[p] + 1]
@@ -135,7 +133,7 @@ def intersect(hashes, offsets, left, right, shared):
 
 @jit
 def count_equal(hashes, offsets, out, counts):
-    """Offsets of each document's distinct hashes, written to `out` in order, with how often each occurs."""
+    """Offsets of each document's distinct hashes, written to `out` in order, with the number of occurrences of each."""
     n, longest = len(offsets) - 1, 0
     for d in range(n):
         longest = max(longest, offsets[d + 1] - offsets[d])
@@ -147,16 +145,14 @@ def count_equal(hashes, offsets, out, counts):
     own, last = (
         np.empty(longest, U64),
         np.zeros(longest + 1, np.int64),
-    )  # of one document: its hashes, where each ends
+    )  # of one document: hashes, ends of their runs
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = offsets[d + 1] - offsets[d]
         spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], slots)
         total = np.int64(-1)
         before = U64(~scratch[0]) if size else U64(0)
-        for i in range(
-            U64(size)
-        ):  # without a branch: whether a hash repeats the one before cannot be foreseen
+        for i in range(U64(size)):  # without a branch: repeats are unpredictable
             total += np.int64(scratch[i] != before)
             before = scratch[i]
             own[U64(total)] = before
@@ -186,7 +182,7 @@ def intersect_weighted(hashes, weights, offsets, left, right, shared):
 
 @jit
 def number_occurrences(hashes, weights, offsets, out):
-    """Offsets of features that stand for single occurrences: (s, 1) … (s, w) for a feature s of weight w.
+    """Offsets of features for single occurrences: (s, 1) … (s, w) for a feature s of weight w.
 
     `out` gets a hash of each; the first one is s itself.
     """

@@ -18,7 +18,7 @@ def finish(h):
 
 @inline
 def hash_fives(tokens, factors, out):
-    """The same for runs of five, the usual width, in one pass."""
+    """`hash_runs` for five tokens, the usual width, in one pass."""
     a, b, c, d, e = factors[0], factors[1], factors[2], factors[3], factors[4]
     for i in range(len(out)):
         h = U64(U64(tokens[i] * a) + U64(tokens[i + 1] * b))

@@ -1,8 +1,8 @@
 """Spot signatures: a hash of an antecedent and of the content words that follow it at a distance.
 
 Two steps: `mark_words` looks every token up in a small table of antecedents and stop words; `chain_words` walks from
-each antecedent. Where the next content word stands is known beforehand, so that a walk costs as many steps as its
-chain has words, however many stop words lie between.
+each antecedent. The position of the next content word is computed beforehand, so that a walk takes one step for each
+word of its chain, however many stop words lie between.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fill_table(words, marks, keys, slots):
 
 @jit
 def mark_words(tokens, keys, slots, marks):
-    """How many antecedents there are; marks[i] gets what the table says about token i."""
+    """The number of antecedents; marks[i] gets the mark of token i in the table."""
     last = U64(len(keys) - 1)
     found = 0
     for i in range(len(tokens)):
@@ -53,7 +53,7 @@ def finish(h):
 
 @inline
 def find_content(marks, following):
-    """following[i] becomes the place of the first word from i on that is no stop word, or the document's end."""
+    """Fills following[i] with the position of the first word from i on that is no stop word, or the document's end."""
     size = len(marks)
     after = size
     following[size] = size
@@ -67,8 +67,8 @@ def find_content(marks, following):
 def chain_words(tokens, offsets, marks, rules, factors, hashes):
     """Offsets of the signatures, whose hashes are written in reading order; rules = (distances, chain lengths).
 
-    marks[i] belongs to token offsets[0] + i. A chain that meets the document's end is cut off there; one without any
-    word is no signature.
+    marks[i] belongs to token offsets[0] + i. A chain is cut off at the end of the document; a chain
+    without words is no signature.
     """
     distances, lengths = rules
     n, longest = len(offsets) - 1, 0

@@ -1,7 +1,7 @@
-"""One tag of an HTML page: its name, where it ends, and what its attributes say.
+"""One tag of an HTML page: its name, its end, and the hints of its attributes.
 
-Follows the tokeniser of the HTML standard (section 13.2.5) with one departure: where a quote or an element that
-holds no markup is never closed, the standard gives up the rest of the page; here the quote ends with its tag.
+Follows the tokeniser of the HTML standard (section 13.2.5) with one exception: if a quote or an element without
+markup is never closed, the standard gives up the rest of the page; here the quote ends with its tag.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ U8, U32, U64 = np.uint8, np.uint32, np.uint64
 HASH_START = 0xCBF29CE484222325  # FNV-1a, 64 bits
 HASH_STEP = 0x100000001B3
 
-# Kinds of names; the first byte that is hashed, so that one table serves all of them.
+# Types of names: the first byte that is hashed, so that one table serves all of them.
 NAMES, STYLE, LINK, FLAG, TAG, ATTRIBUTE = 1, 2, 3, 4, 5, 6
 
-# Where the scan stands (entries of `state`). The last of them remember that a closing quote, or the end of a comment
-# or of an element, was looked for in vain: it need not be looked for again, so a page of unclosed quotes stays linear.
+# The state of the scan (entries of `state`). The last of them record that a search for a closing quote, or for the end
+# of a comment or of an element, has failed: it is not repeated, so a page of unclosed quotes stays linear.
 BLOCKS, ELEMENTS, DEPTH, WRITTEN, LINK_DEPTH, GAP, OPEN, TAGS = range(8)
 NO_QUOTE, NO_APOSTROPHE, NO_COMMENT_END, NO_END_TAG = 8, 9, 10, 11  # and NO_END_TAG + the number of a tag
 
 
 @inline
 def is_space(c):
-    """Whether a byte is white space; control characters count as such."""
+    """Whether a byte is white space or a control character."""
     return c <= U8(32)
 
 
@@ -50,7 +50,7 @@ def add_byte(hash, c):
 
 @jit
 def look_up(table, hash):
-    """The value beside a hash in an open table of (hash, value), or 0. At least half of its rows are empty: (0, 0)."""
+    """The value of a hash in an open table of (hash, value), or 0. At least half of its rows are empty: (0, 0)."""
     mask = U64(len(table) - 1)
     slot = (hash ^ hash >> U64(32)) & mask
     while table[slot, 0] != hash and table[slot, 0] != U64(0):
@@ -59,10 +59,10 @@ def look_up(table, hash):
 
 
 @jit
-def find_byte(data, i, wanted):
-    """Where a byte next occurs from i on, or the size of the page."""
+def find_byte(data, i, byte):
+    """The next position of a byte from i on, or the size of the page."""
     size = len(data)
-    while i < size and data[i] != wanted:
+    while i < size and data[i] != byte:
         i += 1
     return i
 
@@ -111,7 +111,7 @@ def hash_name(data, i, kind):
 
 @jit
 def hint_bits(data, start, stop, kind, table):
-    """What the words of a class or an id, or the declarations of a style, suggest.
+    """The hint bits of the words of a class or an id, or of the declarations of a style.
 
     "articleBody" and "article-body" are two words each; of "display: none;" the letters count, up to the semicolon.
     """

@@ -1,12 +1,14 @@
 """Token hashes of UTF-8 texts: fold case, find boundaries, hash each token.
 
-Three steps over at most 64 kB of one document at a time, so that the scratch arrays stay in the nearest caches:
+Three steps over segments of at most 64 kB of one document, so that the buffers stay in the L1 and L2 caches:
 1. `fold_text` writes the case-folded bytes and the class of each (OUTSIDE, WORD, SINGLE, EXTEND);
 2. `find_boundaries` lists where tokens begin and end, without a branch per byte;
 3. `hash_token` reads eight bytes at a time.
 
-Numba widens small integers in arithmetic; casting back at once (`U8(...)`) is what lets the loops over bytes
-compile to vector instructions (6 GB/s instead of 0.8).
+Numba widens small integers in arithmetic. Casting back at once (`U8(...)`) lets the loops over bytes compile to
+vector instructions: 6 GB/s instead of 0.8 GB/s.
+
+A code point has a class, which says whether it belongs to a word, stands alone, or separates tokens.
 """
 
 from __future__ import annotations
@@ -19,32 +21,32 @@ from neardup.kernels import inline, jit
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 
-# Classes of folded bytes; they are also the kinds of code points in text/unicode.npz.
+# Classes of folded bytes, and of the code points in text/unicode.npz.
 OUTSIDE = 0  # belongs to no token
 WORD = 1  # continues or begins a word
 SINGLE = 2  # begins a token of its own: a symbol, or a character of a script without spaces
-EXTEND = 3  # continues whatever token stands before it
-IGNORE = 4  # as if it were not there: soft hyphens, joiners, direction marks
+EXTEND = 3  # continues the token before it, of any class
+IGNORE = 4  # skipped: soft hyphens, joiners, direction marks
 KIND = 7  # the bits that hold the class
 NOT_NFC = 8  # a text with this code point may have to be normalised
 CAPITAL = 16
 DIGIT = 32
 MARK_SHIFT = 4  # CAPITAL and DIGIT become bits 0 and 1 of a token's marks
 
-WORDS, WHITESPACE, TABLE = 0, 1, 2  # how ASCII is classified; whatever else goes through the table
-RUN = 16  # so many bytes of ASCII in a row are folded at once, fewer one by one
+WORDS, WHITESPACE, TABLE = 0, 1, 2  # how ASCII is classified; other code points go through the table
+RUN = 16  # at least so many ASCII bytes in a row are folded at once, fewer one by one
 SEGMENT = 1 << 16  # a document is folded in pieces of about so many bytes
 
 
-class Table(NamedTuple):
-    """What the tokeniser knows about code points: pages of 256 entries, fold << 8 | flags | kind."""
+class CodePointTable(NamedTuple):
+    """Properties of code points: pages of 256 entries, fold << 8 | flags | class."""
 
     index: np.ndarray
     pages: np.ndarray
 
 
-class Scratch(NamedTuple):
-    """Room for one segment."""
+class SegmentBuffers(NamedTuple):
+    """Buffers for one segment."""
 
     folded: np.ndarray
     classes: np.ndarray
@@ -56,7 +58,7 @@ class Scratch(NamedTuple):
 
 @inline
 def fold_ascii_words(source, folded, classes):
-    """Lower case, and the classes of ASCII bytes where words are tokens."""
+    """Lower case, and the classes of ASCII bytes if tokens are words."""
     for i in range(len(source)):
         c = source[i]
         upper = U8(c - U8(65)) < U8(26)
@@ -72,7 +74,7 @@ def fold_ascii_words(source, folded, classes):
 
 @inline
 def fold_ascii_spaces(source, folded, classes):
-    """Lower case, and the classes of ASCII bytes where tokens are what stands between white space."""
+    """Lower case, and the classes of ASCII bytes if white space separates tokens."""
     for i in range(len(source)):
         c = source[i]
         upper = U8(c - U8(65)) < U8(26)
@@ -135,10 +137,10 @@ def encode(point):
 
 
 @jit
-def fold_text(source, table, mode, room):
+def fold_text(source, table, mode, buffers):
     """The number of folded bytes, each with its class and source byte; and whether NFC might change the text."""
-    # Arrays leave their tuple here, and no helper below takes one: Numba would count references per character.
-    folded, classes, origin = room.folded, room.classes, room.origin
+    # Arrays leave their tuple here, and helpers take no tuple: Numba would count references per character.
+    folded, classes, origin = buffers.folded, buffers.classes, buffers.origin
     index, pages = table.index, table.pages
     i, j, size, risky = 0, 0, len(source), U32(0)
     while i < size:
@@ -156,9 +158,9 @@ def fold_text(source, table, mode, room):
             before = classes[j - 1] if j > 0 else U8(OUTSIDE)
             first, rest = byte_classes(entry, before)
             target = U32(entry >> U32(8))
-            code, width = encode(target if target != 0 else point)
-            for k in range(4):  # always four: what is too much is overwritten
-                folded[j + k] = U8(code >> (8 * k))
+            encoded, width = encode(target if target != 0 else point)
+            for k in range(4):  # always four: the next character overwrites the surplus
+                folded[j + k] = U8(encoded >> (8 * k))
                 classes[j + k] = rest if k else first
                 if len(origin):
                     origin[j + k] = U32(i)
@@ -187,7 +189,7 @@ def number_bytes(origin, first):
 def byte_classes(entry, before):
     """The class of a character's first byte, with its marks, and of the bytes after it."""
     kind = U8(entry & KIND)
-    if kind == EXTEND:  # an accent joins what it stands on; alone it is a word
+    if kind == EXTEND:  # a combining mark joins the character before it; alone it is a word
         joins_word = before & KIND == WORD or before & KIND == OUTSIDE
         kind = U8(WORD if joins_word else EXTEND)
     rest = U8(EXTEND) if kind == SINGLE else kind
@@ -195,10 +197,10 @@ def byte_classes(entry, before):
 
 
 @inline
-def find_boundaries(size, room):
-    """How many boundaries there are in room.bounds; room.flags is 2 where a token begins, 1 where one ends."""
-    classes, flags, bounds = room.classes[:size], room.flags[:size], room.bounds
-    previous = room.shifted[:size]  # the class before each byte
+def find_boundaries(size, buffers):
+    """The number of boundaries in buffers.bounds; buffers.flags is 2 where a token begins, 1 where one ends."""
+    classes, flags, bounds = buffers.classes[:size], buffers.flags[:size], buffers.bounds
+    previous = buffers.shifted[:size]  # the class before each byte
     for i in range(size):
         before = U8(previous[i] & U8(KIND))
         c = U8(classes[i] & U8(KIND))
@@ -262,22 +264,28 @@ def longest_segment(data, offsets):
 def tokenize(data, offsets, table, mode, out):
     """Token offsets per document, and for each whether NFC might change it.
 
-    out = (hashes, positions, marks) is filled in, with room for one a byte. Positions and marks may have no
-    room at all, and are then left out.
+    Fills out = (hashes, positions, marks), which have one entry for each byte of text. Positions and marks may be
+    empty arrays, and are then left out.
     """
     hashes, positions, marks = out
     n = len(offsets) - 1
     ends, risky = np.zeros(n + 1, np.int64), np.zeros(n, np.bool_)
-    room = make_scratch(longest_segment(data, offsets), len(positions) > 0)
-    folded, classes, flags, origin, bounds = room.folded, room.classes, room.flags, room.origin, room.bounds
+    buffers = make_buffers(longest_segment(data, offsets), len(positions) > 0)
+    folded, classes, flags, origin, bounds = (
+        buffers.folded,
+        buffers.classes,
+        buffers.flags,
+        buffers.origin,
+        buffers.bounds,
+    )
     total = 0
     for d in range(n):
         start, stop = offsets[d], offsets[d + 1]
         while start < stop:
             cut = segment_end(data, start, stop)
-            size, unsure = fold_text(data[start:cut], table, mode, room)
+            size, unsure = fold_text(data[start:cut], table, mode, buffers)
             risky[d] |= unsure
-            count = find_boundaries(size, room)
+            count = find_boundaries(size, buffers)
             for k in range(count):
                 begin = U64(bounds[k])
                 if flags[begin] == 2:
@@ -292,10 +300,10 @@ def tokenize(data, offsets, table, mode, out):
 
 
 @inline
-def make_scratch(longest, with_origin):
-    """Room for segments of up to so many bytes; folding can lengthen them (two bytes become three)."""
+def make_buffers(longest, with_origin):
+    """Buffers for segments of up to so many bytes; folding can lengthen them (two bytes become three)."""
     size = longest * 3 // 2 + 64
-    classes = np.zeros(size + 1, U8)  # the first stands for what is before the text: OUTSIDE
+    classes = np.zeros(size + 1, U8)  # the first is the class before the text: OUTSIDE
     bounds = np.zeros(size + 1, U32)
     origin = np.zeros(size if with_origin else 0, U32)
-    return Scratch(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), origin, bounds)
+    return SegmentBuffers(np.zeros(size, U8), classes[1:], classes, np.zeros(size, U8), origin, bounds)

@@ -1,4 +1,4 @@
-"""Products of weighted documents: features sorted by hash, each with a weight."""
+"""Dot products and sums of weighted features, sorted by hash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sum_weights(offsets, weights, squared, sums):
 
 @jit
 def weigh(numbers, table, factors, out):
-    """Fills out with the table's entry for each number (its last one where there is none), times a factor if given."""
+    """Fills out with the table's entry for each number (the last one for larger numbers), times a factor if given."""
     last = np.uint64(len(table) - 1)
     for i in range(len(numbers)):
         out[i] = table[min(np.uint64(numbers[i]), last)]

@@ -10,7 +10,7 @@ from neardup.registry import Count, Part, Share, method
 from neardup.text.words import TokenKind, Words
 from neardup.verify.cosine import Cosine
 from neardup.weights.frequency import IdfRange
-from neardup.weights.parse import parse_weights
+from neardup.weights.notation import parse_weights
 
 
 @method(use="The tf-idf baseline, for thousands of documents", speed="slow", exact=True)

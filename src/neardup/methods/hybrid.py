@@ -11,7 +11,7 @@ from neardup.signatures.minhash import MinHash
 from neardup.signatures.sign_bits import SignBits
 from neardup.text.words import TokenKind, Words
 from neardup.verify.bits import BitAgreement
-from neardup.weights.parse import parse_weights
+from neardup.weights.notation import parse_weights
 
 
 @method(use="Web pages, with fewer false pairs than shingles alone", speed="fast")

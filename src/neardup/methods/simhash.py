@@ -17,7 +17,7 @@ from neardup.text.tagged import TaggedWords
 from neardup.text.words import TokenKind, Words
 from neardup.verify.bits import BitAgreement
 from neardup.verify.cosine import Cosine
-from neardup.weights.parse import parse_weights
+from neardup.weights.notation import parse_weights
 from neardup.weights.position import TagBoost
 
 Bits = Annotated[int, Between(8, 4096)]
@@ -66,16 +66,16 @@ def simhash(
         stem: The language by whose rules words are cut to their stems (english, german, …); none unless given.
         seed: The seed of the projections.
     """
-    columns, kinds = parse_fields(fields or "")
+    columns, types = parse_fields(fields or "")
     feature: Feature = Shingles(ngram)
     if stopwords or strip_numbers:
         feature = Cleaned(feature, stopwords or (), strip_numbers, stem or "")
     if columns:
-        single = tuple(place for place, kind in enumerate(kinds, 1) if kind != "words")
+        single = tuple(place for place, kind in enumerate(types, 1) if kind != "words")
         feature = Fielded(feature, single if ngram > 1 else ())
-    stages = parse_weights(weights, feature, fields=columns, kinds=kinds, bits=bits, seed=seed)
+    stages = parse_weights(weights, feature, fields=columns, types=types, bits=bits, seed=seed)
     words: Words | Stemmed = Stemmed(stem, Words(tokens)) if stem else Words(tokens)
-    beside: FieldedWords | Stemmed | None = FieldedWords(columns, tokens, kinds) if columns else None
+    beside: FieldedWords | Stemmed | None = FieldedWords(columns, tokens, types) if columns else None
     if stem and isinstance(beside, FieldedWords):
         beside = Stemmed(stem, beside)
     tagged = any(isinstance(stage, TagBoost) for stage in stages)

@@ -14,13 +14,13 @@ from neardup.weights.checks import check_weights, positive
 
 @dataclass(frozen=True)
 class Consistent:
-    """`slots` samples (phrase, t), one document's independent of each other.
+    """`slots` independent samples (phrase, t) of each document.
 
     P(a slot is equal) = Σ min(w, w') / Σ max(w, w') over all phrases.
 
-    darts   for any weights: darts that fall on phrases, those that come early; the cheapest
-    ioffe   for any weights: Ioffe's sampler, features times slots; the paper's, and the one to check others by
-    clocks  one exponential clock per phrase, where a phrase has the same weight in every document
+    darts   for any weights: the first darts of a Poisson process over phrases; the cheapest
+    ioffe   for any weights: Ioffe's sampler, features · slots steps; the paper's, and the reference
+    clocks  one exponential clock per phrase, if a phrase has the same weight in every document
     """
 
     slots: int = 128

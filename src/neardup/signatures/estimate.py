@@ -1,10 +1,10 @@
-"""How far an estimate can be trusted: agreeing slots are a binomial sample of the similarity.
+"""Confidence intervals of estimates: agreeing slots are a binomial sample of the similarity.
 
 k independent slots agree each with probability s, the Jaccard similarity, so that the share of agreeing
 slots is an unbiased estimate with variance s(1 − s)/k (slides, "Detecting near-duplicates from sketches").
 The interval printed there has the normal quantile of one tail on both sides and no width at 0 and 1; here
 it is two-sided, and Wilson's (E. B. Wilson, JASA 22, 1927): the similarities whose own sample would be at
-most z standard errors away from the one seen. It never leaves [0, 1] and always has a width.
+most z standard errors away from the observed one. It never leaves [0, 1] and always has a width.
 """
 
 from __future__ import annotations
@@ -68,6 +68,6 @@ def _two_sided_quantile(confidence: float) -> float:
 
 
 def _check_slots(slots: int, owner: str) -> None:
-    """Refuse a sample of nothing."""
+    """Refuse an empty sample."""
     if slots < 1:
         raise ParameterError("slots", owner, "at least 1", slots)

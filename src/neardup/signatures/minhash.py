@@ -45,7 +45,7 @@ def number_occurrences(features: Features) -> Features:
 
 @cache
 def permutations(slots: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """How the halves of a hash are mixed (a, b of each), and the place of each slot that the kernel makes.
+    """The mixing of the halves of a hash (a, b of each), and the position of each slot of the kernel.
 
     The kernel makes a multiple of four slots.
     """

@@ -17,9 +17,8 @@ from neardup.signatures.minhash import permutations
 class QuantisedMinHash:
     """`slots` min-hashes of weights as whole numbers of 1/levels (ANDD paper, section 3.2, after Gionis).
 
-    P(a slot is equal) = Σ min / Σ max of the levels: that is not the extended Jaccard of formula (3), with which it
-    agrees only where all weights are equal. Weights below half a level do not count, and weights of more than
-    `most` levels are cut.
+    P(a slot is equal) = Σ min / Σ max of the levels: this is not the extended Jaccard of formula (3), and equals it
+    only if all weights are equal. Weights below half a level do not count; weights above `most` levels are clipped.
     """
 
     slots: int = 80
@@ -34,7 +33,7 @@ class QuantisedMinHash:
         mix, places = permutations(self.slots, self.seed)
         slots = np.empty((len(features), self.slots), np.uint32)
         steps = places[: self.slots].astype(np.uint32)
-        kernels.learned.minhash_levels(features.hashes, levels, features.offsets, mix, steps, slots)
+        kernels.grams.minhash_levels(features.hashes, levels, features.offsets, mix, steps, slots)
         sums = np.concatenate([[0], np.cumsum(levels)])
         return Signatures(slots, sums[features.offsets[1:]] > sums[features.offsets[:-1]])
 

@@ -16,8 +16,7 @@ class SetHash:
     """A 64-bit hash of the set of features in each of `lexicons` lexicons, two slots each.
 
     The first lexicon is complete; each of the others misses a random share `drop` of all features (section 2.2
-    of the ANDD paper). A document with fewer than `least` features has no signature: little text would be
-    confused easily.
+    of the ANDD paper). A document with fewer than `least` features has no signature: short texts would collide.
     """
 
     lexicons: int = 1

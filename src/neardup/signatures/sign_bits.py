@@ -27,8 +27,8 @@ def bit_agreement(cosine: float) -> float:
 class SignBits:
     """`bits` signs of random projections (Charikar; section 2.3 of the ANDD paper), packed into 32-bit slots.
 
-    P(a bit is equal) = 1 − θ/π, θ being the angle between the documents' weighted features: exactly so for gaussian
-    coefficients, and for ±1 and uniform ones as nearly as a document has many features. ±1 (`signs`) is the cheapest
+    P(a bit is equal) = 1 − θ/π, θ being the angle between the documents' weighted features: exactly for gaussian
+    coefficients, and for ±1 and uniform ones the closer the more features a document has. ±1 (`signs`) is the cheapest
     by far.
     """
 
@@ -99,9 +99,9 @@ class ReservedBits:
         signs = SignBits(self.bits - self.reserved, self.seed)(rest)
         out = np.zeros((len(features), self.slots), np.uint32)
         out[:, : signs.slots.shape[1]] = signs.slots
-        owner = np.repeat(np.arange(len(features)), features.sizes)
+        document = np.repeat(np.arange(len(features)), features.sizes)
         digest = np.zeros(len(features), np.uint64)
-        np.add.at(digest, owner[own], features.hashes[own] * np.uint64(0xD6E8FEB86659FD93))
+        np.add.at(digest, document[own], features.hashes[own] * np.uint64(0xD6E8FEB86659FD93))
         digest = (digest ^ digest >> np.uint64(32)) * np.uint64(0xC2B2AE3D27D4EB4F) >> np.uint64(32)
         for bit in range(self.reserved):
             place = self.bits - self.reserved + bit

@@ -1,8 +1,8 @@
-"""Statistics that people keep: one parquet file, its header a line of JSON that anybody can read.
+"""The file format of statistics: one parquet file with a JSON header.
 
-Columns: table (a number, see the header), feature (a 64-bit hash), documents (how many have it); sorted by table
-and feature. The header is in the file's metadata under 'neardup': format, version, what was counted, over how
-many documents of which df_unit, and the digest.
+Columns: table (a number, see the header), feature (a 64-bit hash), documents (its document frequency); sorted by
+table and feature. The header is in the file's metadata under 'neardup': format, version, the features counted, the
+number of documents, the unit of document frequency, and the digest.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, StatisticsError
 from neardup.output import OutputFolder
-from neardup.statistics import Frequencies, Statistics
-from neardup.statistics.frequencies import name_of
+from neardup.statistics.frequencies import Frequencies, Statistics, digest_of
 
-__all__ = ["load_statistics", "read_header", "save_statistics", "write_statistics"]
+__all__ = ["check_target", "load_statistics", "read_header", "save_statistics", "write_statistics"]
 
 FORMAT = 1
 ROWS = 1 << 20  # of a row group
@@ -33,7 +32,7 @@ SCHEMA = pa.schema([("table", pa.uint16()), ("feature", pa.uint64()), ("document
 def save_statistics(
     statistics: Statistics, path: str | os.PathLike[str], *, force: bool = False
 ) -> dict[str, Any]:
-    """The header, after the file has been written."""
+    """Write the file; returns its header."""
     parts = {name: [table] for name, table in statistics.tables.items()}
     slack = {name: (table.least, table.slack) for name, table in statistics.tables.items()}
     return write_statistics(
@@ -51,9 +50,9 @@ def write_statistics(
     *,
     force: bool = False,
 ) -> dict[str, Any]:
-    """The header, after tables that come in portions of ascending features have been written.
+    """Write tables that come in parts of ascending features; returns the header.
 
-    precision: for each table its least count and its slack.
+    precision: the least count and the slack of each table.
     """
     target = Path(path)
     listed: list[dict[str, Any]] = []
@@ -87,14 +86,14 @@ def _header(documents: int, text: str, df_unit: str, tables: list[dict[str, Any]
         "df_unit": df_unit,
         "text": text,
         "tables": tables,
-        "digest": name_of(documents, text, df_unit, digests),
+        "digest": digest_of(documents, text, df_unit, digests),
     }
 
 
 def _write_table(
     writer: Any, number: int, parts: Iterable[Frequencies], least: int, slack: int
 ) -> tuple[int, str]:
-    """How many features were written, and the digest that the whole table has."""
+    """The number of features written, and the digest of the table."""
     keys, counts, size = hashlib.sha256(), hashlib.sha256(), 0
     for part in parts:
         for start in range(0, len(part), ROWS):
@@ -111,12 +110,12 @@ def _write_table(
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file says of itself."""
+    """The header of a file."""
     return _open(path)[1]
 
 
 def load_statistics(path: str | os.PathLike[str]) -> Statistics:
-    """The statistics of a file; one of another version, or a damaged one, is refused."""
+    """The statistics of a file; a damaged file, or one of another format version, is refused."""
     file, header = _open(path)
     try:
         found = {
@@ -128,7 +127,7 @@ def load_statistics(path: str | os.PathLike[str]) -> Statistics:
     statistics = Statistics(header["documents"], header["text"], found, header["df_unit"])
     if statistics.digest != header["digest"]:
         raise StatisticsError(
-            f"{os.fspath(path)} is damaged: its content is not what its header names. Count again."
+            f"{os.fspath(path)} is damaged: its data does not match the digest in its header. Count again."
         )
     return statistics
 
@@ -139,13 +138,13 @@ def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         file = pq.ParquetFile(name, page_checksum_verification=True)
         header = json.loads((file.metadata.metadata or {}).get(b"neardup", b"null"))
     except FileNotFoundError:
-        raise StatisticsError(f"There is no file {name} with statistics.") from None
+        raise StatisticsError(f"{name} does not exist: make it with  neardup stats build.") from None
     except (OSError, pa.ArrowException, ValueError) as error:
         raise StatisticsError(
-            f"{name} is not a file of statistics, or damaged: {_one_line(error)}."
+            f"{name} is not a statistics file, or is damaged: {_one_line(error)}."
         ) from None
     if not isinstance(header, dict) or "format" not in header:
-        raise StatisticsError(f"{name} is no file of statistics: make one with  neardup stats build.")
+        raise StatisticsError(f"{name} is not a statistics file: make one with  neardup stats build.")
     if header["format"] != FORMAT:
         raise StatisticsError(
             f"{name} has format {header['format']} of neardup {header.get('neardup')}; this version reads format "
@@ -154,15 +153,15 @@ def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     return file, header
 
 
-def _read_table(file: Any, number: int, about: dict[str, Any]) -> Frequencies:
-    """One table, from the row groups that hold it."""
+def _read_table(file: Any, number: int, entry: dict[str, Any]) -> Frequencies:
+    """One table, from its row groups."""
     keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for group in range(file.num_row_groups):
         if file.read_row_group(group, ["table"]).column(0)[0].as_py() == number:
             rows = file.read_row_group(group, ["feature", "documents"])
             keys.append(rows.column(0).to_numpy())
             counts.append(rows.column(1).to_numpy())
-    return Frequencies(np.concatenate(keys), np.concatenate(counts), about["least"], about["slack"])
+    return Frequencies(np.concatenate(keys), np.concatenate(counts), entry["least"], entry["slack"])
 
 
 def _one_line(error: Exception) -> str:
@@ -170,8 +169,8 @@ def _one_line(error: Exception) -> str:
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuse a file that cannot be written, before the counting."""
+    """Refuse a file that cannot be written, before counting begins."""
     if Path(path).suffix != ".parquet":
-        raise OutputError(f"{os.fspath(path)} must end in .parquet: statistics are kept in that format")
+        raise OutputError(f"{os.fspath(path)} must end in .parquet, the format of statistics")
     with OutputFolder(Path(path).parent, force=force) as folder:
         folder.file(Path(path).name)

@@ -1,4 +1,4 @@
-"""What is known of document frequencies, and what can be asked."""
+"""Tables of document frequencies, and statistics: the tables of a collection."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ Spread = tuple[Numbers, Numbers]
 
 @dataclass(frozen=True)
 class Frequencies:
-    """For each feature that is listed, in ascending order of its hash, the number of contents that have it.
+    """The document frequency of each listed feature, in ascending order of hash.
 
-    A feature that is not listed occurs in fewer than `least` contents. Counts may be too low by up to `slack`,
-    never too high: 0 where they are exact.
+    A feature that is not listed occurs in fewer than `least` documents. Counts may be too low by up to `slack`,
+    never too high; `slack` is 0 if they are exact.
     """
 
     keys: Hashes
     counts: Numbers
     least: int = 1
     slack: int = 0
-    whole: Spread | None = None  # of all features, where only some of them are listed
+    whole: Spread | None = None  # of all features, if only some of them are listed
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @cached_property
     def _index(self) -> Numbers:
-        """Where the keys of each leading run of bits begin: hashes are spread evenly, so a look-up is one step."""
+        """Where the keys of each bit prefix begin: hashes are spread evenly, so a look-up is one step."""
         bits = max(1, len(self.keys).bit_length())
         return np.searchsorted(self.keys, np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits))
 
     @cached_property
     def spread(self) -> Spread:
-        """The different counts that features of at least two contents have, and how many features have each."""
+        """The distinct counts of features of at least two documents, and the number of features with each."""
         if self.whole is not None:
             return self.whole
         return np.unique(self.counts[self.counts >= 2], return_counts=True)
@@ -53,9 +53,9 @@ class Frequencies:
         return found
 
     def quantile(self, share: float) -> int:
-        """The frequency that this share of the features in at least two contents do not exceed; 1 without any.
+        """The frequency that this share of the features in at least two documents do not exceed; 1 if there are none.
 
-        Most features of a collection occur once: they cannot make two documents similar, so they are not asked.
+        Most features of a collection occur once. They cannot make two documents similar, so they are left out.
         """
         counts, features = self.spread
         if len(counts) == 0:
@@ -64,7 +64,7 @@ class Frequencies:
         return int(counts[min(int(at), len(counts) - 1)])
 
     def at_least(self, least: int) -> Frequencies:
-        """The features of so many contents or more."""
+        """The features of at least so many documents."""
         keep = self.counts >= least
         return Frequencies(self.keys[keep], self.counts[keep], max(least, self.least), self.slack)
 
@@ -74,7 +74,7 @@ class Frequencies:
 
     @cached_property
     def digest(self) -> str:
-        """A name of all of it, the same whether it was made at once or in parts."""
+        """A digest of the table, the same whether it was counted at once or in parts."""
         whole = hashlib.sha256(f"{self.least} {self.slack}".encode())
         for column in (self.keys, self.counts):
             whole.update(hashlib.sha256(np.ascontiguousarray(column).data).digest())
@@ -83,12 +83,12 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Frequencies of each kind of feature that was counted, over so many contents, or groups of them."""
+    """Document frequencies of one or more feature stages over a collection."""
 
-    documents: int
-    text: str  # the text stage, as JSON: its tokens are what was counted
+    documents: int  # in units of document frequency
+    text: str  # the text stage whose tokens were counted, as JSON
     tables: Mapping[str, Frequencies] = field(default_factory=dict)  # by feature stage, as JSON
-    df_unit: str = "texts"  # what counts once: each content, or each group of a kind
+    df_unit: str = "texts"  # what counts as one document: see units
 
     def table(self, stage: str) -> Frequencies:
         """The frequencies of the features that a stage makes."""
@@ -98,10 +98,10 @@ class Statistics:
         return self.tables[stage]
 
     def check(self, text: str, stages: Iterable[str]) -> None:
-        """Refuse to be used for tokens or features that were not counted."""
+        """Refuse tokens or features that were not counted."""
         if text != self.text:
             raise StatisticsError(
-                f"The statistics count other tokens than the plan makes: {self.text} there, {text} here. "
+                f"The statistics count other tokens than the plan makes: {self.text} instead of {text}. "
                 "Count again with the plan's text options (neardup stats build)."
             )
         for stage in stages:
@@ -113,15 +113,15 @@ class Statistics:
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that name what was counted and the result."""
-        return name_of(self.documents, self.text, self.df_unit, self._digests)
+        """Sixteen hexadecimal digits that identify the features counted and their frequencies."""
+        return digest_of(self.documents, self.text, self.df_unit, self._digests)
 
     @property
     def _digests(self) -> dict[str, str]:
         return {name: table.digest for name, table in self.tables.items()}
 
 
-def name_of(documents: int, text: str, df_unit: str, tables: Mapping[str, str]) -> str:
+def digest_of(documents: int, text: str, df_unit: str, tables: Mapping[str, str]) -> str:
     """The digest of statistics whose tables have these digests."""
     whole = hashlib.sha256(f"{documents} {text} {df_unit}".encode())
     for name in sorted(tables):
@@ -138,7 +138,7 @@ def merge(parts: Iterable[Statistics]) -> Statistics:
         mine, theirs = _what(first), _what(other)
         if mine != theirs:
             raise StatisticsError(
-                "These statistics count different things and cannot be merged: "
+                "These statistics count different features or units and cannot be merged: "
                 f"{mine[0]} with {mine[1]} over {mine[2]}, and {theirs[0]} with {theirs[1]} over {theirs[2]}."
             )
     tables = {name: add_up([part.tables[name] for part in several]) for name in first.tables}
@@ -156,7 +156,7 @@ def count_features(features: Features) -> Frequencies:
 
 
 def add_up(parts: Iterable[Frequencies]) -> Frequencies:
-    """The sum of several tables. What a part left out as too rare may be missing: that is the sum's slack."""
+    """The sum of several tables; its slack is the most that the tables left out as too rare."""
     tables = list(parts)
     keys = np.concatenate([table.keys for table in tables])
     counts = np.concatenate([table.counts for table in tables])

@@ -1,7 +1,7 @@
-"""The unit of document frequency: what is counted once, however many documents of it have a feature.
+"""The unit of document frequency: what counts once, however many of its documents have a feature.
 
-A large cluster of near-duplicates makes its own text look common, and loses it for that. Counted once per cluster
-of a first pass, or once per host, only what unrelated documents share is common.
+A large cluster of near-duplicates makes its own phrases look common, and loses their weight. If a cluster of a first
+pass, or a host, counts once, only phrases that unrelated documents share are common.
 
     texts           every distinct text (the default)
     clusters        every cluster of near-duplicates that a first pass finds, except that the pages of a template

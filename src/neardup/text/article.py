@@ -1,12 +1,12 @@
-"""HTML to the text of its article: what is left when menus, teasers, comments and advertisements are gone.
+"""The article text of HTML pages, without menus, teasers, comments and advertisements.
 
-    article      a linear model over the blocks of a page: the one to take, and needs no package
+    article      a linear model over the blocks of a page: the best, and needs no package
     segments     maximum subsequence segmentation: no model at all
     resiliparse  its main content
     trafilatura  its extraction
-    visible      all that a reader sees, furniture included
+    visible      all visible text, boilerplate included
 
-docs/article-text.md says how good and how fast each is.
+docs/article-text.md compares their quality and speed.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ FEATURES = (
     *(f"before: {name}" for name in NEIGHBOURS.split("|")),
     *(f"after: {name}" for name in NEIGHBOURS.split("|")),
 )
-WRAPPER = 0.5  # an element with a larger share of the page's text is no part of a page, whatever it is called
-ENOUGH = 200  # characters: where less is found, the best blocks are taken though they score low …
-MARGIN = 1.0  # … as far as this below the best one
+WRAPPER = 0.5  # an element with a larger share of the page's text is a wrapper, whatever its name
+ENOUGH = 200  # characters: if less is found, the best blocks are taken although they score low …
+MARGIN = 1.0  # … down to this much below the best one
 PART = 0.1  # less than ENOUGH, and less than this share of the page, is no article
 
 
@@ -55,17 +55,19 @@ class Extracted(NamedTuple):
     """The text of a page."""
 
     text: str
-    found: bool  # False: nothing looked like an article, and the text is all that is visible
+    found: bool  # False: no article was found, and the text is all visible text
 
 
 def article_text(html: str | bytes, how: HtmlText = "article") -> str:
-    """The article's text, one line a paragraph. Where nothing looks like an article, the visible text."""
+    """The article's text, one line a paragraph; the visible text if no article is found."""
     return extract_text(html, how).text
 
 
 def article_texts(pages: Iterable[str | bytes], how: HtmlText = "article", threads: int = 1) -> list[str]:
-    """The article's text of each page. More than half of the work of `article` and `segments` is outside the
-    interpreter's lock, so that threads help."""
+    """The article's text of each page.
+
+    More than half of the work of `article` and `segments` runs outside the interpreter's lock, so that threads help.
+    """
     if threads < 1:
         raise ParameterError("threads", "article_texts", "at least 1", threads)
     check_html_text(how, "article_texts")
@@ -78,7 +80,7 @@ def article_texts(pages: Iterable[str | bytes], how: HtmlText = "article", threa
 def extract_text(html: str | bytes, how: HtmlText = "article") -> Extracted:
     """The text of a page, and whether it is its article.
 
-    A few words of a long page are no article: pages that share a request to log in would look alike by them.
+    A few words of a long page are no article: pages that share a login prompt would look alike.
     """
     check_html_text(how, "extract_text")
     if how == "visible":
@@ -92,21 +94,21 @@ def extract_text(html: str | bytes, how: HtmlText = "article") -> Extracted:
 
 
 def check_html_text(how: str, owner: str = "neardup") -> None:
-    """Refuse a name that stands for no way to read HTML."""
+    """Refuse an unknown extractor."""
     if how not in get_args(HtmlText):
         raise ParameterError("html_text", owner, f"one of {', '.join(get_args(HtmlText))}", how)
 
 
 def by_blocks(html: str | bytes) -> str:
-    """The blocks that the model counts to the article."""
+    """The text of the blocks that the model assigns to the article."""
     page = scan_page(page_bytes(html))
-    facts, features = describe_page(page)
+    attributes, features = describe_page(page)
     scores = kernels.blocks.weighted_sums(features, weights())
-    return join_blocks(page, choose_blocks(scores, facts))
+    return join_blocks(page, choose_blocks(scores, attributes))
 
 
 def by_segments(html: str | bytes) -> str:
-    """The run of blocks with the most words for its tags."""
+    """The text of the run of blocks with the most words for its tags."""
     page = scan_page(page_bytes(html))
     return join_blocks(page, choose_segment(page))
 
@@ -140,35 +142,35 @@ def _trafilatura() -> Callable[..., str | None]:
 
 
 def describe_page(page: Page) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Facts and features of a page's blocks; `kernels.blocks` names the columns of the one, FEATURES the others."""
-    codes, groups = kernels.blocks, masks()
-    facts = np.empty((len(page.blocks), 10), np.float64)
+    """Attributes (columns: `kernels.blocks`) and features (columns: FEATURES) of a page's blocks."""
+    blocks, groups = kernels.blocks, masks()
+    attributes = np.empty((len(page.blocks), 10), np.float64)
     features = np.empty((len(page.blocks), len(FEATURES)), np.float64)
-    codes.measure(page.text, page.blocks, facts)
-    inside = codes.inherit(page.elements, facts, tag_bits(), groups, WRAPPER)
-    around = (page.blocks, page.elements, facts, inside)
-    held = codes.weigh_containers(*around, tag_bits(), groups[codes.EXCLUDED])
-    codes.describe(*around, held, tag_bits(), features)
-    return facts, features
+    blocks.measure(page.text, page.blocks, attributes)
+    inside = blocks.inherit(page.elements, attributes, tag_bits(), groups, WRAPPER)
+    around = (page.blocks, page.elements, attributes, inside)
+    container_text = blocks.weigh_containers(*around, tag_bits(), groups[blocks.EXCLUDED])
+    blocks.describe(*around, container_text, tag_bits(), features)
+    return attributes, features
 
 
 @cache
 def weights() -> NDArray[np.float64]:
-    """What each feature counts for the article, and last a constant; `tools/train_article_weights.py` learned them."""
+    """The weight of each feature, and last the constant; `tools/train_article_weights.py` learns them."""
     stored = json.loads(files("neardup.text").joinpath("article_weights.json").read_text("utf-8"))
     return np.array([stored[name] for name in (*FEATURES, "constant")], np.float64)
 
 
-def choose_blocks(scores: NDArray[np.float64], facts: NDArray[np.float64]) -> Numbers:
+def choose_blocks(scores: NDArray[np.float64], attributes: NDArray[np.float64]) -> Numbers:
     """The numbers of the blocks of the article: those with a score above 0, each text once.
 
-    If they are next to nothing, the page is of a kind that the model does not know: what is best on it is taken.
+    If they are next to nothing, the model does not fit the page: its best blocks are taken.
     """
-    codes = kernels.blocks
-    chars, fresh = facts[:, codes.CHARS], facts[:, codes.FRESH] > 0
+    blocks = kernels.blocks
+    chars, fresh = attributes[:, blocks.CHARS], attributes[:, blocks.FRESH] > 0
     chosen = (scores > 0) & fresh
-    plain = chars[fresh] @ (1 - facts[fresh, codes.LINK])
-    candidates = fresh & (chars >= codes.SHORT)
+    plain = chars[fresh] @ (1 - attributes[fresh, blocks.LINK])
+    candidates = fresh & (chars >= blocks.SHORT)
     if candidates.any() and chars[chosen].sum() < min(ENOUGH, 0.1 * plain):
         chosen |= fresh & (scores > scores[candidates].max() - MARGIN)
     return np.flatnonzero(chosen)
@@ -177,7 +179,7 @@ def choose_blocks(scores: NDArray[np.float64], facts: NDArray[np.float64]) -> Nu
 def join_blocks(page: Page, chosen: Numbers) -> str:
     """The text of the chosen blocks: character references decoded, a line for each block.
 
-    None of it where there are too many blocks to tell them apart.
+    Empty if the page has more blocks than are scanned.
     """
     if page.is_full:
         return ""

@@ -1,4 +1,4 @@
-"""HTML bytes to UTF-8, whatever the page says about itself."""
+"""HTML bytes to UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DECLARATION = re.compile(
     rb"""<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.I
 )
 DECLARED_WITHIN = 4096  # bytes: the standard asks for 1024
-# The standard reads these as what their pages really are.
+# The HTML standard decodes these as their supersets.
 READ_AS = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -24,11 +24,11 @@ READ_AS |= {"euc_kr": "cp949", "shift_jis": "cp932", "tis-620": "cp874", "iso885
 
 
 def page_bytes(html: str | bytes) -> bytes:
-    """A page in UTF-8. Nothing is raised and nothing dropped: what cannot be decoded becomes U+FFFD.
+    """A page in UTF-8. Nothing is raised or dropped: bytes that cannot be decoded become U+FFFD.
 
-    The order: a byte order mark; UTF-8 if the bytes are that; what the page declares; windows-1252. UTF-8 goes before
-    the declaration, which is wrong more often than text in another encoding is valid UTF-8 by chance; but pages of
-    plain ASCII bytes are read as declared (ISO-2022-JP writes Japanese with them).
+    In this order: the byte order mark; UTF-8 if the bytes are valid; the declared encoding; windows-1252. UTF-8 comes
+    before the declaration, which is wrong more often than text in another encoding is valid UTF-8 by chance; but pages
+    of ASCII bytes are read as declared (ISO-2022-JP writes Japanese with them).
     """
     if isinstance(html, str):
         return to_utf8(html)
@@ -46,7 +46,7 @@ def page_bytes(html: str | bytes) -> bytes:
 
 
 def declared_encoding(html: bytes) -> str:
-    """The name of the encoding that a page declares, as Python knows it; empty if it declares none that is known."""
+    """Python's name of the encoding that a page declares; empty if it declares no known one."""
     found = DECLARATION.search(html, 0, DECLARED_WITHIN)
     if not found:
         return ""
@@ -60,9 +60,9 @@ def declared_encoding(html: bytes) -> str:
 
 
 def decode_as(html: bytes, declared: str) -> str:
-    """The text by its declared encoding; by UTF-8 if that is nearly right, and by windows-1252 if nothing is known."""
+    """The text by its declared encoding; by UTF-8 if nearly all of it is valid, otherwise by windows-1252."""
     text = html.decode(declared or "utf-8", "replace")
     broken = text.count("\ufffd")
-    if broken > 20 and broken > 0.002 * len(text):  # not a slip: another encoding
+    if broken > 20 and broken > 0.002 * len(text):  # too many for a typing error: another encoding
         return html.decode("cp1252", "replace")
     return text if declared else html.decode("cp1252", "replace")

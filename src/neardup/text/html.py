@@ -1,4 +1,4 @@
-"""HTML to the text that a reader sees."""
+"""The visible text of HTML pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.errors import MissingExtra
 
 __all__ = ["visible_text"]
 
-_UNFIT = re.compile("[\0\ud800-\udfff]")  # what cannot pass through a parser that takes UTF-8 in C strings
+_UNFIT = re.compile("[\0\ud800-\udfff]")  # characters that a parser of UTF-8 in C strings cannot take
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")  # [^<>]: linear even where no tag is closed
 _MARKUP = re.compile(r"<!--|-->|<[/!?a-zA-Z][^<>]*>")
 _INLINE = re.compile(
@@ -30,7 +30,7 @@ def visible_text(html: str | bytes, main_content: bool = False) -> str:
     """The visible text of a page: block elements on lines of their own, entities decoded.
 
     Scripts, styles, comments and the head are left out. Bytes are decoded as the page declares.
-    With `main_content`, what resiliparse takes for menus, headers and footers is left out too.
+    With `main_content`, resiliparse also drops menus, headers and footers.
     """
     parse, decode, extract = _tools()
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
@@ -64,7 +64,7 @@ def _tools() -> tuple[Callable[[str], Any], Callable[[bytes], str], Callable[...
 
 
 def _work(page: str) -> int:
-    """The steps of the standard's tree building, which looks through all open elements at each tag.
+    """The steps of building the tree, which searches all open elements at each tag.
 
     100,000 nested elements, a file of 500 kB, would take it 48 s.
     """
@@ -77,7 +77,7 @@ def _work(page: str) -> int:
 
 
 def _flat_text(page: str) -> str:
-    """The text between the tags, in one pass: for pages that are too deep to build a tree of."""
+    """The text between the tags, in one pass: for pages too deep for a tree."""
     from html import unescape
 
     parts, at, hidden = [], 0, ""

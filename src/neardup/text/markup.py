@@ -10,12 +10,12 @@ from neardup import kernels
 from neardup.columns import Bytes, Numbers
 from neardup.text.vocabulary import tag_names, vocabulary
 
-MOST_BLOCKS = 300_000  # an article has some hundreds; what comes after them stays in the last one
+MOST_BLOCKS = 300_000  # an article has some hundreds; the last one takes the rest of the page
 MOST_ELEMENTS = 600_000
 
 
 class Page(NamedTuple):
-    """What `kernels.markup.scan` finds; that module names the columns."""
+    """The text, blocks and elements of a page; `kernels.markup` names the columns."""
 
     text: Bytes
     blocks: Numbers
@@ -23,7 +23,7 @@ class Page(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether there was no room for all blocks: the last one holds what came after it."""
+        """Whether the page has more blocks than are kept: the last one has the rest of the text."""
         return len(self.blocks) == MOST_BLOCKS
 
 

@@ -2,8 +2,8 @@
 
 Every word counts for, every tag against; the run of tokens with the largest sum is the article (Pasternack and Roth,
 "Extracting article text from the web with maximum subsequence segmentation", WWW 2009, without the learned scores).
-The study of rare phrases takes its news articles so. A run begins and ends with a block here: between
-the words of one paragraph there are too few tags to cut.
+The study of rare phrases extracts its news articles in this way. A run begins and ends with a block here: between
+the words of one paragraph are too few tags to cut.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def choose_segment(page: Page, tag_cost: float = TAG_COST) -> Numbers:
     words = np.add.reduceat(spaces, blocks[:, columns.START], dtype=np.int64)
     words[-1] += 1
     before, until = blocks[:, columns.TAGS_BEFORE], blocks[:, columns.TAGS_UNTIL]
-    values = np.empty(2 * len(blocks), np.float64)  # of what stands before each block, and of the block
+    values = np.empty(2 * len(blocks), np.float64)  # of the tags before each block, and of the block
     values[0::2] = -tag_cost * (before - np.concatenate(([0], until[:-1])))
     values[1::2] = words - tag_cost * (until - before)
     start, stop = kernels.segments.best_segment(values)

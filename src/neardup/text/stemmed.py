@@ -17,18 +17,18 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Stemmed:
-    """The tokens of another text stage over words that are cut to their stems."""
+    """The tokens of another text stage over stemmed words."""
 
     language: str = "english"
     of: Words | FieldedWords = field(default_factory=Words)
 
     def __post_init__(self) -> None:
-        """An unknown language is refused before any text is read."""
+        """Refuses an unknown language before any text is read."""
         _stemmer(self.language)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """As the stage inside."""
+        """Those of the stage inside."""
         return getattr(self.of, "fields", ())
 
     def __call__(self, texts: Texts, details: bool = True) -> Tokens:
@@ -53,5 +53,5 @@ def _stemmer(language: str) -> Any:
 
 @cache
 def stem_of(language: str) -> Any:
-    """What gives a word's stem; it remembers those of the last 65,536 words."""
+    """The function from a word to its stem, with a cache of 65,536 words."""
     return lru_cache(maxsize=1 << 16)(_stemmer(language).stemWord)

@@ -15,7 +15,7 @@ ENTRY = re.compile(r"[^\s,()]+(?:\s*\([^()]*\))?|[()]")
 
 @cache
 def stop_words(language: str) -> tuple[str, ...]:
-    """The stop words of a language, named by its ISO 639-1 code, in order; several codes may be joined by '+'."""
+    """The stop words of a language by ISO 639-1 code, sorted; several codes may be joined by '+'."""
     known = languages()
     codes = language.split("+")
     if any(code not in known for code in codes):
@@ -34,9 +34,9 @@ def languages() -> tuple[str, ...]:
 
 
 def read_words(path: str | Path) -> tuple[str, ...]:
-    """The words of a UTF-8 text file, one or more a line; what follows a '#' is a remark.
+    """The words of a UTF-8 text file, one or more a line; '#' starts a comment.
 
-    What stands in brackets belongs to the word before: 'is(3,1)' is one entry, a specification of an antecedent.
+    Text in brackets belongs to the word before: 'is(3,1)' is one entry, a specification of an antecedent.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()

@@ -1,4 +1,4 @@
-"""An HTML page as tags and the text between them, in one pass whose time is linear in the page, whatever it holds."""
+"""An HTML page as tags and the text between them, in one pass of linear time."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-# No part of it crosses a "<", so that what is never closed is looked at once: a quote ends at the next "<" too.
+# No part of it crosses a "<", so that unclosed markup is scanned once: a quote also ends at the next "<".
 MARKUP = re.compile(
     r"""<(?:(/?)([a-zA-Z][^\s<>/"']*)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>|(!--)|[!?/][^<>]*>)"""
 )
 ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-HIDDEN = (
-    "script",
-    "style",
-    "noscript",
-    "template",
-)  # their content is not shown: passed over up to the end tag
+HIDDEN = ("script", "style", "noscript", "template")  # not visible: skipped up to the end tag
 END = {name: re.compile(f"</{name}", re.IGNORECASE) for name in HIDDEN}
 
 
@@ -26,18 +21,18 @@ class Piece(NamedTuple):
 
     name: str
     closing: bool
-    rest: str  # what stands in a tag behind its name; or the text, references resolved
+    rest: str  # the attributes of a tag, or the text with character references decoded
 
-    def attribute(self, wanted: str) -> str | None:
+    def attribute(self, attribute: str) -> str | None:
         """The value of an attribute of a start tag."""
         for name, *values in ATTRIBUTE.findall(self.rest):
-            if name.lower() == wanted:
+            if name.lower() == attribute:
                 return unescape("".join(values))
         return None
 
 
 def pieces(page: str) -> Iterator[Piece]:
-    """Tags and texts in order; comments, declarations and content that is not shown are left out."""
+    """Tags and texts in order; comments, declarations and hidden elements are left out."""
     at, comments_end = 0, True
     while (match := MARKUP.search(page, at)) is not None:
         if match.start() > at:
@@ -46,7 +41,7 @@ def pieces(page: str) -> Iterator[Piece]:
         closing, name, rest, comment = match.groups()
         if comment:
             end = page.find("-->", match.start() + 2) if comments_end else -1
-            comments_end = end >= 0  # looked for in vain once: not again
+            comments_end = end >= 0  # after one failed search, no other
             end = end + 2 if end >= 0 else page.find(">", at)
             at = end + 1 if end >= 0 else len(page)
         elif name:
@@ -54,7 +49,7 @@ def pieces(page: str) -> Iterator[Piece]:
             yield Piece(name, bool(closing), rest)
             if name in HIDDEN and not closing:
                 found = END[name].search(page, at)
-                at = len(page) if found is None else found.start()  # cut off inside: the rest is of it
+                at = len(page) if found is None else found.start()  # cut off inside: the rest belongs to it
     if at < len(page):
         yield _text(page[at:])
 

@@ -1,4 +1,4 @@
-"""Tokens of HTML pages that know the markup around them: headings, emphasis, links, the title."""
+"""Tokens of HTML pages with the markup around them: headings, emphasis, links, the title."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 
 @dataclass(frozen=True)
 class TaggedWords:
-    """Tokens of what an HTML page shows; `Tokens.tags` has a bit for each tag of TAGS that a token is inside of.
+    """Tokens of the visible text of HTML pages; `Tokens.tags` has a bit for each tag of TAGS around a token.
 
-    of      what makes tokens of the text between tags
-    beside  what makes tokens of the fields behind the page, if there are any: they are no HTML
+    of      the stage for the text between tags
+    beside  the stage for the fields after the page, if there are any: they are no HTML
     """
 
     of: Words | Stemmed = field(default_factory=Words)
     beside: FieldedWords | Stemmed | None = None
-    markup: bool = True  # the engine hands over the page, not its text
+    markup: bool = True  # the engine passes the page, not its text
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -63,8 +63,8 @@ class TaggedWords:
 def _interleaved(pages: Tokens, fields: Tokens) -> Tokens:
     """For each document the tokens of its page, then those of its fields."""
     documents = np.arange(len(pages))
-    owner = [np.repeat(documents, np.diff(some.offsets)) for some in (pages, fields)]
-    order = np.argsort(np.concatenate(owner), kind="stable")
+    document_of = [np.repeat(documents, np.diff(some.offsets)) for some in (pages, fields)]
+    order = np.argsort(np.concatenate(document_of), kind="stable")
 
     def both(first: Any, second: Any) -> Any:
         whole = np.concatenate([first, second])
@@ -82,7 +82,7 @@ def _interleaved(pages: Tokens, fields: Tokens) -> Tokens:
 def tagged_runs(page: str) -> Iterator[tuple[str, int]]:
     """Runs of text with a bit for each tag around them. A tag that is never closed ends with the element around it.
 
-    What is open is counted as it opens and closes: a page of a hundred thousand unclosed tags stays linear.
+    Open tags are counted as they open and close: a page of a hundred thousand unclosed tags stays linear.
     """
     opened: list[str] = []
     counts: Counter[str] = Counter()

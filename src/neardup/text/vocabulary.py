@@ -1,7 +1,7 @@
-"""What the scanner of HTML pages knows: tags and how they behave, and words of class and id names.
+"""The vocabulary of the HTML scanner: properties of tags, and words of class and id names.
 
-The words are those with which authors of pages, and extractors since Readability, name the parts of a page. Each
-stands for a hint; what a hint is worth is learned (`text/article_weights.json`).
+Authors of pages, and extractors since Readability, name the parts of a page with these words. Each word is a hint;
+the weight of a hint is learned (`text/article_weights.json`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 
-# How tags behave: see the flags in kernels/markup.py. Tags that are named nowhere are inline.
+# Properties of tags: see the flags in kernels/markup.py. Tags that are not listed are inline.
 BLOCKS = (
     "html body address article aside blockquote center details dialog dir div fieldset figcaption figure footer "
     "form frameset h1 h2 h3 h4 h5 h6 header hgroup legend main menu nav ol p pre search section summary ul dl "
@@ -77,7 +77,7 @@ HINTS: dict[str, str] = {
 HIDDEN = "hidden"  # not a word: the style display: none, or the attribute
 HIDING_STYLES = "displaynone displaynoneimportant visibilityhidden visibilityhiddenimportant".split()
 HINT_NAMES = (*HINTS, HIDDEN)
-# What a block directly inside a tag is, and what all text inside a tag is in.
+# The type of a block directly inside a tag, and the context of all text inside a tag.
 KINDS = {
     "p": "p", "li": "li dd dt", "h1": "h1", "heading": "h2 h3 h4 h5 h6", "cell": "td th",
     "quote": "blockquote pre", "caption": "figcaption caption",
@@ -107,11 +107,11 @@ NAME_ATTRIBUTES = "class id itemprop role".split()
 
 
 def hash_name(name: str, kind: int) -> int:
-    """The kernel's hash of a name of some kind."""
-    codes = kernels.tags
-    value: int = codes.HASH_START
+    """The kernel's hash of a name and its type."""
+    tags = kernels.tags
+    value: int = tags.HASH_START
     for byte in bytes([kind]) + name.encode():
-        value = (value ^ byte) * codes.HASH_STEP % (1 << 64)
+        value = (value ^ byte) * tags.HASH_STEP % (1 << 64)
     return value
 
 
@@ -121,28 +121,28 @@ def tag_names() -> list[str]:
 
 
 def tag_entry(number: int, name: str) -> int:
-    """What the kernel knows about a tag."""
-    codes = kernels.markup
-    flags = codes.BLOCK * (name in BLOCKS or name in VOID) | codes.VOID * (name in VOID)
-    flags |= codes.OPAQUE * (name in OPAQUE) | codes.BARRIER * (name in BARRIERS)
-    flags |= codes.ANCHOR * (name == "a") | codes.BREAK * (name == "br") | codes.PARAGRAPH * (name == "p")
-    flags |= codes.UNNAMED * (name in ("html", "body"))
-    return int(number | flags | GROUPS.get(name, 0) << codes.GROUP_SHIFT)
+    """The properties of a tag, as the kernel reads them."""
+    markup = kernels.markup
+    flags = markup.BLOCK * (name in BLOCKS or name in VOID) | markup.VOID * (name in VOID)
+    flags |= markup.OPAQUE * (name in OPAQUE) | markup.BARRIER * (name in BARRIERS)
+    flags |= markup.ANCHOR * (name == "a") | markup.BREAK * (name == "br") | markup.PARAGRAPH * (name == "p")
+    flags |= markup.UNNAMED * (name in ("html", "body"))
+    return int(number | flags | GROUPS.get(name, 0) << markup.GROUP_SHIFT)
 
 
 def entries() -> dict[int, int]:
-    """Hashes of all names, and what they stand for."""
-    codes = kernels.tags
+    """The hashes of all names, and their values."""
+    tags = kernels.tags
     bits = {hint: 1 << number for number, hint in enumerate(HINT_NAMES)}
-    found = {hash_name(name, codes.TAG): tag_entry(number, name) for number, name in enumerate(tag_names())}
-    found |= {hash_name(name, codes.ATTRIBUTE): codes.NAMES for name in NAME_ATTRIBUTES}
-    found[hash_name("style", codes.ATTRIBUTE)] = codes.STYLE
-    found[hash_name("href", codes.ATTRIBUTE)] = codes.LINK
-    found[hash_name("hidden", codes.ATTRIBUTE)] = codes.FLAG | bits[HIDDEN] << 8
-    found |= {hash_name(letters, codes.STYLE): bits[HIDDEN] for letters in HIDING_STYLES}
+    found = {hash_name(name, tags.TAG): tag_entry(number, name) for number, name in enumerate(tag_names())}
+    found |= {hash_name(name, tags.ATTRIBUTE): tags.NAMES for name in NAME_ATTRIBUTES}
+    found[hash_name("style", tags.ATTRIBUTE)] = tags.STYLE
+    found[hash_name("href", tags.ATTRIBUTE)] = tags.LINK
+    found[hash_name("hidden", tags.ATTRIBUTE)] = tags.FLAG | bits[HIDDEN] << 8
+    found |= {hash_name(letters, tags.STYLE): bits[HIDDEN] for letters in HIDING_STYLES}
     for hint, words in HINTS.items():
         for word in words.split():
-            key = hash_name(word, codes.NAMES)
+            key = hash_name(word, tags.NAMES)
             found[key] = found.get(key, 0) | bits[hint]
     return found
 
@@ -163,7 +163,7 @@ def vocabulary() -> NDArray[np.uint64]:
 
 @cache
 def tag_bits() -> NDArray[np.uint64]:
-    """For each tag by number: the kind of a block directly inside it, and the bits of what text inside it is in."""
+    """For each tag by number: the type of a block directly inside it, and the context bits of all text inside it."""
     shift, names = kernels.blocks.KIND_BITS, tag_names()
     found = dict.fromkeys(names, 0)
     for number, tags in enumerate(KINDS.values()):

@@ -1,4 +1,4 @@
-"""Tokens of texts: Unicode words, what stands between white space, or characters."""
+"""Tokens of texts: Unicode words, runs between white space, or characters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Words:
     """Case-folded tokens of NFC text.
 
     words       letters and digits; each character of a script without spaces; each symbol and emoji
-    whitespace  whatever stands between white space, punctuation included
+    whitespace  runs between white space, punctuation included
     characters  every character that is not white space
     """
 
@@ -50,10 +50,10 @@ class Words:
 
 
 def hash_words(words: Iterable[str]) -> tuple[Hashes, tuple[str, ...]]:
-    """The hashes of words, sorted; and the entries that are more than one word, or none.
+    """The hashes of words, sorted; and the entries that are not exactly one word.
 
-    An entry like "can't" is two words. Between white space it is one token, whose hash is among those returned: it
-    does no harm where words are tokens. Entries with blanks have no hash.
+    An entry like "can't" is two words, but one token between white space: its hash is included, and does no harm if
+    words are tokens. Entries with blanks have no hash.
     """
     given = tuple(dict.fromkeys(words))
     texts = Texts.from_strings(list(given))
@@ -70,22 +70,22 @@ def hash_words(words: Iterable[str]) -> tuple[Hashes, tuple[str, ...]]:
 
 @cache
 def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
-    """What a kind of token makes of each code point, and the kernel's mode for ASCII."""
-    codes = kernels.tokens
+    """The table of code points for a type of token, and the kernel's mode for ASCII."""
+    kernel = kernels.tokens
     with files("neardup.text").joinpath("unicode.npz").open("rb") as file:
         stored = np.load(file)
         index, pages = stored["index"], stored["pages"]
     if tokens == "words":
-        return codes.Table(index, pages), codes.WORDS
-    inside = codes.WORD if tokens == "whitespace" else codes.SINGLE
-    kinds = np.where(pages & SPACE_FLAG, codes.OUTSIDE, inside).astype(np.uint32)
-    kinds[pages & codes.KIND == codes.IGNORE] = codes.IGNORE
-    pages = pages & ~np.uint32(codes.KIND) | kinds
-    return codes.Table(index, pages), codes.WHITESPACE if tokens == "whitespace" else codes.TABLE
+        return kernel.CodePointTable(index, pages), kernel.WORDS
+    inside = kernel.WORD if tokens == "whitespace" else kernel.SINGLE
+    kinds = np.where(pages & SPACE_FLAG, kernel.OUTSIDE, inside).astype(np.uint32)
+    kinds[pages & kernel.KIND == kernel.IGNORE] = kernel.IGNORE
+    pages = pages & ~np.uint32(kernel.KIND) | kinds
+    return kernel.CodePointTable(index, pages), kernel.WHITESPACE if tokens == "whitespace" else kernel.TABLE
 
 
 def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
-    """The same texts in Unicode's composed form; nearly always nothing has to be done."""
+    """The same texts in NFC; nearly always they already are."""
     composed: dict[int, bytes] = {}
     for number in np.flatnonzero(risky).tolist():
         text = texts.document(number).decode("utf-8", "replace")

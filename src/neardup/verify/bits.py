@@ -1,4 +1,4 @@
-"""How many sign bits of two documents are equal."""
+"""Checks of candidates by their share of equal sign bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BitAgreement:
         distance = np.zeros(len(left), np.int64)
         kernels.bits.hamming(values.slots, left, right, distance)
         equal = (self.bits - distance).astype(np.float64)
-        equal[~(values.present[left] & values.present[right])] = 0  # nothing agrees with nothing
+        equal[~(values.present[left] & values.present[right])] = 0  # no features: no agreement
         half = (self.bits + equal) / 2
         return Pairs(left, right, equal, half, half)
 

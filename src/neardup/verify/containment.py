@@ -1,4 +1,4 @@
-"""How much of the smaller document the larger one holds."""
+"""Checks of candidates by containment: the share of the smaller document in the larger one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.verify.weighted import TOLERANCE, WeightedJaccard
 
 @dataclass(frozen=True)
 class Containment:
-    """The shared weight as a share of the smaller document's: 1 where one contains the other."""
+    """The shared weight as a share of the smaller document's: 1 if one contains the other."""
 
     level: Literal["features"] = "features"
     measures: ClassVar[str] = "containment"
@@ -24,5 +24,5 @@ class Containment:
         return replace(WeightedJaccard().measure(values, left, right), kind="containment")
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
-        """Whether one of the two holds so much of the other."""
+        """Whether the containment of each pair reaches the threshold."""
         return (pairs.containment >= threshold - TOLERANCE) & (pairs.shared > 0)

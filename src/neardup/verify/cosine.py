@@ -1,4 +1,4 @@
-"""How similar weighted documents are as vectors: cosine, and extended Jaccard."""
+"""Checks of candidates as weighted vectors: cosine, and extended Jaccard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Curve = tuple[float, float]
 
 
 def probabilities(check: Check, similarity: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """How likely pairs of these scores are near-duplicates; None where no labels have said."""
+    """How likely pairs of these scores are near-duplicates; None if they were not learned."""
     curve = getattr(check, "curve", None)
     return None if curve is None else np.asarray(Probability(*curve).of(similarity), np.float64)
 
@@ -28,9 +28,7 @@ class Cosine:
     """Dot products of weights over the shared features, and squared norms."""
 
     level: Literal["features"] = "features"
-    curve: Curve | None = (
-        None  # slope and middle of what a score says about a pair, where labels have taught it
-    )
+    curve: Curve | None = None  # slope and midpoint from score to probability, if learned
     measures: ClassVar[str] = "cosine"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
@@ -56,7 +54,7 @@ class ExtendedJaccard:
     measures: ClassVar[str] = "extended_jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
-        """The same evidence as for the cosine, put together in another way."""
+        """The same evidence as for the cosine, combined by formula (3)."""
         return replace(Cosine().measure(values, left, right), kind="jaccard")
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""What a candidate is worth: exact Jaccard and containment, an estimate, or nothing."""
+"""Checks of candidates by Jaccard: exact, estimated from signatures, or none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Jaccard:
         return Pairs(left, right, shared.astype(np.float64), sizes[left], sizes[right])
 
     def passes(self, pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
-        """Whether each pair reaches the threshold, in whole numbers: a tie counts (floats lose some)."""
+        """Whether each pair reaches the threshold, in whole numbers: a tie passes (with floats some would not)."""
         limit = as_fraction(threshold)
         shared = pairs.shared.astype(np.int64)
         union = (pairs.left_size + pairs.right_size).astype(np.int64) - shared
@@ -60,7 +60,7 @@ class Agreement:
         for start in range(0, len(left), 1 << 14):
             part = slice(start, start + (1 << 14))
             equal[part] = (slots[left[part]] == slots[right[part]]).all(axis=2).sum(axis=1)
-        equal[~(values.present[left] & values.present[right])] = 0  # nothing agrees with nothing
+        equal[~(values.present[left] & values.present[right])] = 0  # no features: no agreement
         half = (groups + equal) / 2
         return Pairs(left, right, equal, half, half)
 
@@ -71,7 +71,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Unverified:
-    """Every candidate counts; its similarity is unknown."""
+    """Every candidate passes; its similarity is unknown."""
 
     level: Literal["none"] = "none"
     measures: ClassVar[str] = "nothing"

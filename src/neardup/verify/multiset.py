@@ -16,13 +16,13 @@ from neardup.verify.jaccard import Jaccard
 
 @dataclass(frozen=True)
 class MultisetJaccard:
-    """Frequencies that two documents share, of all that they have; equal to Jaccard where every frequency is 1."""
+    """Frequencies that two documents share, of all that they have; equal to Jaccard if every frequency is 1."""
 
     level: Literal["features"] = "features"
     measures: ClassVar[str] = "multi-set jaccard"
 
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
-        """The evidence for each pair: shared = Σ min, sizes = Σ frequencies, so that Σ max is what Pairs divides by."""
+        """The evidence for each pair: shared = Σ min, sizes = Σ frequencies, so that Pairs divides by Σ max."""
         if values.weights is None or not values.distinct:
             raise PlanError("Multi-sets need counted features: put the weight stage Counts into the view.")
         shared = np.zeros(len(left), np.float64)

@@ -13,12 +13,12 @@ from neardup.columns import Features, Numbers, Pairs, make_distinct
 from neardup.errors import PlanError
 from neardup.weights.checks import check_weights
 
-TOLERANCE = 1e-9  # sums of weights are rounded: a pair is not lost at the threshold for that
+TOLERANCE = 1e-9  # of rounded sums: a pair at the threshold is not lost
 
 
 @dataclass(frozen=True)
 class WeightedJaccard:
-    """Weight that two documents share, of all that they have; plain Jaccard where every weight is 1."""
+    """Weight that two documents share, of all that they have; plain Jaccard if every weight is 1."""
 
     level: Literal["features"] = "features"
     measures: ClassVar[str] = "weighted jaccard"
@@ -26,7 +26,7 @@ class WeightedJaccard:
     def measure(self, values: Features, left: Numbers, right: Numbers) -> Pairs:
         """The evidence for each pair: shared = Σ min, sizes = Σ weights, summed in the order of the features."""
         if values.weights is not None and not values.distinct:
-            raise PlanError("Weighted features must be distinct: the weight stage before leaves repeats.")
+            raise PlanError("Weighted features must be distinct: the last weight stage leaves repeated ones.")
         check_weights(values)
         sets = make_distinct(values)
         weights = np.ones(len(sets.hashes), np.float32) if sets.weights is None else sets.weights

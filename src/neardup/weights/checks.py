@@ -1,4 +1,4 @@
-"""What weights must be: finite and not below 0; features of weight 0 are no features."""
+"""Checks of weights, which must be finite and not below 0, and selections of features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neardup.errors import PlanError
 
 
 def check_weights(features: Features) -> None:
-    """Refuse weights that no sample can be drawn by."""
+    """Refuse weights that are negative or not finite."""
     if features.weights is None:
         return
     bad = np.flatnonzero(~(np.isfinite(features.weights) & (features.weights >= 0)))

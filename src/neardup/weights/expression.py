@@ -1,4 +1,4 @@
-"""Formulas that users write: parsed, checked name by name, and computed over arrays. Nothing is run as code."""
+"""Formulas of users: parsed, checked name by name, and computed over arrays; nothing is run as code."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import ParameterError
+from neardup.wording import counted
 
 Floats = NDArray[np.float64]
 Value = Floats | float
@@ -61,8 +62,8 @@ def _check(node: ast.expr, formula: str, names: tuple[str, ...]) -> None:
             _check(operand, formula, names)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             if len(args) != FUNCTIONS[name][0]:
-                wanted = f"with {FUNCTIONS[name][0]} value(s) in {name}(…)"
-                raise ParameterError("expression", "weights", wanted, formula)
+                expected = f"with {counted(FUNCTIONS[name][0], 'value')} in {name}(…)"
+                raise ParameterError("expression", "weights", expected, formula)
             for argument in args:
                 _check(argument, formula, names)
         case _:
@@ -72,7 +73,7 @@ def _check(node: ast.expr, formula: str, names: tuple[str, ...]) -> None:
 def evaluate(formula: str, values: Mapping[str, Value]) -> Floats:
     """The formula's value for each entry of the arrays."""
     tree = parse(formula, tuple(sorted(values)))
-    with np.errstate(all="ignore"):  # what is not finite is for the caller to refuse
+    with np.errstate(all="ignore"):  # the caller refuses values that are not finite
         return np.asarray(_compute(tree, values), np.float64)
 
 

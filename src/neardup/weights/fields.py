@@ -1,4 +1,4 @@
-"""Weights of fields: a share of the largest weight of the text, numbers that count at their extremes (4.1, 7.1.1)."""
+"""Weights of fields: a share of the largest weight of the text, or enough to flip bits (4.1, 7.1.1)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FieldShare:
         )
 
 
-FIXED = 1 << 20  # the largest weight of a document, as a whole number, in sums that are looked at here
+FIXED = 1 << 20  # the largest weight of a document as a whole number
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class FlipWeight:
     counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Certainty is not to be had, and more bits than there are neither."""
+        """Refuses a probability of 1, or one that needs more bits than there are."""
         if not 0 < self.probability < 1 or self.needed > self.bits:
             limit = f"above 0 and at most 1 − 2^−{self.bits}"
             raise ParameterError("probability", "a field that flips bits", limit, self.probability)
 
     @property
     def needed(self) -> int:
-        """How many bits must be within reach of a change."""
+        """The number of bits that a change must be able to flip."""
         return max(1, ceil(-log2(1 - self.probability) - 1e-9))
 
     def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:

@@ -1,4 +1,4 @@
-"""Weights by document frequency: what is rare says more, what is everywhere says nothing."""
+"""Weights by document frequency: idf windows and tf-idf."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from neardup.weights.counts import Counts
 
 
 def frequencies(of: Feature, features: Features, statistics: Statistics | None) -> NDArray[np.int64]:
-    """The document frequency of each feature of a batch; what was never seen counts as seen once."""
+    """The document frequency of each feature of a batch; 1 for a feature that was not counted."""
     if statistics is None:
-        raise StatisticsError("This plan weighs features by their document frequency: count them first.")
+        raise StatisticsError("This plan weighs features by document frequency: count them first.")
     return np.maximum(statistics.table(stage_json(of)).of(features.hashes), 1)
 
 
 def normalised_idf(counts: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
     """log(N / df) / log N: 0 for a feature of every document, 1 for one of a single document.
 
-    A single document tells nothing about what is frequent (log 1 = 0): everything then counts as rare.
+    In a single document (log 1 = 0) every feature counts as rare.
     """
     if documents <= 1:
         return np.ones(len(counts))

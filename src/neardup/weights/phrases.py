@@ -2,9 +2,9 @@
 
 Alonso, Fetterly and Manasse, Duplicate News Story Detection Revisited (MSR-TR-2013-60), sections 4.3 to 4.5: a
 function of the document frequency of the phrase's first word, divided by the document frequency of the phrase if
-asked, times 1 for a rare phrase and 0 for a common one. What is ours: the frequency may be the mean over the words
-around the phrase instead of its first word's, which tells running text from furniture more surely; and a document
-that is common text and nothing else is compared by it.
+asked, times 1 for a rare phrase and 0 for a common one. Our additions: the frequency may be the mean over the words
+around the phrase instead of its first word's, which separates running text from boilerplate better; and a document
+of nothing but common text is compared by that text.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
     **{f"ln_df{p if p > 1 else ''}": lambda df, n, p=p: np.log1p(df) ** p for p in (1, 2, 3, 4, 10)},  # type: ignore[misc]
     "idf": lambda df, n: np.log1p(n / df),
 }
-LEAST_COMMON = 42  # section 3: what more documents have is common …
-COMMON_ROOTS = 8.0  # … and in a collection of N documents of its own, what more than 8 √N have
-COMMON_CLUSTERS = 5  # where a cluster counts once: what so many different stories have says nothing of any
+LEAST_COMMON = 42  # section 3: a phrase of more documents is common …
+COMMON_ROOTS = 8.0  # … and in a collection of N documents, a phrase of more than 8 √N
+COMMON_CLUSTERS = 5  # if a cluster counts once: a phrase of more clusters is common
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class PhraseWeight(CorpusAware):
     phrases       the feature stage whose phrases these are
     words         the feature stage that words are counted by
     function      f of table 4, of the frequency of the first word, or of the words around
-    around        how many words before the phrase's beginning and from it on are looked at; 0: the first word alone
+    around        words averaged before the phrase's beginning, and as many from it on; 0: the first word alone
     inverse       divide by the frequency of the phrase
     inside        divide before the function is applied, as the paper's text has it, not after, as its example does
     rare          the share of the phrases of two documents or more that are rare: the least frequent ones
-    common_above  phrases in more documents than this are common in any case; None: 5 where clusters
+    common_above  phrases in more documents than this are always common; None: 5 if clusters
                   count once, else 42, or 8 √N if that is more
-    alone         a document of whose weight less than this share is rare is nothing but common text: it keeps all
+    alone         a document with less than this share of rare weight is common text only: it keeps all phrases
     """
 
     phrases: Shingles
@@ -74,9 +74,7 @@ class PhraseWeight(CorpusAware):
         if self.function not in get_args(Function):
             raise ParameterError("function", "PhraseWeight", "one of " + ", ".join(FUNCTIONS), self.function)
         if self.inside and not self.inverse:
-            raise ParameterError(
-                "inside", "PhraseWeight", "false without inverse: it says how that is done", True
-            )
+            raise ParameterError("inside", "PhraseWeight", "false without inverse, which it modifies", True)
 
     @property
     def counts(self) -> tuple[Feature, ...]:
@@ -85,7 +83,7 @@ class PhraseWeight(CorpusAware):
 
     @property
     def by_phrase(self) -> bool:
-        """Whether a phrase has the same weight wherever it stands."""
+        """Whether a phrase has the same weight at every position."""
         return self.around == 0
 
     @property
@@ -127,13 +125,13 @@ class PhraseWeight(CorpusAware):
         return self._only_rare(bag, statistics)
 
     def _reweigh(self, features: Features, tokens: Tokens, statistics: Statistics) -> Features:
-        """What another stage left of the phrases, its weights times those of this one."""
+        """The phrases that another stage left, its weights times those of this one."""
         bag = make_distinct(features) if features.weights is None else as_bag(features)
         weights = self._word_weights(self.phrases(tokens), tokens, statistics).astype(np.float64)
         found = over_occurrences(self.phrases, bag, tokens, weights)
         if np.isneginf(found).any():
             raise PlanError(
-                "PhraseWeight weighs phrases, and these are other features: give it the stage they are of."
+                "PhraseWeight got features that its phrase stage does not make: give it the stage of these features."
             )
         before = np.float32(1) if bag.weights is None else bag.weights
         return replace(bag, weights=(found * before).astype(np.float32))

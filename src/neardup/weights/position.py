@@ -1,4 +1,4 @@
-"""Weights by where a feature first stands, and by the markup around it (sections 5.2 to 5.4 of the simhash thesis)."""
+"""Weights by the first position of a feature, and by the markup around it (simhash thesis, sections 5.2 to 5.4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
 from neardup.weights.expression import evaluate, parse
 
-# x is the place of a word, from 1; L the number of words. The thesis' log(x)/x is 0 at x = 1, its 1/log(x) infinite:
+# x is the position of a word, from 1; L the number of words. The thesis' log(x)/x is 0 at x = 1, its 1/log(x) infinite:
 # both are shifted by one inside the logarithm.
 SCALES = {
     "log(x)/x": "log(x + 1) / x",
@@ -29,7 +29,7 @@ SCALES = {
 
 
 def as_bag(features: Features) -> Features:
-    """Distinct features with weights: counts where nothing has weighed them yet."""
+    """Distinct features with weights: counts if they have none yet."""
     if not features.distinct:
         features = Counts()(features)
     if features.weights is None:
@@ -43,56 +43,56 @@ def occurrence_values(of: Feature, tokens: Tokens, values: NDArray[np.float64]) 
         case Fielded(of=inner, single=single):
             return occurrence_values(inner, field_parts(tokens, single)[0], values)
         case Cleaned(of=inner):
-            wanted = of.wanted(tokens)
-            return occurrence_values(inner, keep_tokens(tokens, wanted), values[wanted])
+            kept = of.kept(tokens)
+            return occurrence_values(inner, keep_tokens(tokens, kept), values[kept])
         case Shingles(width=width):
-            seen = of(tokens).sizes
-            first = np.repeat(tokens.offsets[:-1] - (np.cumsum(seen) - seen), seen) + np.arange(
-                int(seen.sum())
-            )
-            last = np.repeat(tokens.offsets[1:], seen) - 1
+            occurrences = of(tokens).sizes
+            first = np.repeat(
+                tokens.offsets[:-1] - (np.cumsum(occurrences) - occurrences), occurrences
+            ) + np.arange(int(occurrences.sum()))
+            last = np.repeat(tokens.offsets[1:], occurrences) - 1
             found = values[first]
             for step in range(1, width):
                 found = np.maximum(found, values[np.minimum(first + step, last)])
             return found
-    raise PlanError(
-        f"The tags around features of {type(of).__name__} are not known: leave the tag boost out."
-    )
+    raise PlanError(f"Tags are not known for features of {type(of).__name__}: remove the tags weight.")
 
 
 def over_occurrences(
     of: Feature, bag: Features, tokens: Tokens, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """For each feature the largest value among its occurrences; without values, minus the place of the first."""
-    seen = of(tokens)
+    """For each feature the largest value among its occurrences; without values, minus the first position."""
+    occurrences = of(tokens)
     if values is None:
-        begins = np.repeat(seen.offsets[:-1], seen.sizes)
-        values = (begins - np.arange(len(seen.hashes)) - 1).astype(np.float64)
+        begins = np.repeat(occurrences.offsets[:-1], occurrences.sizes)
+        values = (begins - np.arange(len(occurrences.hashes)) - 1).astype(np.float64)
     out = np.full(len(bag.hashes), -np.inf)
-    kernels.places.largest_of_occurrences(bag.hashes, bag.offsets, seen.hashes, seen.offsets, values, out)
+    kernels.occurrences.largest_of_occurrences(
+        bag.hashes, bag.offsets, occurrences.hashes, occurrences.offsets, values, out
+    )
     return out
 
 
 @dataclass(frozen=True)
 class Position:
-    """Weights times a function of the place x of a feature's first occurrence among L: a name, or any formula."""
+    """Weights times a function of the position x of a feature's first occurrence among L: a name, or any formula."""
 
     of: Feature
     function: str = "log(x)/x"
     counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __post_init__(self) -> None:
-        """A broken formula is refused before any text is read."""
+        """Refuses an invalid formula before any text is read."""
         parse(self.formula, ("L", "w", "x"))
 
     @property
     def details(self) -> bool:
-        """As the features whose places are looked up."""
+        """Those of the features whose positions are used."""
         return self.of.details
 
     @property
     def formula(self) -> str:
-        """What is computed."""
+        """The formula of the function."""
         return SCALES.get(self.function, self.function)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: object = None) -> Features:
@@ -104,7 +104,7 @@ class Position:
         scale = np.broadcast_to(scale, len(x)).copy()
         scale[np.abs(scale) < 1e-12] = 0  # a cosine that should be 0
         if isinstance(self.of, Fielded):
-            scale[field_of(bag) > 0] = 1  # a field has no place in the text
+            scale[field_of(bag) > 0] = 1  # a field has no position in the text
         bad = np.flatnonzero(~(np.isfinite(scale) & (scale >= 0)))
         if len(bad):
             raise PlanError(
@@ -115,10 +115,10 @@ class Position:
 
     def _lengths(self, tokens: Tokens) -> Numbers:
         """How many features each text has, those of its fields not counted."""
-        seen = self.of(tokens)
+        occurrences = self.of(tokens)
         if not isinstance(self.of, Fielded):
-            return seen.sizes
-        before = np.append(0, np.cumsum(field_of(seen) == 0))[seen.offsets]
+            return occurrences.sizes
+        before = np.append(0, np.cumsum(field_of(occurrences) == 0))[occurrences.offsets]
         return np.diff(before)
 
 
@@ -133,7 +133,7 @@ class TagBoost:
 
     @property
     def details(self) -> bool:
-        """As the features whose places are looked up."""
+        """Those of the features whose positions are used."""
         return self.of.details
 
     def __call__(self, features: Features, tokens: Tokens, statistics: object = None) -> Features:

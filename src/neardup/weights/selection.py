@@ -1,4 +1,4 @@
-"""Weights that select: a part of the features stands for all of them."""
+"""Weight stages that sample: a part of the features represents all of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from neardup.weights.checks import keep_only
 class OneIn:
     """Only features whose hash is 0 mod `p` stay: the same ones in every document, one in p on average.
 
-    The selection by remainder of Broder and others (simhash thesis, 2.3.1; SpotSigs, 5.3.1). A document may be left
-    without any feature; it is then compared with nothing.
+    The sampling by remainder of Broder and others (simhash thesis, 2.3.1; SpotSigs, 5.3.1). A document may be left
+    without features; it is then never matched.
     """
 
     p: int
@@ -32,13 +32,12 @@ class OneIn:
 
 
 def stirred(hashes: Hashes) -> Hashes:
-    """Other hashes of the same features: min-hashes are made from the bits of the first ones, and a remainder of
-    those would leave min-hashes of multiples only."""
+    """Independent hashes of the same features: sampling by the hashes that min-hash uses would bias it."""
     once = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     twice = (once ^ (once >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return twice ^ (twice >> np.uint64(33))
 
 
 def one_in(p: int) -> tuple[OneIn, ...]:
-    """The weight stages that select one feature in p: none where that is all of them."""
+    """The weight stages that select one feature in p: none if that is all of them."""
     return () if p == 1 else (OneIn(p),)

@@ -1,4 +1,4 @@
-"""Weights by their place among the weights of a document: thresholds, the top, the middle, outliers (5.1, 7.1.2)."""
+"""Weight stages by rank among the weights of a document: thresholds, top, middle, outliers (5.1, 7.1.2)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def largest_weights(bag: Features) -> Floats:
 
 
 def ranks(bag: Features) -> Numbers:
-    """For each feature its place by weight in its document, 0 for the heaviest; of equal ones the smaller hash."""
+    """The rank of each feature by weight in its document, 0 for the heaviest; of equal ones the smaller hash first."""
     assert bag.weights is not None
-    owner = np.repeat(np.arange(len(bag)), bag.sizes)
-    order = np.lexsort((-bag.weights, owner))
+    document = np.repeat(np.arange(len(bag)), bag.sizes)
+    order = np.lexsort((-bag.weights, document))
     found = np.empty(len(order), np.int64)
     found[order] = np.arange(len(order)) - np.repeat(bag.offsets[:-1], bag.sizes)
     return found
 
 
 class _Shape:
-    """A weight stage that looks at weights alone."""
+    """A weight stage that depends on weights alone."""
 
     details: ClassVar[bool] = False
     counts: ClassVar[tuple[Feature, ...]] = ()
@@ -58,7 +58,7 @@ class Threshold(_Shape):
     share: float = 0.01
 
     def keeps(self, bag: Features) -> NDArray[np.bool_]:
-        """Those that reach it."""
+        """Those that reach the share."""
         assert bag.weights is not None
         return bag.weights >= np.float32(self.share) * largest_weights(bag)
 
@@ -87,7 +87,7 @@ class TopShare(_Shape):
 
 @dataclass(frozen=True)
 class Middle(_Shape):
-    """Features between two shares of the largest weight; all of them where none lies there (7.1.2)."""
+    """Features between two shares of the largest weight; all of them if none lies between (7.1.2)."""
 
     low: float = 0.01
     high: float = 0.5
@@ -99,9 +99,9 @@ class Middle(_Shape):
         inside = (bag.weights >= np.float32(self.low) * largest) & (
             bag.weights <= np.float32(self.high) * largest
         )
-        owner = np.repeat(np.arange(len(bag)), bag.sizes)
-        none = np.bincount(owner, inside, len(bag)) == 0
-        return inside | none[owner]
+        document = np.repeat(np.arange(len(bag)), bag.sizes)
+        none = np.bincount(document, inside, len(bag)) == 0
+        return inside | none[document]
 
 
 @dataclass(frozen=True)

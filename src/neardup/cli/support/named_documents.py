@@ -76,7 +76,7 @@ def spoken(name: str) -> str:
 def _read(name: str, where: Where) -> str:
     """The text of a file that holds one document."""
     from neardup.documents import Problems, open_inputs
-    from neardup.documents.discover import format_of
+    from neardup.documents.input_files import format_of
 
     if name == "-":
         return _standard_input(where)

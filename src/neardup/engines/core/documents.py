@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.columns import Hashes, Numbers
 from neardup.documents import Batch, Problems, document_texts, plain_column
-from neardup.documents.printed import printed_column
+from neardup.documents.column_text import column_as_text
 from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.text.fields import ITEM, SEPARATOR, print_value
@@ -86,7 +86,7 @@ def with_fields(texts: pa.Array, fields: Sequence[pa.Array]) -> pa.Array:
     """Texts with their fields appended; the texts themselves where a plan has none."""
     if not fields:
         return texts
-    printed = (printed_column(array, print_value, ITEM) for array in fields)
+    printed = (column_as_text(array, print_value, ITEM) for array in fields)
     parts = [texts.cast(pa.large_string()), *printed]
     clean = [pc.replace_substring(part, SEPARATOR, " ") for part in parts]
     return pc.binary_join_element_wise(*clean, pa.scalar(SEPARATOR, pa.large_string()))

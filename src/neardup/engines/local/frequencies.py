@@ -32,7 +32,7 @@ from neardup.engines.local.verify import find_matches
 from neardup.plan import Feature, Plan, Text, stage_json
 from neardup.sorted_sets import count_distinct
 from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_features
-from neardup.statistics.counting import MEMORY
+from neardup.statistics.counters import MEMORY
 from neardup.statistics.units import by_document, units_by_value
 from neardup.workers import ordered_map
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from neardup.documents import (
     Batch,
-    Layout,
+    OutputLayout,
     Problems,
     Source,
     Writer,
@@ -152,7 +152,7 @@ def _write_documents(
     names = document_files(run.corpus.sources, mode, format)
     extra = run_annotations(run) if mode == "annotate" else None
     added = extra.schema if extra is not None else None
-    writers = [layout.open(output.file(name), added, run.settings.threads, escape) for name in names]
+    writers = [layout.open(output.file(name), added, escape) for name in names]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
@@ -186,7 +186,7 @@ def _check_unchanged(run: LocalRun, documents: int) -> None:
         raise InputError("The input changed while it was read: nothing was written, run again.")
 
 
-def _batches(run: LocalRun, layout: Layout) -> Iterator[Batch]:
+def _batches(run: LocalRun, layout: OutputLayout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
     quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
     if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):

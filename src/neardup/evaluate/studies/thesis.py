@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.candidates.hamming import near_pairs, to_columns
-from neardup.clusters.views import ClusterSizes, cluster_sizes
+from neardup.clusters.sizes import ClusterSizes, cluster_sizes
 from neardup.columns import Numbers
 from neardup.documents import open_inputs
 from neardup.engines.core.documents import InputColumns

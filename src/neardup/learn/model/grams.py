@@ -129,11 +129,11 @@ def find_grams(features: Features, tokens: Tokens, context: Context | None) -> G
         raise StatisticsError("Learned weights need document frequencies: count the features first.")
     if features.distinct or len(tokens.marks) != len(tokens.hashes):
         raise PlanError("Learned weights need every occurrence of a k-gram, and the marks of its tokens.")
-    module = kernels.learned
+    module = kernels.grams
     places = token_places(tokens)
     source = module.Occurrences(features.hashes, features.offsets, tokens.offsets, tokens.marks, places)
     size = len(features.hashes)
-    out = module.Grams(np.empty(size, np.uint64), *(np.empty(size, np.uint32) for _ in range(5)))
+    out = module.GramColumns(np.empty(size, np.uint64), *(np.empty(size, np.uint32) for _ in range(5)))
     ends = module.tabulate(source, out)
     columns: list[Any] = [column[: ends[-1]] for column in out]
     if urls := context.field_bits(URLS):

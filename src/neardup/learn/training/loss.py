@@ -2,7 +2,7 @@
 
 Formula (4) of the ANDD paper over pairs of document pairs, with the gradients that it leaves out. The weights of a
 document being Φλ, its dot product with another is λᵀAλ and its squared norm λᵀBλ, with matrices that do not depend on
-λ (kernels/learned.py). They are kept as their upper triangles, t = J(J + 1)/2 numbers each, so that all dot
+λ (kernels/grams.py). They are kept as their upper triangles, t = J(J + 1)/2 numbers each, so that all dot
 products are one matrix product with the triangle of λλᵀ, and all gradients another one back.
 """
 
@@ -67,7 +67,7 @@ def _triangles(entries: Entries, left: Numbers, right: Numbers, threads: int) ->
 
     def work(start: int) -> None:
         part = slice(start, start + BLOCK)
-        kernels.learned.multiply_pairs(
+        kernels.grams.multiply_pairs(
             entries.hashes, entries.values, entries.offsets, left[part], right[part], out[part]
         )
 

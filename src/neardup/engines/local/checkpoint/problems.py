@@ -23,13 +23,13 @@ class ResumableProblems(Problems):
         self._waiting: list[tuple[int, Problem]] = []
         self._resumable = work.path is not None
 
-    def tell(self, problem: Problem) -> None:
+    def record(self, problem: Problem) -> None:
         """Count one problem, unless an earlier run did."""
         if self.taken < self._known:
             return
         if self._resumable:
             self._waiting.append((self.taken, problem))
-        self._to.tell(problem)
+        self._to.record(problem)
 
     def keep(self, documents: int) -> None:
         """Store the problems before so many documents."""
@@ -45,7 +45,7 @@ class ResumableProblems(Problems):
         for values in zip(*columns, strict=True):
             problem = Problem(*values)
             self.harmed.add(problem.source)
-            self._to.tell(problem)
+            self._to.record(problem)
 
     def spared(self, source: Source) -> bool:
         """Whether an earlier run could use everything that it read of a source: that need not be read again."""

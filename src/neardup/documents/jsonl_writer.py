@@ -1,4 +1,4 @@
-"""JSON lines out: records as they came, or objects made of columns."""
+"""JSON lines out: input records byte for byte, or objects from columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.documents.output_lines import glued, joined, output_stream, values_buffer
 from neardup.documents.source import Batch
-from neardup.documents.write_lines import content, glued, joined, output_stream
 from neardup.documents.writers import fitted, full_schema, taken
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ class JsonlWriter:
     def write(
         self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
     ) -> None:
-        """Append rows: a record that came as JSON keeps its bytes, with the added members at its end."""
+        """Append rows: an input record in JSON keeps its bytes, and the added members follow."""
         if not len(batch) or (rows is not None and not len(rows)):
             return
         if batch.raw is not None and batch.format == "jsonl":
             records = taken(batch.raw, rows)
-            self._file.write(joined(records if extra is None else spliced(records, extra)))
+            self._file.write(joined(records if extra is None else with_members(records, extra)))
             return
         table = taken(batch.columns, rows)
         table = fitted(table, extra, full_schema(self._schema(table.schema), self._extra))
-        self._file.write(content(glued("{", *members(table), "}\n")))
+        self._file.write(values_buffer(glued("{", *members(table), "}\n")))
 
     def _schema(self, found: pa.Schema) -> pa.Schema:
         if isinstance(self._columns, pa.Schema):
@@ -66,7 +66,7 @@ class JsonlWriter:
 
 
 def members(table: pa.RecordBatch) -> list[Any]:
-    """The members of an object for each row, in parts to be glued: key, values, key, values."""
+    """The members of an object for each row, as parts to join: key, values, key, values."""
     parts: list[Any] = []
     for place, name in enumerate(table.schema.names):
         key = ", " * (place > 0) + json.dumps(name, ensure_ascii=False) + ": "
@@ -75,7 +75,7 @@ def members(table: pa.RecordBatch) -> list[Any]:
 
 
 def literals(values: Any) -> Any:
-    """Each value as JSON text; null also for the numbers that JSON does not have."""
+    """Each value as JSON text; null for numbers that JSON does not have."""
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind):
         valid = pc.is_finite(values) if pa.types.is_floating(kind) else values.is_valid()
@@ -98,17 +98,17 @@ def _quoted(values: Any) -> Any:
         values = pc.replace_substring(values, character, escape)
     rare = pc.fill_null(pc.match_substring_regex(values, _CONTROL), False)
     if pc.any(rare).as_py():
-        anew = [re.sub(_CONTROL, _code, text) for text in values.filter(rare).to_pylist()]
-        values = pc.replace_with_mask(values, rare, pa.array(anew, values.type))
+        rewritten = [re.sub(_CONTROL, _escape, text) for text in values.filter(rare).to_pylist()]
+        values = pc.replace_with_mask(values, rare, pa.array(rewritten, values.type))
     return glued('"', values, '"')
 
 
-def _code(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON: dates in ISO form, decimals as text, bytes as the text they are or else in base64."""
+    """The value as JSON: dates in ISO form, decimals as text, bytes as text, or in base64 if they are not UTF-8."""
     return json.dumps(value, ensure_ascii=False, default=_other)
 
 
@@ -130,8 +130,8 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list) else value
 
 
-def spliced(records: Any, extra: pa.RecordBatch) -> Any:
-    """The objects with the added members before their closing brace; members of the same names give way."""
+def with_members(records: Any, extra: pa.RecordBatch) -> Any:
+    """The objects with the added members before the closing brace; they replace members of the same names."""
     texts = records.view(pa.large_string())
     if not pc.all(pc.ends_with(texts, "}")).as_py():
         texts = pc.ascii_rtrim_whitespace(texts)
@@ -143,22 +143,25 @@ def spliced(records: Any, extra: pa.RecordBatch) -> Any:
 
 
 def _replaced(texts: Any, done: Any, extra: pa.RecordBatch) -> Any:
-    """The spliced records, those that had one of the members before written anew."""
+    """The extended records; those that already had one of the members are rewritten."""
     keys = "|".join(re.escape(json.dumps(name, ensure_ascii=False)) for name in extra.schema.names)
     places = pc.indices_nonzero(pc.match_substring_regex(texts, keys)).to_pylist()
     found = {place: _rewritten(texts[place].as_buffer().to_pybytes(), extra, place) for place in places}
-    anew = {place: record for place, record in found.items() if record is not None}
-    if not anew:
+    rewritten = {place: record for place, record in found.items() if record is not None}
+    if not rewritten:
         return done
-    records = [anew.get(place, record.as_buffer().to_pybytes()) for place, record in enumerate(done)]
+    records = [rewritten.get(place, record.as_buffer().to_pybytes()) for place, record in enumerate(done)]
     return pa.array(records, pa.large_binary()).view(pa.large_string())
 
 
 def _rewritten(record: bytes, extra: pa.RecordBatch, place: int) -> bytes | None:
-    """The record with its members replaced, or None when it has none of them after all."""
+    """The record with its members replaced, or None if it has none of them."""
     try:
         row = json.loads(record.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
-    except (ValueError, RecursionError):  # nested too deeply, or a number too long: what comes last counts
+    except (
+        ValueError,
+        RecursionError,
+    ):  # too deep, or a number too long: parsers take the last member
         return None
     added = {name: _finite(extra.column(name)[place].as_py()) for name in extra.schema.names}
     if not row.keys() & added.keys():

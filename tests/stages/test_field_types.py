@@ -22,15 +22,15 @@ from neardup.features.spots import Spots
 from neardup.index.links import link_columns
 from neardup.plan import Plan
 from neardup.registry import get_method, methods
-from neardup.text.field_kinds import LEVELS, Scale, parse_fields, read_numbers
+from neardup.text.field_types import LEVELS, Scale, parse_fields, read_numbers
 from neardup.text.fields import FieldedWords, join_fields
 from neardup.text.tagged import TAGS, TaggedWords, tagged_runs
 from neardup.weights.counts import Counts
 from neardup.weights.fields import FieldShare
-from neardup.weights.parse import parse_weights
+from neardup.weights.notation import parse_weights
 from neardup.weights.position import Position, TagBoost, occurrence_values
 
-KINDS = FieldedWords(("title", "links", "rank"), kinds=("words", "value", "number:0:10"))
+TYPES = FieldedWords(("title", "links", "rank"), types=("words", "value", "number:0:10"))
 
 
 def sign(plan: Plan, texts: Texts) -> Signatures:
@@ -49,7 +49,7 @@ def rows_of(text: FieldedWords, *rows: str) -> list[list[tuple[int, int]]]:
 
 def test_a_value_is_one_feature_whatever_its_words() -> None:
     first, second, third = rows_of(
-        KINDS,
+        TYPES,
         join_fields("body", ["Two Words", ["http://a.org/b c", "x"], None]),
         join_fields("", [None, ["X", "HTTP://A.org/b-c", "?!"], None]),
         join_fields("", [None, ["c b org a http"], None]),
@@ -67,7 +67,7 @@ def test_a_value_is_one_feature_whatever_its_words() -> None:
     )
 )
 def test_numbers_weigh_most_at_both_ends(values: list[object]) -> None:
-    found = rows_of(KINDS, *(join_fields("", [None, None, value]) for value in values))
+    found = rows_of(TYPES, *(join_fields("", [None, None, value]) for value in values))
     for value, row in zip(values, found, strict=True):
         share = abs(min(max(value, 0), 10) / 5 - 1) if isinstance(value, float) else 0
         assert len(row) == int(share * LEVELS + 0.5)
@@ -76,7 +76,7 @@ def test_numbers_weigh_most_at_both_ends(values: list[object]) -> None:
 
 
 def test_numbers_that_are_near_have_most_levels_in_common() -> None:
-    low, middle, high, higher = rows_of(KINDS, *(join_fields("", [None, None, v]) for v in (0, 5, 9, 10)))
+    low, middle, high, higher = rows_of(TYPES, *(join_fields("", [None, None, v]) for v in (0, 5, 9, 10)))
     assert not middle and len(higher) == len(low) == LEVELS
     assert set(high) < set(higher) and not set(low) & set(higher)
     count, _ = Scale(1, 10_000, logarithmic=True).levels(np.array([1.0, 100.0, 1000.0, 0.0, -3.0, np.nan]))
@@ -124,10 +124,10 @@ def test_values_are_in_no_order_whatever_the_ngram() -> None:
 
 
 def test_a_share_belongs_to_a_number_as_a_whole() -> None:
-    columns, kinds = parse_fields("title, rank:number:0:10")
-    stages = parse_weights("tf, fields(0.5)", Fielded(Shingles(1)), fields=columns, kinds=kinds)
+    columns, types = parse_fields("title, rank:number:0:10")
+    stages = parse_weights("tf, fields(0.5)", Fielded(Shingles(1)), fields=columns, types=types)
     assert stages[1:] == (FieldShare(0.5), FieldShare(0.125, 2))
-    (only,) = parse_weights("field(rank, 1)", Fielded(Shingles(1)), fields=columns, kinds=kinds)
+    (only,) = parse_weights("field(rank, 1)", Fielded(Shingles(1)), fields=columns, types=types)
     assert only == FieldShare(0.25, 2)
     plan = get_method("simhash").plan(fields="rank:number:0:10", weights="tf, fields(1)")
     bag = plan.view.represent(plan.text(Texts.from_strings([join_fields("a a a b", [10])])))

@@ -1,4 +1,4 @@
-"""What the tokens of a field are: its words, each of its values as a whole, or the levels of a number."""
+"""Types of fields: their tokens are words, whole values, or the levels of a number."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """A range of numbers, whose ends say more than its middle (simhash thesis, 4.1)."""
+    """A range of numbers, whose ends weigh more than its middle (simhash thesis, 4.1)."""
 
     low: float
     high: float
     logarithmic: bool = False
 
     def levels(self, values: Floats) -> tuple[Numbers, Hashes]:
-        """For each level that a value reaches, the value's place and the level's hash.
+        """For each level that a value reaches, the value's index and the level's hash.
 
-        A value in the middle of the range reaches none, one at an end all of that side. So both extremes weigh most,
-        and values that are near each other have most of their levels in common. What is no number reaches none.
+        A value in the middle of the range reaches no level, a value at an end all levels of that side. So both
+        extremes weigh most, and close values have most of their levels in common. NaN reaches none.
         """
         low, high, known = self.low, self.high, ~np.isnan(values)
         if self.logarithmic:
@@ -50,43 +50,43 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class FieldKind:
-    """What the tokens of a field are."""
+class FieldType:
+    """The type of a field, and the scale of a number."""
 
     name: Literal["words", "value", "number"]
     scale: Scale | None = None
 
 
 def parse_fields(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns and their kinds of a list such as 'title, section:value, views:log:1:1000000'."""
-    columns, kinds = [], []
+    """The columns, and their types, of a list such as 'title, section:value, views:log:1:1000000'."""
+    columns, types = [], []
     for part in (part.strip() for part in text.split(",")):
         if part:
             found = KIND.match(part)
             columns.append(found["name"] if found else part)
-            kinds.append(found["kind"] if found else "words")
-            parse_kind(kinds[-1])
-    return tuple(columns), tuple(kinds) if any(kind != "words" for kind in kinds) else ()
+            types.append(found["kind"] if found else "words")
+            parse_field_type(types[-1])
+    return tuple(columns), tuple(types) if any(kind != "words" for kind in types) else ()
 
 
-def parse_kind(text: str) -> FieldKind:
-    """The kind that 'words', 'value', 'number:LOW:HIGH' or 'log:LOW:HIGH' stands for."""
+def parse_field_type(text: str) -> FieldType:
+    """The type that 'words', 'value', 'number:LOW:HIGH' or 'log:LOW:HIGH' names."""
     name, *limits = text.split(":")
     if name in ("words", "value") and not limits:
-        return FieldKind(name)  # type: ignore[arg-type]
+        return FieldType(name)  # type: ignore[arg-type]
     try:
         low, high = (float(limit) for limit in limits)
         fits = name in ("number", "log") and math.isfinite(low) and math.isfinite(high) and low < high
     except ValueError:
         fits = False
     if not fits or (name == "log" and low <= 0):
-        wanted = "COLUMN, COLUMN:value, COLUMN:number:LOW:HIGH, or COLUMN:log:LOW:HIGH with LOW above 0"
-        raise ParameterError("fields", "text", f"a list of {wanted} (LOW below HIGH)", text)
-    return FieldKind("number", Scale(low, high, name == "log"))
+        forms = "COLUMN, COLUMN:value, COLUMN:number:LOW:HIGH, or COLUMN:log:LOW:HIGH with LOW above 0"
+        raise ParameterError("fields", "text", f"a list of {forms} (LOW below HIGH)", text)
+    return FieldType("number", Scale(low, high, name == "log"))
 
 
 def value_hashes(found: Tokens, chosen: Numbers) -> tuple[Numbers, Hashes]:
-    """Which of the chosen parts have any words, and one hash of all the words of each, in their order."""
+    """The chosen parts that have words, and one hash of all the words of each, in order."""
     sizes = np.diff(found.offsets)[chosen]
     chosen, sizes = chosen[sizes > 0], sizes[sizes > 0]
     starts = np.cumsum(sizes) - sizes
@@ -101,7 +101,7 @@ def value_hashes(found: Tokens, chosen: Numbers) -> tuple[Numbers, Hashes]:
 
 
 def read_numbers(data: Bytes, begins: Numbers, ends: Numbers) -> Floats:
-    """The number that stands in each span of bytes; NaN where it is none, or none that is finite."""
+    """The number in each span of bytes; NaN if it is not a finite number."""
     sizes = np.minimum(ends - begins, LONGEST + 1)
     grid = np.zeros((len(begins), LONGEST + 1), np.uint8)
     row = np.repeat(np.arange(len(begins)), sizes)

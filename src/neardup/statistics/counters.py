@@ -1,4 +1,4 @@
-"""Counting with bounded memory: sorted runs on disk that are merged in the end, or a sketch of the heaviest."""
+"""Counting in bounded memory: exact, with sorted runs on disk that are merged at the end, or a sketch."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from neardup.columns import Hashes, Numbers
 from neardup.errors import OutputError
 from neardup.statistics.frequencies import Frequencies, add_up
 
-MEMORY = 256 << 20  # bytes that the tables of one counter may take
+MEMORY = 256 << 20  # bytes for the tables of one counter
 ENTRY = 16  # bytes of a feature and its count
-WORKING = 4  # while tables are added up, so many copies of them exist
-LEAST_BUFFER = 256  # features of a run that are read at a time
+WORKING = 4  # copies of the tables that exist while they are added up
+LEAST_BUFFER = 256  # features of a run that are read at a time, at least
 
 
 class _Run(NamedTuple):
-    """Where a sorted table lies in the file."""
+    """The position of a sorted table in the file."""
 
     start: int
     size: int
 
 
 class Counter:
-    """Adds up tables of any number of features, exactly: what exceeds the memory waits on disk, sorted.
+    """Adds up tables of any number of features, exactly: tables beyond the memory are sorted runs on disk.
 
-    A context: its file goes when it is left. `tables` gives the sum in portions of ascending features,
-    `finish` all at once, without those that are too rare to matter.
+    A context manager: leaving it removes its file. `tables` gives the sum in parts of ascending features,
+    `finish` as one table without features below a least count.
     """
 
     def __init__(self, memory: int = MEMORY, folder: str | os.PathLike[str] | None = None) -> None:
@@ -53,17 +53,17 @@ class Counter:
 
     @property
     def runs(self) -> int:
-        """How many sorted tables wait on disk."""
+        """The number of sorted runs on disk."""
         return len(self._runs)
 
     def add(self, table: Frequencies) -> None:
-        """Count a table in."""
+        """Add a table."""
         self._waiting.append(table)
         self._size += len(table)
         if self._size > self._room:
             self._waiting = [add_up(self._waiting)]
             self._size = len(self._waiting[0])
-            if self._size > self._room // 2:  # little was gained: adding up again soon would not pay
+            if self._size > self._room // 2:  # adding up saved little, and would soon be repeated
                 self._spill()
 
     def _spill(self) -> None:
@@ -77,12 +77,12 @@ class Counter:
                 self._runs.append(_Run(start, len(table)))
         except OSError as error:
             raise OutputError(
-                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+                f"The work folder cannot be written: {error.strerror}; choose another one with --work-dir."
             ) from None
         self._waiting, self._size = [], 0
 
     def tables(self) -> Iterator[Frequencies]:
-        """The sum, in portions of ascending features."""
+        """The sum, in parts of ascending features."""
         if self._waiting:
             self._waiting = [add_up(self._waiting)]
         if not self._runs:
@@ -103,7 +103,7 @@ class Counter:
         )
 
     def _merge(self) -> Iterator[Frequencies]:
-        """Portion by portion: what every run has up to the least of the keys that their buffers end with."""
+        """Part by part: the features of all runs up to the least of the last keys of their buffers."""
         buffer = max(LEAST_BUFFER, self._room // len(self._runs))
         heads = [_Reader(self._file, run, buffer) for run in self._runs if run.size > 0]
         while heads:
@@ -113,7 +113,7 @@ class Counter:
 
 
 class _Reader:
-    """A run that is read from its beginning to its end."""
+    """A buffered reader of one run."""
 
     def __init__(self, file: object, run: _Run, buffer: int) -> None:
         self._file, self._run, self._buffer, self._done = file, run, buffer, 0
@@ -127,14 +127,14 @@ class _Reader:
         return int(self._keys[-1])
 
     def take(self, limit: int) -> Frequencies:
-        """What the buffer has up to a feature, which included."""
+        """The table of the buffer up to and including a feature."""
         size = int(np.searchsorted(self._keys, np.uint64(limit), "right"))
         table = Frequencies(self._keys[:size], self._counts[:size])
         self._keys, self._counts = self._keys[size:], self._counts[size:]
         return table
 
     def refill(self) -> bool:
-        """Whether there is anything left, after the next features have been read where the buffer is empty."""
+        """Read the next features if the buffer is empty; whether any are left."""
         size = min(self._buffer, self._run.size - self._done)
         if len(self._keys) == 0 and size > 0:
             at = self._run.start + 8 * self._done
@@ -148,17 +148,16 @@ class _Reader:
         file.seek(start)  # type: ignore[attr-defined]
         data: bytes = file.read(size)  # type: ignore[attr-defined]
         if len(data) < size:
-            raise OutputError("The work folder lost a file that is still needed.")
+            raise OutputError("A temporary file in the work folder has lost data: start the run over.")
         return data
 
 
 class Sketch:
-    """The frequencies of the most frequent features in a fixed number of entries, too low by `slack` at the most.
+    """The frequencies of the most frequent features in a fixed number of entries, too low by at most `slack`.
 
-    Misra and Gries' summary in the mergeable form of Agarwal et al. (Mergeable Summaries, PODS 2012): where more
-    than `most` entries have come together, all lose the count of the one behind the last that has room. slack is
-    the sum of these, at most (sum of all counts) / (most + 1); a feature that is not listed occurs in at most
-    slack documents.
+    Misra and Gries' summary in the mergeable form of Agarwal et al. (Mergeable Summaries, PODS 2012): if there
+    are more than `most` entries, all lose the count of the largest one that does not fit. slack is the sum of these
+    losses, at most (sum of all counts) / (most + 1); a feature that is not listed occurs in at most slack documents.
     """
 
     def __init__(self, most: int) -> None:
@@ -166,7 +165,7 @@ class Sketch:
         self._waiting: list[Frequencies] = []
 
     def add(self, table: Frequencies) -> None:
-        """Count a table in."""
+        """Add a table."""
         self._waiting.append(Frequencies(table.keys, table.counts))
         self._size += len(table)
         self._slack += table.slack
@@ -182,7 +181,7 @@ class Sketch:
         self._size, self._slack = int(left.sum()), self._slack + cut
 
     def finish(self, least: int = 1) -> Frequencies:
-        """What is known of the most frequent features."""
+        """The frequencies of the most frequent features."""
         if not self._waiting:
             return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
         self._shrink()

@@ -1,4 +1,4 @@
-"""Distinct k-grams with what is known about each, and the products of their features that learning needs."""
+"""Distinct k-grams with their counts and positions, and the products of their features for learning."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ U32, U64 = np.uint32, np.uint64
 
 
 class Occurrences(NamedTuple):
-    """Hashes of k-grams in reading order, and of the tokens that they begin with: marks, and maybe places."""
+    """Hashes of k-grams in reading order, and marks, and possibly places, of their first tokens."""
 
     hashes: np.ndarray
     offsets: np.ndarray
     starts: np.ndarray  # the first token of each document
     marks: np.ndarray
-    places: np.ndarray  # bits of fields and tags; empty: every token is of the text itself
+    places: np.ndarray  # bits of fields and tags; empty: every token belongs to the text
 
 
-class Grams(NamedTuple):
-    """What is counted of each distinct k-gram of a document."""
+class GramColumns(NamedTuple):
+    """Columns of the distinct k-grams of a document."""
 
     hashes: np.ndarray
     counts: np.ndarray
-    firsts: np.ndarray  # where it occurs first, in tokens
-    capitals: np.ndarray  # how often its first token is capitalised
-    digits: np.ndarray  # … begins with a digit
-    places: np.ndarray  # the bits of all places that it occurs in
+    firsts: np.ndarray  # its first position, in tokens
+    capitals: np.ndarray  # occurrences whose first token is capitalised
+    digits: np.ndarray  # occurrences whose first token begins with a digit
+    places: np.ndarray  # the union of the bits of its occurrences
 
 
-class Scratch(NamedTuple):
-    """Room for one document: an open hash table of the k-grams met, and space to sort them."""
+class GramBuffers(NamedTuple):
+    """Buffers for one document: an open hash table of its k-grams, and space to sort them."""
 
     table: np.ndarray
-    grams: Grams
+    grams: GramColumns
     ordered: np.ndarray
     runs: np.ndarray
 
 
 @inline
 def find(table, hashes, mask, h):
-    """The place in the table of this hash, or the free one where it would be."""
+    """The slot of this hash in the table, or the empty slot where it belongs."""
     place = h & mask
     while table[place] != U32(0) and hashes[table[place] - U32(1)] != h:
         place = (place + U64(1)) & mask
@@ -52,9 +52,9 @@ def find(table, hashes, mask, h):
 
 
 @jit
-def collect(source, d, mask, scratch):
-    """How many distinct k-grams document d has; the scratch gets them in the order of their first occurrence."""
-    table, grams = scratch.table, scratch.grams
+def collect(source, d, mask, buffers):
+    """The number of distinct k-grams of document d; fills the buffers in the order of first occurrence."""
+    table, grams = buffers.table, buffers.grams
     table[: mask + U64(1)] = U32(0)
     found = 0
     shift = source.starts[d] - source.offsets[d]
@@ -78,14 +78,14 @@ def collect(source, d, mask, scratch):
 
 @jit
 def tabulate(source, out):
-    """Offsets of each document's distinct k-grams, which `out` gets in the order of their hashes."""
+    """Offsets of each document's distinct k-grams, which are written to `out` in the order of their hashes."""
     n, longest = len(source.offsets) - 1, 1
     for d in range(n):
         longest = max(longest, source.offsets[d + 1] - source.offsets[d])
     size = 2
     while size < 2 * longest:
         size *= 2
-    room = Grams(
+    room = GramColumns(
         np.empty(longest, U64),
         np.empty(longest, U32),
         np.empty(longest, U32),
@@ -94,18 +94,18 @@ def tabulate(source, out):
         np.empty(longest, U32),
     )
     runs = np.zeros(min(size, 1 << 24) + 1, np.int64)
-    scratch = Scratch(np.zeros(size, U32), room, np.empty(longest, U64), runs)
+    buffers = GramBuffers(np.zeros(size, U32), room, np.empty(longest, U64), runs)
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = 2
         while size < 2 * (source.offsets[d + 1] - source.offsets[d]):
             size *= 2
         mask = U64(size - 1)
-        found = collect(source, d, mask, scratch)
-        spread_sort(room.hashes[:found], scratch.ordered[:found], runs)
+        found = collect(source, d, mask, buffers)
+        spread_sort(room.hashes[:found], buffers.ordered[:found], runs)
         for i in range(found):
-            h = scratch.ordered[i]
-            k = scratch.table[find(scratch.table, room.hashes, mask, h)] - U32(1)
+            h = buffers.ordered[i]
+            k = buffers.table[find(buffers.table, room.hashes, mask, h)] - U32(1)
             at = ends[d] + i
             out.hashes[at], out.counts[at], out.firsts[at] = h, room.counts[k], room.firsts[k]
             out.capitals[at], out.digits[at], out.places[at] = (
@@ -123,7 +123,7 @@ def multiply_pairs(hashes, values, offsets, left, right, out):
 
     values[i] holds the features φ of entry i. The weights being λ·φ, the dot product of two documents is the
     quadratic form λᵀ A λ with A = Σ φ(g, left) φ(g, right)ᵀ: computed once, it gives the loss and its gradient
-    for any λ. A's upper triangle is stored row by row, what lies below the diagonal added to what lies above.
+    for any λ. A's upper triangle is stored row by row, the part below the diagonal added to the part above.
     """
     count = values.shape[1]
     total = np.zeros((count, count), values.dtype)

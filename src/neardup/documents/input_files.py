@@ -1,4 +1,4 @@
-"""Which files an input stands for, and which format each has."""
+"""The files that a path, folder or glob names, and the format of each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from neardup.documents.encodings import as_utf8
 from neardup.documents.problems import Problems
 from neardup.errors import InputError
 
-__all__ = ["FORMATS", "Found", "expanded", "format_of", "is_maildir", "is_stream", "sniffed"]
+__all__ = ["FORMATS", "InputFile", "expanded", "format_of", "is_maildir", "is_stream", "sniffed"]
 
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".json": "jsonl",  # where its first line is an object: many corpora are named so
+    ".json": "jsonl",  # if its first line is an object: many corpora have this suffix
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -41,18 +41,18 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Found:
-    """One file (or Maildir), the name it is known by, and how it is read."""
+class InputFile:
+    """One file (or Maildir): its path, its name in reports, its format and its compression."""
 
     path: str
     name: str
     format: str
     compression: str | None = None
-    unusable: str | None = None  # why nothing of it can be read
+    unreadable: str | None = None  # the reason, if nothing of it can be read
 
 
 def format_of(path: str) -> str | None:
-    """The format that the suffix stands for, compressed or not."""
+    """The format that the suffix names, compressed or not."""
     bare = Path(path.lower())
     if bare.suffix in COMPRESSIONS:
         inner = SUFFIXES.get(Path(bare.stem).suffix)
@@ -65,35 +65,35 @@ def known_suffixes() -> str:
     return " ".join(SUFFIXES) + "  (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
 
 
-def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[Found], int]:
-    """The files that a path, folder or glob stands for, sorted, and how many were left aside."""
+def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[InputFile], int]:
+    """The files that a path, folder or glob names, sorted, and the number of files of no known format."""
     if not os.path.lexists(given) and glob.has_magic(given):
         matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 (keeps the spelling given)
         if not matches:
             raise InputError(f"no file matches {given}")
         parts = [_path(match, format, prefix=f"{match}/", picky=len(matches) > 1) for match in matches]
-        return [one for part, _ in parts for one in part], sum(aside for _, aside in parts)
+        return [one for part, _ in parts for one in part], sum(skipped for _, skipped in parts)
     return _path(given, format, prefix="" if alone else f"{given.rstrip('/')}/", picky=False)
 
 
-def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[list[Found], int]:
+def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[list[InputFile], int]:
     path = Path(given)
     try:
         path.stat()
     except FileNotFoundError:
-        pass  # said below, in better words
+        pass  # reported below with a better message
     except (OSError, ValueError) as error:  # a name that is too long, or has a NUL in it
         shown = given if len(given) <= 60 else given[:60] + "…"
         raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if is_maildir(path):
-        return [Found(given, given, "mail")], 0
+        return [InputFile(given, given, "mail")], 0
     if path.is_dir():
         return _folder(given, format, prefix)
     _require_readable(path, given)
     found = format or _by_suffix(given)
     if found is None and not picky:
         raise InputError(
-            f"{given} has a suffix that names no format: say which with --format ({', '.join(FORMATS)}); "
+            f"{given} has no known suffix: give its format with --format ({', '.join(FORMATS)}); "
             f"known suffixes are {known_suffixes()}"
         )
     return ([], 1) if found is None else ([_found(given, given, found)], 0)
@@ -101,7 +101,7 @@ def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[
 
 def _require_readable(path: Path, given: str) -> None:
     if not path.exists():
-        kind = "is a link to a file that is not there" if path.is_symlink() else "does not exist"
+        kind = "is a link to a file that does not exist" if path.is_symlink() else "does not exist"
         raise InputError(f"{given} {kind}")
     try:
         with path.open("rb"):
@@ -110,9 +110,9 @@ def _require_readable(path: Path, given: str) -> None:
         raise InputError(f"{given} cannot be read: {error.strerror}") from None
 
 
-def _found(path: str, name: str, format: str) -> Found:
-    name = os.fsencode(name).decode("utf-8", "replace")  # a name of other bytes is shown as well as it can be
-    return Found(path, name, format, suffix_compression(path) if format in _COMPRESSED else None)
+def _found(path: str, name: str, format: str) -> InputFile:
+    name = os.fsencode(name).decode("utf-8", "replace")  # a name may hold bytes that are not UTF-8
+    return InputFile(path, name, format, suffix_compression(path) if format in _COMPRESSED else None)
 
 
 def _by_suffix(path: str) -> str | None:
@@ -123,13 +123,13 @@ def _by_suffix(path: str) -> str | None:
 
 
 def _holds_lines(path: str) -> bool:
-    """Whether the first line of the file is a JSON object by itself (or too long to tell)."""
+    """Whether the first line of the file is a JSON object by itself, or too long to decide."""
     import json
 
     try:
         head = _head(path, suffix_compression(path))
     except (OSError, InputError):
-        return True  # reading will say what is wrong with it
+        return True  # `read` reports what is wrong with it
     line, end, _ = head.partition(newline_of(head))
     try:
         return isinstance(json.loads(line), dict)
@@ -137,8 +137,8 @@ def _holds_lines(path: str) -> bool:
         return not end and line.startswith(b"{") and len(head) > _HEAD // 2
 
 
-def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], int]:
-    found, aside = [], 0
+def _folder(given: str, format: str | None, prefix: str) -> tuple[list[InputFile], int]:
+    found, skipped = [], 0
     unreadable: list[OSError] = []
     for path, relative in files_below(given, unreadable):
         kind = "mail" if is_maildir(Path(path)) else format_of(path)
@@ -147,30 +147,30 @@ def _folder(given: str, format: str | None, prefix: str) -> tuple[list[Found], i
         elif kind == "jsonl":
             kind = _by_suffix(path)
         if kind is None or is_stream(path):
-            aside += 1
+            skipped += 1
         else:
             found.append(_found(path, prefix + relative, kind))
     if not found and unreadable:
         _refuse(unreadable[0])
     if not found:
-        wanted = f"of format {format}" if format else f"with a known suffix: {known_suffixes()}"
-        raise InputError(f"the folder {given} has no file {wanted}")
-    return found + [_unusable(error, given, prefix) for error in unreadable], aside
+        expected = f"of format {format}" if format else f"with a known suffix: {known_suffixes()}"
+        raise InputError(f"the folder {given} has no file {expected}")
+    return found + [_unreadable(error, given, prefix) for error in unreadable], skipped
 
 
-def _unusable(error: OSError, folder: str, prefix: str) -> Found:
+def _unreadable(error: OSError, folder: str, prefix: str) -> InputFile:
     path = os.fspath(error.filename)
     name = prefix + Path(os.path.relpath(path, folder)).as_posix()
-    return replace(_found(path, name, "folder"), unusable=f"unreadable folder: {error.strerror}")
+    return replace(_found(path, name, "folder"), unreadable=f"unreadable folder: {error.strerror}")
 
 
 def files_below(folder: str, unreadable: list[OSError] | None = None) -> list[tuple[str, str]]:
     """All files below the folder, and Maildirs, as (path, path relative to the folder), sorted by the latter.
 
-    Hidden names and the results of earlier runs are passed over. Links are followed, but no folder is
+    Hidden names and the results of earlier runs are skipped. Links are followed, but no folder is
     entered twice, so loops end. Folders that cannot be entered are added to `unreadable`, or refused.
     """
-    found, seen = [], set()
+    found, visited = [], set()
     failed = _refuse if unreadable is None else unreadable.append
     for here, folders, files in os.walk(folder, onerror=failed, followlinks=True):
         try:
@@ -178,10 +178,10 @@ def files_below(folder: str, unreadable: list[OSError] | None = None) -> list[tu
         except OSError as error:  # it went away
             failed(error)
             continue
-        if (status.st_dev, status.st_ino) in seen:
+        if (status.st_dev, status.st_ino) in visited:
             folders.clear()
             continue
-        seen.add((status.st_dev, status.st_ino))
+        visited.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         maildirs = [name for name in folders if is_maildir(Path(here, name))]
         folders[:] = [name for name in folders if name not in maildirs and not is_result(Path(here, name))]
@@ -204,7 +204,7 @@ def is_stream(path: str) -> bool:
 
 
 def is_result(path: Path) -> bool:
-    """Whether the folder was written by `neardup dedup`: what it found is not what it should read."""
+    """Whether `neardup dedup` wrote the folder: its output is not its input."""
     return all((path / name).is_file() for name in ("report.json", "pairs.parquet", "clusters.parquet"))
 
 
@@ -214,7 +214,7 @@ def is_maildir(path: Path) -> bool:
 
 
 def sniffed(path: str) -> tuple[str, str | None]:
-    """Format and compression of a stream without a name, by its first bytes.
+    """The format and compression of a stream without a name, from its first bytes.
 
     An object on the first line is jsonl, a header with a known column csv or tsv, "From " a mailbox;
     anything else is text with one document a line.
@@ -225,19 +225,19 @@ def sniffed(path: str) -> tuple[str, str | None]:
     if magic == b"PAR1":
         return "parquet", None
     with suppress(OSError):
-        return _kind_of(_head(path, codec)), codec
+        return _sniffed_format(_head(path, codec)), codec
     return "lines", codec
 
 
 def _head(path: str, compression: str | None) -> bytes:
-    """The beginning of a file, in UTF-8 whatever it is stored in."""
+    """The first bytes of a file, converted to UTF-8."""
     with Bytes(path, path, compression).open() as stream:
         first = read(stream, _HEAD)
     return b"".join(as_utf8(iter([first]), path, Problems())).lstrip()
 
 
-def _kind_of(head: bytes) -> str:
-    from neardup.documents.choose import TEXT_NAMES
+def _sniffed_format(head: bytes) -> str:
+    from neardup.documents.document_columns import TEXT_NAMES
 
     first = head.partition(newline_of(head))[0].decode("utf-8", "replace").strip()
     if first.startswith("{"):

@@ -1,4 +1,4 @@
-"""The thesis' view of clusters: one for each document, of all that are near it: how large, and how even."""
+"""Sizes of clusters as the simhash thesis counts them, one around each document, and the evenness of fingerprints."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BINS = 256  # as in figures 3-2 and 6-1
 
 @dataclass(frozen=True)
 class ClusterSizes:
-    """For each document and distance 0, 1, …: how many documents are as near as that, itself included."""
+    """For each distance 0, 1, … and document: the number of documents within the distance, itself included."""
 
     sizes: Numbers  # distances × documents
 
     @property
     def averages(self) -> list[float]:
-        """Table 6.2: the average size of a cluster that has any other document in it."""
+        """Table 6.2: the average size of a cluster of two or more documents."""
         return [float(row[row > 1].mean()) if (row > 1).any() else 1.0 for row in self.sizes]
 
     def histogram(self, distance: int) -> tuple[Numbers, Numbers]:
@@ -31,7 +31,7 @@ class ClusterSizes:
 
     @property
     def growth(self) -> list[float]:
-        """By which share the average over all documents grows from each distance to the next."""
+        """The relative growth of the average over all documents from each distance to the next."""
         means = self.sizes.mean(axis=1) if self.sizes.shape[1] else np.ones(len(self.sizes))
         return [float(after / before - 1) for before, after in pairwise(means)]
 
@@ -47,7 +47,7 @@ class ClusterSizes:
 def cluster_sizes(
     n: int, left: Numbers, right: Numbers, apart: Numbers, most: int = 3, counts: Numbers | None = None
 ) -> ClusterSizes:
-    """Sizes for each distance up to `most`, from all pairs within it; each of n may stand for several documents."""
+    """Sizes for each distance up to `most`, from all pairs within it; `counts` has the documents of each of n."""
     counts = np.ones(n, np.int64) if counts is None else counts
     sizes = np.repeat(counts[None, :], most + 1, axis=0)
     for distance in range(most + 1):

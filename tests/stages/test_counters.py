@@ -54,12 +54,12 @@ def test_many_runs_larger_than_their_buffers(tmp_path: Path) -> None:
         for part in parts:
             counter.add(Frequencies(part, np.ones(len(part), np.int64)))
         assert counter.runs > 10
-        portions = list(counter.tables())
-    assert len(portions) > 1
-    assert all(a.keys[-1] < b.keys[0] for a, b in itertools.pairwise(portions))
+        parts_of_sum = list(counter.tables())
+    assert len(parts_of_sum) > 1
+    assert all(a.keys[-1] < b.keys[0] for a, b in itertools.pairwise(parts_of_sum))
     keys, counts = np.unique(np.concatenate(parts), return_counts=True)
-    assert np.array_equal(np.concatenate([p.keys for p in portions]), keys)
-    assert np.array_equal(np.concatenate([p.counts for p in portions]), counts)
+    assert np.array_equal(np.concatenate([p.keys for p in parts_of_sum]), keys)
+    assert np.array_equal(np.concatenate([p.counts for p in parts_of_sum]), counts)
     assert list(tmp_path.iterdir()) == []
 
 

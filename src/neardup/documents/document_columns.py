@@ -1,4 +1,4 @@
-"""Which column is the text, which the id, and what a document is called when it has none."""
+"""The text and the id of each document: which columns hold them, and their values as strings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def choose_columns(
 ) -> tuple[str, str | None]:
     """The text column and the id column (None: documents are numbered) of a source.
 
-    A source without any column, such as a file of which no line could be read, accepts every name.
+    A source without columns, such as a file without a readable line, accepts every name.
     """
     if not names:
         return text or TEXT_NAMES[0], id
@@ -51,7 +51,7 @@ def choose_columns(
         known = ", ".join(TEXT_NAMES)
         raise InputError(
             f"{source} has no text column ({known}); its columns are {_listed(names)}: "
-            "name the one to compare with --text-column"
+            "name one with --text-column"
         )
     return found, id if id is not None else _first([name for name in names if name != found], ID_NAMES)
 
@@ -63,12 +63,12 @@ def _require(names: Sequence[str], name: str, source: str, role: str) -> None:
         )
 
 
-def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
-    for name in wanted:
+def _first(names: Sequence[str], usual: Sequence[str]) -> str | None:
+    for name in usual:
         if name in names:
             return name
     lower = {name.lower(): name for name in reversed(names)}
-    return next((lower[name] for name in wanted if name in lower), None)
+    return next((lower[name] for name in usual if name in lower), None)
 
 
 def _listed(names: Sequence[str], most: int = 20) -> str:
@@ -77,7 +77,7 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
 
 
 def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
-    """A column in a type to compute with; what cannot be decoded is replaced without a word."""
+    """A column in a plain type; bytes that are not UTF-8 are replaced silently."""
     return plain(batch.columns.column(column), lambda row, reason, action: None)
 
 
@@ -86,7 +86,7 @@ def document_texts(
 ) -> pa.Array[Any]:
     """The texts of a batch as strings without nulls: a document without text is counted and kept as empty.
 
-    Of HTML they are what a reader sees, or the article; a page without one is counted, and kept as a reader sees it.
+    The text of HTML is its visible text or its article; a page without an article is counted and keeps all of it.
     """
     array = plain(batch.columns.column(column), row_report(problems.add, batch.source, batch.numbers))
     if array.null_count:
@@ -106,7 +106,7 @@ def document_texts(
 
 
 def page_text(page: str | bytes, html_text: HtmlText, report: Callable[[str, str], None]) -> str:
-    """The text of one HTML page; that it has no article is reported."""
+    """The text of one HTML page; a page without an article is reported."""
     if html_text == "visible":
         from neardup.text.html import visible_text
 
@@ -120,7 +120,7 @@ def page_text(page: str | bytes, html_text: HtmlText, report: Callable[[str, str
 
 
 def _strings(array: pa.Array[Any]) -> pa.Array[Any]:
-    """The values as they are printed."""
+    """The values as strings."""
     if is_string(array.type):
         return array
     try:
@@ -130,12 +130,12 @@ def _strings(array: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def is_string(found: pa.DataType) -> bool:
-    """Whether the type is one of the two that the rest of neardup reads in place."""
+    """Whether the type is string or large_string, which are read without a copy."""
     return pa.types.is_string(found) or pa.types.is_large_string(found)
 
 
 def document_ids(batch: Batch, column: str | None, problems: Problems | None = None) -> pa.Array[Any]:
-    """The ids of a batch: int64 or strings, `source:number` where there are none, which is reported."""
+    """The ids of a batch: integers or strings; a missing id becomes `source:number` and is reported."""
     if column is None:
         return pa.array(_numbered(batch.source, batch.numbers), pa.string())
     stored = batch.columns.column(column)
@@ -151,14 +151,14 @@ def document_ids(batch: Batch, column: str | None, problems: Problems | None = N
         for row in pc.indices_nonzero(array.is_null()).to_pylist():
             number = int(batch.numbers[row])
             (problems or Problems()).add(
-                batch.source, "no id", record=number, action=f"called {batch.source}:{number}"
+                batch.source, "no id", record=number, action=f"named {batch.source}:{number}"
             )
         array = pc.coalesce(array, pa.array(_numbered(batch.source, batch.numbers), pa.string()))
     return array
 
 
 def _named(value: bytes | None) -> str | None:
-    """Bytes as the text that they are, or in hexadecimal digits: replacements would make ids fall together."""
+    """Bytes as text, or in hexadecimal digits if they are not UTF-8: replaced characters could make two ids equal."""
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
@@ -170,7 +170,7 @@ def _numbered(source: str, numbers: NDArray[np.int64]) -> list[str]:
 
 
 def joined_ids(parts: Sequence[pa.Array[Any]]) -> pa.Array[Any]:
-    """The ids of all batches in one array: integers where all are, otherwise strings."""
+    """The ids of all batches in one array: integers if all are, otherwise strings."""
     types = {part.type for part in parts}
     if len(types) <= 1:
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())

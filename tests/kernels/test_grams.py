@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inputs import pack, unpack
 
 import naive
-from neardup.kernels import bits, learned
+from neardup.kernels import bits, grams
 
 few = st.sampled_from([0, 1, 2**63, 2**64 - 1, 2**40 + 1, 12345, 2**32])
 hashes = st.one_of(few, st.integers(0, 2**64 - 1))
@@ -22,9 +22,11 @@ def test_grams_are_those_of_the_twin(rows: list[list[tuple[int, int, int]]], wit
     keys, offsets = pack([[row[0] for row in rows_] for rows_ in rows], np.uint64)
     marks, starts = pack([[row[1] for row in rows_] for rows_ in rows], np.uint8)
     places = pack([[row[2] for row in rows_] for rows_ in rows], np.uint32)[0]
-    source = learned.Occurrences(keys, offsets, starts, marks, places if with_places else places[:0])
-    out = learned.Grams(np.empty(len(keys), np.uint64), *(np.empty(len(keys), np.uint32) for _ in range(5)))
-    ends = learned.tabulate(source, out)
+    source = grams.Occurrences(keys, offsets, starts, marks, places if with_places else places[:0])
+    out = grams.GramColumns(
+        np.empty(len(keys), np.uint64), *(np.empty(len(keys), np.uint32) for _ in range(5))
+    )
+    ends = grams.tabulate(source, out)
     columns = [unpack(column[: ends[-1]], ends) for column in out]
     found = [
         [naive.Gram(*gram) for gram in zip(*document, strict=True)] for document in zip(*columns, strict=True)
@@ -43,8 +45,8 @@ def test_k_grams_may_begin_elsewhere_than_their_tokens() -> None:
         np.array([1, 0, 0, 2, 0], np.uint8),
         np.array([0, 3, 5]),
     )  # the last tokens begin no k-gram
-    out = learned.Grams(np.empty(3, np.uint64), *(np.empty(3, np.uint32) for _ in range(5)))
-    ends = learned.tabulate(learned.Occurrences(keys, offsets, starts, marks, np.zeros(0, np.uint32)), out)
+    out = grams.GramColumns(np.empty(3, np.uint64), *(np.empty(3, np.uint32) for _ in range(5)))
+    ends = grams.tabulate(grams.Occurrences(keys, offsets, starts, marks, np.zeros(0, np.uint32)), out)
     assert ends.tolist() == [0, 1, 2]
     assert out.capitals[:2].tolist() == [1, 0] and out.digits[:2].tolist() == [0, 1]
 
@@ -59,7 +61,7 @@ def test_products_are_those_of_the_twin(rows: list[dict[int, list[float]]]) -> N
             values[start + place] = phi
     left, right = (side.ravel() for side in np.indices((len(rows), len(rows))))
     out = np.empty((len(left), 6))
-    learned.multiply_pairs(keys, values, offsets, left, right, out)
+    grams.multiply_pairs(keys, values, offsets, left, right, out)
     expected = [naive.multiply_pairs(rows[a], rows[b], 3) for a, b in zip(left, right, strict=True)]
     assert np.allclose(out, expected, rtol=1e-12, atol=1e-12)
 
@@ -71,7 +73,7 @@ def test_min_hashes_of_levels_are_those_of_the_twin(rows: list[dict[int, int]], 
     keys, offsets = pack([list(row) for row in rows], np.uint64)
     levels = pack([list(row.values()) for row in rows], np.int64)[0]
     slots = np.empty((len(rows), 6), np.uint32)
-    learned.minhash_levels(keys, levels, offsets, mix, steps, slots)
+    grams.minhash_levels(keys, levels, offsets, mix, steps, slots)
     assert slots.tolist() == [naive.minhash_levels(row, mix.tolist(), steps.tolist()) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Weights by name: "tfidf, position(1/x), low(0.01)" as stages, in that order."""
+"""The notation of weights: "tfidf, position(1/x), low(0.01)" as stages, in that order."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.plan import Feature, Weight
-from neardup.text.field_kinds import LEVELS, parse_kind
+from neardup.text.field_types import LEVELS, parse_field_type
 from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
 from neardup.weights.fields import FieldShare, FlipWeight
 from neardup.weights.frequency import TfIdf
 from neardup.weights.position import Position, TagBoost
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
+from neardup.wording import counted
 
 Maker = Callable[..., Weight]
 
@@ -66,13 +67,13 @@ def parse_weights(
     of: Feature,
     *,
     fields: Sequence[str] = (),
-    kinds: Sequence[str] = (),
+    types: Sequence[str] = (),
     bits: int = 64,
     seed: int = 1,
 ) -> tuple[Weight, ...]:
-    """The stages that a list of names stands for; `fields` are those that field(…) and flip(…) may name."""
+    """The stages of a list of names; field(…) and flip(…) may name one of `fields`."""
     found = [_stage(part, of, fields, bits, seed) for part in split_outside(text) if part]
-    numbers = [place + 1 for place, kind in enumerate(kinds) if parse_kind(kind).name == "number"]
+    numbers = [place + 1 for place, kind in enumerate(types) if parse_field_type(kind).name == "number"]
     return tuple(stage for one in found for stage in _shared_out(one, numbers))
 
 
@@ -122,7 +123,9 @@ def _stage(part: str, of: Feature, fields: Sequence[str], bits: int, seed: int) 
         raise ParameterError("weights", "the method", f"made of {known}", part)
     readers, make = KNOWN[name]
     if len(values) > len(readers) and name != "tags":
-        raise ParameterError("weights", "the method", f"{name} with at most {len(readers)} value(s)", part)
+        raise ParameterError(
+            "weights", "the method", f"{name} with at most {counted(len(readers), 'value')}", part
+        )
     readers = (*readers, *([readers[-1]] * (len(values) - len(readers)) if readers else ()))
     return make(of, *(_read(read, value, part) for read, value in zip(readers, values, strict=False)))
 

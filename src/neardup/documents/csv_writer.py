@@ -1,4 +1,4 @@
-"""csv and tsv out: records as they came, or cells made of columns."""
+"""csv and tsv out: input records byte for byte, or cells from columns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from neardup.documents.delimited import DELIMITERS, columns_of, record_cells
 from neardup.documents.formulas import escaped
+from neardup.documents.output_lines import glued, joined, output_stream, values_buffer
 from neardup.documents.source import Batch
 from neardup.documents.values import plain
-from neardup.documents.write_lines import content, glued, joined, output_stream
 from neardup.documents.writers import cast, fitted, taken
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class CsvWriter:
         self._added = [] if extra is None else list(extra.names)
         self._own = [name for name in columns if name not in self._added]
         self._file = output_stream(path, compression)
-        self._end = ""  # of a line: known with the first record that is copied
+        self._end = ""  # of a line, from the first record copied
 
     def write(
         self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
     ) -> None:
-        """Append rows: a record that came in this format keeps its bytes, with the added cells at its end."""
+        """Append rows: an input record in this format keeps its bytes, and the added cells follow."""
         if rows is not None and not len(rows):
             return
         self._begin(batch.raw)
@@ -65,7 +65,7 @@ class CsvWriter:
         self._file.write(self._lines([*cells, *added]))
 
     def _table(self, batch: Batch, rows: NDArray[np.int64] | None) -> pa.RecordBatch:
-        """The columns of a batch, taken from its records where it has nothing else."""
+        """The columns of a batch, parsed from its raw records if it has no columns."""
         if batch.raw is None or batch.columns.num_columns:
             return taken(batch.columns, rows)
         cells = [record_cells(record, self._delimiter) or [] for record in taken(batch.raw, rows).to_pylist()]
@@ -73,7 +73,7 @@ class CsvWriter:
         return pa.RecordBatch.from_arrays([plain(array, _silent) for array in arrays], names=self._columns)
 
     def _begin(self, raw: Any) -> None:
-        """Write the header, with the line end that the records have."""
+        """Write the header, with the line end of the records."""
         if not self._end:
             returns = raw is not None and len(raw) and raw[0].as_py().endswith(b"\r")
             self._end = "\r\n" if returns else "\n"
@@ -90,14 +90,14 @@ class CsvWriter:
 
     def _lines(self, cells: list[Any]) -> pa.Buffer:
         first, *others = [quote(cell, self._delimiter, always=len(cells) == 1) for cell in cells]
-        return content(glued(first, *self._delimited(others), self._end))
+        return values_buffer(glued(first, *self._delimited(others), self._end))
 
     def _appended(self, records: Any, added: list[Any]) -> pa.Buffer:
         if not added:
             return joined(records)
         rows = pc.ascii_rtrim(records.view(pa.large_string()), "\r")
         cells = [quote(cell, self._delimiter) for cell in added]
-        return content(glued(rows, *self._delimited(cells), self._end))
+        return values_buffer(glued(rows, *self._delimited(cells), self._end))
 
     def _delimited(self, cells: list[Any]) -> list[Any]:
         return [part for cell in cells for part in (self._delimiter, cell)]
@@ -109,11 +109,11 @@ class CsvWriter:
 
 
 def _silent(row: int, reason: str, action: str) -> None:
-    """Reports nothing: what is wrong with a record was said when it was first read."""
+    """Reports nothing: the first read has reported the problems."""
 
 
 def quote(cells: Any, delimiter: str, *, always: bool = False) -> Any:
-    """The cells with quotes where they need them; the only cell of a row always, or it might be no row."""
+    """The cells with quotes if needed; always for the only cell of a row, which may be empty."""
     cells = pc.fill_null(cells, "")
     needed = pa.scalar(True) if always else pc.match_substring_regex(cells, f'["\r\n{delimiter}]')
     mark = pc.if_else(needed, '"', "")
@@ -121,7 +121,7 @@ def quote(cells: Any, delimiter: str, *, always: bool = False) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
-    """Whether a cell may begin with any character: numbers and times begin like numbers."""
+    """Whether a cell may begin with any character: numbers and times may not."""
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
     return not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

@@ -1,4 +1,4 @@
-"""Lines put together column by column, and the files they go to."""
+"""Output lines, joined column by column, and the streams they are written to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["content", "glued", "joined", "output_stream"]
+__all__ = ["glued", "joined", "output_stream", "values_buffer"]
 
 
 def output_stream(path: Path, compression: str | None) -> Any:
@@ -22,7 +22,7 @@ def output_stream(path: Path, compression: str | None) -> Any:
 
 
 class _Gzip:
-    """A gzip file whose bytes depend on nothing but its content: no name, no time in its header.
+    """A gzip file without name and time in its header: equal data gives equal bytes.
 
     Arrow writes level 9 only: 4.9 s for 51 MB of text, where level 3 takes 1.4 s for 7 % more bytes.
     """
@@ -39,18 +39,18 @@ class _Gzip:
 
 
 def glued(*parts: Any) -> Any:
-    """Columns of text and fixed strings put together row by row; a null counts as nothing."""
+    """Columns of text and fixed strings joined row by row; a null counts as empty."""
     wide = pa.large_string()
     typed = [pa.scalar(part, wide) if isinstance(part, str) else part.cast(wide) for part in parts]
     return pc.binary_join_element_wise(*typed, pa.scalar("", wide), null_handling="replace")
 
 
 def joined(records: Any) -> pa.Buffer:
-    """The records as lines: one buffer, made without a Python object per record."""
-    return content(glued(records.view(pa.large_string()), "\n"))
+    """The records as lines in one buffer, without a Python object per record."""
+    return values_buffer(glued(records.view(pa.large_string()), "\n"))
 
 
-def content(array: Any) -> pa.Buffer:
+def values_buffer(array: Any) -> pa.Buffer:
     """The bytes of all values of a large array, one after the other."""
     _, offsets, data = array.buffers()
     first, last = np.frombuffer(offsets, dtype=np.int64)[[array.offset, array.offset + len(array)]]
