@@ -31,13 +31,13 @@ class _Located(Problems):
         super().__init__(strict=known.strict)
         self._files = known.files
 
-    def tell(self, problem: Problem) -> None:
+    def record(self, problem: Problem) -> None:
         """Counts one problem."""
         if not self._files or problem.record is None:
-            super().tell(replace(problem, record=None))
+            super().record(replace(problem, record=None))
         else:
             file, record = divmod(problem.record, FILE)
-            super().tell(replace(problem, source=self._files[file], record=record))
+            super().record(replace(problem, source=self._files[file], record=record))
 
 
 def no_documents(sources: Sequence[Source], problems: ProblemCounts) -> InputError:
