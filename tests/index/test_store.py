@@ -185,18 +185,12 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["add", "{tmp}/s", "{tmp}/absent.jsonl"], "does not exist"),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--fields", "author"], "no column 'author'"),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--quality-column", "nope"], "no column 'nope'"),
-<<<<<<< HEAD:tests/index/test_store.py
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--quality-column", "text"], "is not a number"),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--method", "minhash"], "has no fingerprints"),
-        (["add", "{tmp}/s", "{tmp}/a.jsonl", "--stats", "{tmp}/absent.parquet"], "There is no file"),
-=======
-        (["add", "{tmp}/s", "{tmp}/a.jsonl", "--quality-column", "text"], "is no number"),
-        (["add", "{tmp}/s", "{tmp}/a.jsonl", "--method", "minhash"], "makes no fingerprints"),
         (
             ["add", "{tmp}/s", "{tmp}/a.jsonl", "--stats", "{tmp}/absent.parquet"],
             "absent.parquet does not exist",
         ),
->>>>>>> c6707dcb2c49f5a31763c6a3298a85ef0e491d08:tests/index/test_collection.py
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--weights", "tfidf, position(x.y)"], "made of numbers"),
     ],
 )
