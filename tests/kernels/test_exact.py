@@ -199,7 +199,7 @@ def test_no_order_of_features_loses_a_pair(rows: list[Document], limit: Fraction
         return
     classes = np.random.default_rng(seed).integers(0, 7, 256).astype(np.uint8)
     with prefix.ThreadPoolExecutor(1) as pool:
-        run = prefix.Run(sets, ratio(limit), 1, pool)
+        run = prefix.PrefixJoin(sets, ratio(limit), 1, pool)
         found = run.meet(run.prefixes(classes))
     ranked = sorted(map(tuple, np.concatenate([part[0] for part in found]).tolist()))
     expected = partitions.match(sets, limit, pruning=False, partitions=False)
