@@ -72,7 +72,7 @@ $(BIN)/.docs: $(BIN)/.core
 docs: $(BIN)/.docs  ## rewrite the reference pages, and build the documentation with search in site/
 	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo 'The documentation is in site/index.html; a browser opens it without a server.'
+	@echo 'The documentation is in site/index.html; search needs a server: python -m http.server -d site'
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

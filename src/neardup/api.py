@@ -112,11 +112,9 @@ def with_statistics(
         raise ParameterError("df_unit", "neardup", "left out if statistics are given", df_unit)
     if (statistics is not None or df_unit is not None) and not plan.counts:
         name = "statistics" if statistics is not None else "df_unit"
+        given = statistics.digest if isinstance(statistics, Statistics) else statistics or df_unit
         raise ParameterError(
-            name,
-            plan.method,
-            "left out, because its weights use no document frequencies",
-            statistics or df_unit,
+            name, plan.method, "left out, because its weights use no document frequencies", given
         )
     if df_unit is not None:
         plan = plan.with_(df_unit=parse_df_unit(df_unit))

@@ -1,4 +1,4 @@
-"""The exceptions that users meet, each with one sentence that names what is wrong and what to do.
+"""The exceptions for users, each with one sentence: what happened, and what to do.
 
 NeardupError
 ├── ParameterError    an option has a value that its method cannot take
@@ -11,7 +11,7 @@ NeardupError
 ├── StatisticsError   document frequencies that do not fit what they are used for
 └── MissingExtra      an optional dependency is not installed
 
-The command line prints the sentence and exits 2. Whatever else is raised is a bug in neardup.
+The command line prints the sentence and exits 2. Any other exception is a bug in neardup.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class ParameterError(NeardupError, ValueError):
 
 
 class UnknownParameter(ParameterError):
-    """One sentence for every parameter that a method does not have; the hint names those that have it."""
+    """One sentence for every parameter that a method does not have; the hint names the methods that have it."""
 
     def __init__(self, name: str, owner: str, hint: str) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, hint, None
-        NeardupError.__init__(self, f"{owner} has no parameter '{name}': {hint}.")
+        NeardupError.__init__(self, f"The method {owner} has no parameter '{name}': {hint}.")
 
 
 class PlanError(NeardupError, ValueError):

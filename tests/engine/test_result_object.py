@@ -211,4 +211,4 @@ def test_the_recall_of_bands_given_by_hand_is_reported():
 
 
 def test_a_result_says_in_a_line_what_it_is():
-    assert repr(neardup.dedup(TABLE)) == "<neardup result: 5 documents, 3 kept, 1 clusters, 1 verified pairs>"
+    assert repr(neardup.dedup(TABLE)) == "<neardup result: 5 documents, 3 kept, 1 cluster, 1 verified pair>"

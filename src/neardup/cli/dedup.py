@@ -83,9 +83,9 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
 
-    INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder, a folder of texts (.txt,
-    .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents, pairs.parquet,
-    clusters.parquet, report.json, and problems.jsonl if records are bad.
+    INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
+    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents,
+    pairs.parquet, clusters.parquet, report.json, and problems.jsonl if records are bad.
 
     \b
     Examples:

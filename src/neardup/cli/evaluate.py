@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neardup.evaluate.worst_errors import WorstPair
     from neardup.plan import Text
 
-PAGE_ERRORS = 25  # of each kind on a page
+PAGE_ERRORS = 25  # false positives, and as many false negatives, on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 

@@ -45,7 +45,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 )  # fmt: skip
 @grouped(
     "Output",
-    click.option("--plot", metavar="FILE", help="Write the curve to a .png, .svg or .pdf file."),
+    click.option("--plot", metavar="FILE", help="Write the S-curve to a .png, .svg or .pdf file."),
     click.option("--force", is_flag=True, help="Overwrite the plot if it exists."),
 )
 @input_options
@@ -53,7 +53,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 def command(
     documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
 ) -> None:
-    """Show which bands a threshold and a recall lead to, what they find and what they cost.
+    """Show the bands for a threshold and a recall, the pairs that they find, and their cost.
 
     Takes the options of a method and reads no documents. Bands, rows and num-perm override the choice; the output
     shows the recall that they yield, with a warning if it is less than --recall.
@@ -167,8 +167,8 @@ def _print(plan: Plan, shape: Bands, given: dict[str, int], work: Cost) -> None:
         f"Recall: {found:.2%} of the pairs at similarity {plan.threshold:g}, 50% at {shape.midpoint:.3f}."
     )
     if plan.recall is not None and found < plan.recall:
-        warning = f"Warning: this is less than the requested recall of {plan.recall:g}"
-        console.print(f"{warning}; more bands or fewer rows find more.", style="bold yellow")
+        warning = f"Warning: the recall is below the target of {plan.recall:g}"
+        console.print(f"{warning}; use more bands or fewer rows.", style="bold yellow")
     console.print()
     console.print(_recall_table(shape, plan.threshold))
     console.print(

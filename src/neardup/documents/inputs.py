@@ -12,7 +12,7 @@ from neardup.documents.input_files import FORMATS, InputFile, expanded, is_strea
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.source import Source, UnreadableSource
 from neardup.errors import InputError, ParameterError
-from neardup.wording import counted
+from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.text.article import HtmlText

@@ -20,7 +20,7 @@ from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_colum
 from neardup.documents.values import read_value, row_report
 from neardup.errors import InputError
 from neardup.output import one_line
-from neardup.wording import counted
+from neardup.plurals import counted
 
 __all__ = ["ParquetSource"]
 

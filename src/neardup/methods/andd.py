@@ -56,12 +56,12 @@ def andd(
         similarity: The measure that must reach the threshold: the cosine, or the extended Jaccard coefficient of the
             vectors; unless given, that of the model (cosine without one).
         signature: Where candidates come from: sign bits of random projections; min-hashes of weights cut into
-            levels; consistent samples of the weights as they are; or none, which compares every pair and is meant
-            for thousands of documents.
+            levels; consistent samples of the weights as they are; or none, which compares every pair and serves
+            thousands of documents.
         bits: The number of sign bits.
         projection: The coefficients of the projections: ±1 (signs), or of a gaussian or uniform distribution.
-        search: How pairs of sign bits are found: by bands of sampled bits, or exactly, by Hamming tables, which is
-            meant for thresholds of 0.95 and more and compares all with all at low ones.
+        search: How pairs of sign bits are found: by bands of sampled bits, or exactly, by Hamming tables, for
+            thresholds of 0.95 and more: at low ones they compare all pairs.
         num_perm: The number of min-hashes; unless given, as many as it takes to find pairs at the threshold.
         recall: The share of pairs at the threshold that must be found; bands are chosen for it.
         seed: The seed of projections and permutations.
@@ -92,11 +92,11 @@ def andd(
 
 def _model(model: str | None, given: dict[str, Any]) -> Model:
     """The trained model, or the untrained one; an option that contradicts the trained one is refused."""
-    asked = {name: value for name, value in given.items() if value is not None}
+    fixed = {name: value for name, value in given.items() if value is not None}
     if model is None:
-        return replace(Model(threshold=UNTRAINED), **asked)
+        return replace(Model(threshold=UNTRAINED), **fixed)
     known = read_model(model)
-    for name, value in asked.items():
+    for name, value in fixed.items():
         if value != getattr(known, name):
             constraint = f"{getattr(known, name)!r}, which the model was learned with, or left out"
             raise ParameterError(name, "andd", constraint, value)

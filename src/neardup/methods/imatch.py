@@ -71,7 +71,7 @@ def imatch_spots(
     Args (others as in imatch):
         antecedents: The words that begin a signature: a preset, words and specifications such as 'is(3,1), that', or
             a file of them, '@words.txt'.
-        distance: How many tokens further on each word of a signature is looked for.
+        distance: How many tokens lie from one word of a signature to the next.
         chain: How many words follow the antecedent.
         idf_low: The least normalised idf of a signature that counts.
         idf_high: The greatest normalised idf of a signature that counts.
@@ -93,7 +93,7 @@ def _plan(
     if agree > lexicons:
         raise ParameterError("agree", name, f"at most the number of lexicons, {lexicons}", agree)
     if lexicons == 1 and drop is not None:
-        raise ParameterError("drop", name, "left out where there is one lexicon, the whole one", drop)
+        raise ParameterError("drop", name, "left out with a single lexicon, which is whole", drop)
     return Plan(
         method=name,
         text=Words(),

@@ -57,8 +57,8 @@ def rare_phrases(
         inside: With inverse: divide the frequency of the words by that of the phrase before the function is applied.
         rare: The share of the phrases of two documents or more that count as rare, the least frequent ones; 1
             leaves it to common_above.
-        common_above: Phrases in more documents than this are common whatever their share is. Unless given: 5 where
-            a cluster counts once, else 8 √documents, but 42 at the least.
+        common_above: Phrases in more documents than this are common at any share. Unless given: 5 if clusters
+            are the unit of document frequency, else 8 √documents, at least 42.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
         num_perm: The number of samples, split into bands and rows; unless given, as many as the recall takes.
         bands: The number of bands; unless given, chosen for the recall.

@@ -44,7 +44,7 @@ def simhash(
     """Documents whose weighted words point in nearly the same direction: fingerprints that differ in few bits.
 
     Each bit of a fingerprint is the sign of a random ±1 projection of the document's weighted words (Charikar;
-    the thesis' chapter 3). Two documents match when their fingerprints differ in at most `distance` bits. All such
+    the thesis' chapter 3). Two documents match when their fingerprints differ in at most `distance` bits. All these
     pairs are found: the search is exact, the fingerprint is the estimate.
 
     Args:
@@ -98,15 +98,15 @@ def _signature(bits: int, reserve: str | None, columns: tuple[str, ...], seed: i
     name, _, size = reserve.partition(":")
     if name not in columns or not size.isdigit() or not 0 < int(size) < bits:
         known = ", ".join(columns) or "none were given"
-        wanted = f"FIELD:BITS, one of the fields ({known}) and fewer bits than {bits}"
-        raise ParameterError("reserve", "simhash", wanted, reserve)
+        constraint = f"FIELD:BITS, one of the fields ({known}) and fewer bits than {bits}"
+        raise ParameterError("reserve", "simhash", constraint, reserve)
     return ReservedBits(bits, int(size), columns.index(name) + 1, seed)
 
 
 def bits_threshold(distance: int | None, threshold: float | None, bits: int) -> float:
-    """The share of equal bits that is asked for, in one way or the other."""
+    """The least share of equal bits, from the distance or the threshold."""
     if distance is not None and threshold is not None:
-        raise ParameterError("distance", "simhash", "left out where a threshold is given", distance)
+        raise ParameterError("distance", "simhash", "left out if a threshold is given", distance)
     if threshold is not None:
         return threshold
     distance = 3 * bits // 64 if distance is None else distance

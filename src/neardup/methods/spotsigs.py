@@ -33,13 +33,13 @@ def spotsigs(
 
     A signature begins at an antecedent (an article, a form of be, can, will, have or do) and takes the next
     content words at a distance. Documents match when the Jaccard similarity of their multi-sets of signatures
-    reaches the threshold. All such pairs are found, none by chance and none missed.
+    reaches the threshold. All these pairs are found, none by chance.
 
     Args:
         threshold: The least multi-set Jaccard similarity of a near-duplicate.
         antecedents: The words that begin a signature: a preset, words and specifications such as 'is(3,1), that', or
             a file of them, '@words.txt'.
-        distance: How many tokens further on each word of a signature is looked for.
+        distance: How many tokens lie from one word of a signature to the next.
         chain: How many words follow the antecedent.
         stopwords: The language of the stop words that are passed over, several codes joined by '+'; or a file of
             words, '@words.txt'.

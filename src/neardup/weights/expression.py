@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import ParameterError
-from neardup.wording import counted
+from neardup.plurals import counted
 
 Floats = NDArray[np.float64]
 Value = Floats | float

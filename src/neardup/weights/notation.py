@@ -8,6 +8,7 @@ from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.plan import Feature, Weight
+from neardup.plurals import counted
 from neardup.text.field_types import LEVELS, parse_field_type
 from neardup.text.tagged import TAGS
 from neardup.weights.counts import Counts
@@ -15,7 +16,6 @@ from neardup.weights.fields import FieldShare, FlipWeight
 from neardup.weights.frequency import TfIdf
 from neardup.weights.position import Position, TagBoost
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
-from neardup.wording import counted
 
 Maker = Callable[..., Weight]
 

@@ -119,7 +119,7 @@ def _draw(axes: Axes, bands: Bands, threshold: float, measured: Sequence[tuple[f
     s = np.linspace(0.0, 1.0, 501)
     found = bands.probability(s)
     axes.fill_between(s, found, where=s <= threshold, color="#59a14f", alpha=0.25, linewidth=0,
-                      label="compared in vain")  # fmt: skip
+                      label="compared, below the threshold")  # fmt: skip
     axes.fill_between(s, found, 1, where=s >= threshold, color="#4e79a7", alpha=0.35, linewidth=0,
                       label="missed")  # fmt: skip
     axes.plot(s, found, color="#1f3552", linewidth=2, label=f"{bands.bands} bands × {bands.rows} rows")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-__all__ = ["GROUPS", "GroupedCommand", "grouped", "option_rows"]
+__all__ = ["GROUPS", "WIDTH", "GroupedCommand", "grouped", "option_rows"]
 
 Command = Callable[..., Any]
 OWN = "Options"  # of one command alone, shown first

@@ -27,7 +27,7 @@ METHOD = "neardup.method"  # in the context: the chosen method
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method of a command line, and its options: those of the preset, overridden by those that were given."""
+    """The method of a command line, and its options; given options override the preset."""
 
     method: Method
     options: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""The texts of two documents that a user names: files, standard input, or ids in a corpus."""
+"""The texts of two named documents: files, standard input, or ids in a corpus."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Where:
     html: bool | None = None  # None: a column called html is
     fields: tuple[str, ...] = ()  # columns that stand behind the text
     markup: bool = False  # pages are compared with their tags
-    html_text: HtmlText = "visible"  # what is taken of HTML
+    html_text: HtmlText = "visible"  # the part of HTML to compare
 
     @property
     def columns(self) -> InputColumns:
@@ -128,9 +128,9 @@ def _find(names: Names, where: Where) -> dict[str, str]:
 
 
 def _documents(
-    source: Source, where: Where, problems: Problems, wanted: Names | None = None
+    source: Source, where: Where, problems: Problems, chosen: Names | None = None
 ) -> Iterator[tuple[str, str]]:
-    """The id and the text of every document of a source, or of those that are wanted."""
+    """The id and the text of every document of a source, or of the chosen ones."""
     from neardup.documents import Batch, choose_columns, document_ids, document_texts, plain_column
     from neardup.engines.core.documents import with_fields
 
@@ -142,11 +142,11 @@ def _documents(
     fields = [name for name in where.fields if not names or name in names]  # a plain file has none of them
     if where.corpus and len(fields) < len(where.fields):
         missing = next(name for name in where.fields if name not in fields)
-        raise InputError(f"{source.name} has no column {missing!r}, which the model looks at")
+        raise InputError(f"{source.name} has no column {missing!r}, which the model reads")
     columns = dict.fromkeys(name for name in (text, identity, *fields) if name)
     for batch in source.read(list(columns), problems):
         ids = list(map(str, document_ids(batch, identity).to_pylist()))
-        rows = [row for row, one in enumerate(ids) if wanted is None or one in wanted]
+        rows = [row for row, one in enumerate(ids) if chosen is None or one in chosen]
         if rows:
             few = Batch(batch.source, batch.numbers[rows], batch.columns.take(rows), None, batch.format)
             shown = html and not where.markup

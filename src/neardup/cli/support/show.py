@@ -199,11 +199,11 @@ def problem_lines(problems: dict[str, Any]) -> list[str]:
     """The number of problems of each type, and the first one."""
     if not problems["total"]:
         return []
-    kinds = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
+    types = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
     first = problems["first"][0]
     where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
-        f"{counted(problems['total'], 'problem')} in the input: {kinds}",
+        f"{counted(problems['total'], 'problem')} in the input: {types}",
         f"  the first: {where}: {first['reason']}",
     ]
 

@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 def tune_on_labels(
     documents: int, as_json: bool, plot: str | None, chosen: Chosen, values: dict[str, Any]
 ) -> None:
-    """Find, print and explain the choice."""
+    """Find the best method and threshold, and print them."""
     from neardup.evaluate.run import Bench
     from neardup.evaluate.tuning import tune
 
     inputs, labels = values["inputs"], values["labels"]
     if not inputs:
-        raise InputError(f"--labels {labels} needs INPUT: name the file or folder of the documents")
+        raise InputError(
+            f"--labels {labels} needs the labelled documents: give their file or folder as INPUT"
+        )
     if labels is None:
-        raise InputError(f"{inputs[0]} needs labels: name their file with --labels")
+        raise InputError(f"INPUT {inputs[0]} needs labels: give them with --labels")
     if plot is not None:
         raise ParameterError(
             "plot", "neardup tune", "omitted with --labels (use neardup evaluate --plots)", plot
@@ -55,7 +57,7 @@ def tune_on_labels(
 
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
-    """The inputs and the options that say how to read them, as they may be typed again."""
+    """The inputs and their reading options, as typed on the command line."""
     shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
     names = ("text_column", "id_column", "format", "html_text")
     given = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
@@ -68,16 +70,21 @@ def _specs(chosen: Chosen, tried: tuple[str, ...]) -> list[Spec]:
     from neardup.evaluate.specs import Spec, make_specs
     from neardup.evaluate.tuning import default_specs
 
-    asked = chosen.named or chosen.options
+    requested = chosen.named or chosen.options
     if tried:
-        if asked:
-            raise ParameterError("try", "neardup tune", "given without --method and its options", tried[0])
+        if requested:
+            raise ParameterError("try", "neardup tune", "used without --method and its options", tried[0])
         return make_specs(tried)
-    return [Spec(chosen.method.name, dict(chosen.options))] if asked else default_specs()
+    return [Spec(chosen.method.name, dict(chosen.options))] if requested else default_specs()
 
 
 def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
-    lines = [*_best(found, goal, reading), "", f"All methods tried, for {goal}:", _tried(found.choices)]
+    lines = [
+        *_best(found, goal, reading),
+        "",
+        f"Methods tried, best for {goal} first:",
+        _tried(found.choices),
+    ]
     lines.append(
         "held-out F1: on clusters that were not used to choose the threshold; ±: standard deviation over halves."
     )
@@ -94,9 +101,9 @@ def _best(found: Tuning, goal: str, reading: str) -> list[str]:
         f"Best for {goal}: {best.spec.name}",
         f"  on the labels: precision {figure(counts.precision)}, recall {figure(counts.recall)}, "
         f"F1 {figure(counts.f1)}",
-        f"  {counted(found.documents, 'document')} of this kind: about {duration(seconds)} with "
-        f"{counted(measured.threads, 'thread')}, without writing, and {size_in_words(memory)} of memory",
-        f"  measured on {counted(measured.documents, 'document')}: {size_in_words(measured.text_bytes)} in "
+        f"  estimated cost for {counted(found.documents, 'document')} like these: {duration(seconds)} with "
+        f"{counted(measured.threads, 'thread')} (without writing), {size_in_words(memory)} of memory",
+        f"  measured cost of {counted(measured.documents, 'document')}: {size_in_words(measured.text_bytes)} in "
         f"{measured.seconds:.2f} s",
         f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
     ]

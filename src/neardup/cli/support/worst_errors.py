@@ -24,7 +24,7 @@ def print_errors(
     totals = {"false positive": errors.total_positives, "false negative": errors.total_negatives}
     for kind, total in totals.items():
         chosen = [pair for pair in pairs if pair.kind == kind]
-        some = f", the worst {len(chosen):,} of them" if 0 < len(chosen) < total else ""
+        some = f", the worst {len(chosen):,} shown" if 0 < len(chosen) < total else ""
         console.print(counted(total, kind) + some, style="bold", highlight=False)
         for place, pair in enumerate(chosen, 1):
             _print_pair(console, place, pair, show)
