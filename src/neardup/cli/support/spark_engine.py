@@ -13,7 +13,6 @@ import click
 from click.core import ParameterSource
 
 from neardup.errors import InputError
-from neardup.plan import Plan
 
 if TYPE_CHECKING:
     from neardup.cli.support.spark_folder import SparkOutput
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from neardup.engines.core.progress import Progress
     from neardup.engines.spark.io.files import LoadedDocuments
     from neardup.engines.spark.io.frames import SparkResult
+    from neardup.plan import Plan
     from neardup.statistics import Statistics
 
 Command = Callable[..., Any]
