@@ -297,7 +297,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         (["corpus.jsonl", "--format", "docx"], "must be one of parquet, jsonl, csv, tsv, text, lines, mail"),
         (
             ["corpus.jsonl", "--output-format", "docx"],
-            "'docx' is not an output format: known are parquet, jsonl",
+            "'docx' is not an output format: choose parquet, jsonl",
         ),
         (["corpus.jsonl", "--threads", "0"], "The 'threads' parameter of neardup must be a whole number"),
         (["corpus.jsonl", "--threads", "all"], "Invalid value for '--threads'"),
@@ -337,13 +337,15 @@ def test_files_that_are_not_what_they_are_called(here):
         "dedup", "a.parquet", "-o", "clean"
     )
     (here / "b.docx").write_bytes(b"PK")
-    assert "say which with --format" in refused("dedup", "b.docx", "-o", "clean")
+    assert "give its format with --format" in refused("dedup", "b.docx", "-o", "clean")
     (here / "c.jsonl.gz").write_bytes(b"this is not compressed")
     assert "c.jsonl.gz" in refused("dedup", "c.jsonl.gz", "-o", "clean")
     (here / "folder").mkdir()
     assert "the folder folder has no file" in refused("dedup", "folder", "-o", "clean")
     (here / "link.jsonl").symlink_to("nowhere")
-    assert "link.jsonl is a link to a file that is not there" in refused("dedup", "link.jsonl", "-o", "clean")
+    assert "link.jsonl is a link to a file that does not exist" in refused(
+        "dedup", "link.jsonl", "-o", "clean"
+    )
 
 
 def test_standard_input_that_is_empty(here):
@@ -400,7 +402,7 @@ def test_what_cannot_be_written_is_refused_before_hours_of_work(here, options, m
 @pytest.mark.parametrize("output", ["file", "file/below"])
 def test_an_output_folder_that_is_a_file_or_below_one(here, output):
     (here / "file").write_text("precious")
-    assert "cannot be made a folder" in refused("dedup", "corpus.jsonl", "-o", output)
+    assert "cannot be created as a folder" in refused("dedup", "corpus.jsonl", "-o", output)
     assert (here / "file").read_text() == "precious"
 
 

@@ -119,7 +119,7 @@ def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(her
     [
         (["missing.jsonl", "-o", "pairs.parquet"], "missing.jsonl does not exist"),
         (["corpus.jsonl"], "Missing option '-o'"),
-        (["corpus.jsonl", "-o", "corpus.jsonl/pairs.parquet"], "cannot be made a folder"),
+        (["corpus.jsonl", "-o", "corpus.jsonl/pairs.parquet"], "cannot be created as a folder"),
         (["corpus.jsonl", "-o", "."], "must end in .parquet"),
         (["corpus.jsonl", "-o", "pairs.csv"], "pairs.csv must end in .parquet"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--keep", "first"], "No such option"),

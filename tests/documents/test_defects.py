@@ -253,7 +253,7 @@ def test_a_record_beyond_the_limit_is_skipped_and_the_next_one_read(tmp_path, na
 
 
 def test_a_bomb_ends_where_its_ratio_does(tmp_path, monkeypatch):
-    monkeypatch.setattr("neardup.documents.limits.UNQUESTIONED", 16 << 20)
+    monkeypatch.setattr("neardup.documents.limits.ALLOWED", 16 << 20)
     line = defects.jsonl(["b"], ["boom " * 200])
     for name, pack in (("a.jsonl.gz", gzip.compress), ("b.jsonl.zst", defects.zstd)):
         put(tmp_path / name, pack(line * 100_000))
@@ -297,7 +297,7 @@ def test_a_line_without_end_in_a_bomb_takes_no_more_memory_than_its_limit(tmp_pa
 
 def test_a_parquet_file_of_rows_without_end(tmp_path, monkeypatch):
     """Ten million rows of nothing take a few kB on disk."""
-    monkeypatch.setattr("neardup.documents.limits.UNQUESTIONED", 1 << 20)
+    monkeypatch.setattr("neardup.documents.limits.ALLOWED", 1 << 20)
     table = pa.table({"text": pa.nulls(10_000_000, pa.string())})
     pq.write_table(table, tmp_path / "in.parquet")
     problems = Problems()

@@ -64,7 +64,10 @@ def test_names_stay_inside_the_folder(tmp_path, name):
 
 def test_what_is_no_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="file cannot be made a folder"), OutputFolder(tmp_path / "file"):
+    with (
+        pytest.raises(OutputError, match="file cannot be created as a folder"),
+        OutputFolder(tmp_path / "file"),
+    ):
         pass
     (tmp_path / "out" / "a.txt").mkdir(parents=True)
     with (

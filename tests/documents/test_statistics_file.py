@@ -44,7 +44,7 @@ def test_empty_tables(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StatisticsError, match="no file"):
+    with pytest.raises(StatisticsError, match="does not exist"):
         load_statistics(tmp_path / "none.parquet")
     (tmp_path / "text.parquet").write_text("hello")
     with pytest.raises(StatisticsError, match="not a statistics file"):

@@ -302,7 +302,7 @@ def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path, table, monkeypat
 def test_a_folder_that_cannot_be_made(tmp_path, table):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file/below"):
-        with pytest.raises(OutputError, match="cannot be made a folder"):
+        with pytest.raises(OutputError, match="cannot be created as a folder"):
             neardup.dedup(table).write(folder)
 
 
@@ -335,7 +335,7 @@ def test_a_mode_that_is_none(mode, tmp_path):
 
 @pytest.mark.parametrize("format", ["docx", "parquet.gz", "jsonl.bz2", ""])
 def test_a_format_that_is_none(format, tmp_path):
-    with pytest.raises(OutputError, match="is not an output format: known are parquet, jsonl, csv, tsv"):
+    with pytest.raises(OutputError, match="is not an output format: choose parquet, jsonl, csv, tsv"):
         neardup.dedup(["one"]).write(tmp_path / "out", format=format)
     assert not (tmp_path / "out").exists()
 

@@ -84,7 +84,7 @@ def test_each_weight_has_its_plot(corpus: str, tmp_path: Path, capsys: pytest.Ca
         (["--method", "minhash"], "has no fingerprints"),
         (["--weights", "tfidf, position(1/(x-1))"], "weights must be finite"),
         (["--weights", "tfidf, nonsense"], "made of tf"),
-        (["--stats", "absent.parquet"], "There is no file"),
+        (["--stats", "absent.parquet"], "absent.parquet does not exist"),
     ],
 )
 def test_bad_requests(

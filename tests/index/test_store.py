@@ -187,7 +187,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--quality-column", "nope"], "no column 'nope'"),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--quality-column", "text"], "is not a number"),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--method", "minhash"], "has no fingerprints"),
-        (["add", "{tmp}/s", "{tmp}/a.jsonl", "--stats", "{tmp}/absent.parquet"], "There is no file"),
+        (
+            ["add", "{tmp}/s", "{tmp}/a.jsonl", "--stats", "{tmp}/absent.parquet"],
+            "absent.parquet does not exist",
+        ),
         (["add", "{tmp}/s", "{tmp}/a.jsonl", "--weights", "tfidf, position(x.y)"], "made of numbers"),
     ],
 )

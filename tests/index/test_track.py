@@ -152,7 +152,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
         (["--weights", "tfidf"], "Give frozen statistics"),
         (["--method", "cosine"], "has no fingerprints"),
         (["--fields", "author"], "no column 'author'"),
-        (["--stats", "absent.parquet"], "There is no file"),
+        (["--stats", "absent.parquet"], "absent.parquet does not exist"),
         (["--strict"], "without --strict"),
     ],
 )

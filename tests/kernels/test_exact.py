@@ -158,13 +158,13 @@ def test_entries_are_scattered_by_part_and_rank(rows: list[list[int]], bits: int
 @given(st.lists(st.integers(0, 9), max_size=60))
 def test_equal_entries_of_a_part_find_each_other(values: list[int]) -> None:
     part = np.array([(h * SPREAD & naive.MASK, i) for i, h in enumerate(values)], np.uint64).reshape(-1, 2)
-    room = prefixes.make_room(np.int64(len(part)))
-    several = prefixes.group_equal(part, room)
-    chosen = room.chosen[:several].tolist()
+    buffers = prefixes.make_buffers(np.int64(len(part)))
+    several = prefixes.group_equal(part, buffers)
+    chosen = buffers.chosen[:several].tolist()
     assert {i for i, h in enumerate(values) if values.count(h) > 1} <= {*chosen}
-    assert [room.group[i] for i in chosen] == [values.index(values[i]) for i in chosen]
-    assert [room.counts[room.group[i]] for i in chosen] == [values.count(values[i]) for i in chosen]
-    assert room.owners[:several].tolist() == chosen
+    assert [buffers.group[i] for i in chosen] == [values.index(values[i]) for i in chosen]
+    assert [buffers.counts[buffers.group[i]] for i in chosen] == [values.count(values[i]) for i in chosen]
+    assert buffers.sources[:several].tolist() == chosen
 
 
 @given(documents)

@@ -51,7 +51,7 @@ def test_no_bit_is_twice_in_a_band() -> None:
 
 
 def test_short_signatures_are_refused() -> None:
-    with pytest.raises(PlanError, match="64 bits does not hold 384"):
+    with pytest.raises(PlanError, match="has 64 bits, and the bands need 384"):
         BitBands().keys(packed(np.ones((1, 64), np.bool_)))
 
 

@@ -271,7 +271,7 @@ def test_tags_of_ngrams_and_of_words_left_out() -> None:
     words = plan.view.features(tokens)
     assert words.sizes.tolist() == [3, 1]  # zebra giraffe, giraffe lion, lion tiger
     assert seen.tolist() == [1, 1, 0, 1]
-    with pytest.raises(PlanError, match="tags around features of Spots"):
+    with pytest.raises(PlanError, match="Tags are not known for features of Spots"):
         TagBoost(Spots())(Counts()(Spots()(tokens)), tokens)
 
 
