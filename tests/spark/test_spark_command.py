@@ -209,13 +209,13 @@ def test_interrupted(java, table, tmp_path):
 
 def test_interrupted_start():
     """Ctrl-C waits until Spark has started, once."""
-    from neardup.engines.spark.session.start import uninterrupted
+    from neardup.engines.spark.session.start import deferred_interrupt
 
     reached = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupt():
         signal.raise_signal(signal.SIGINT)
         reached.append(1)
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupt():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         reached.append(2)

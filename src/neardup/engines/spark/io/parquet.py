@@ -95,7 +95,7 @@ def _report_missing_ids(found: DataFrame, identity: str, problems: Problems) -> 
     )
     first = missing.orderBy(POSITION).limit(KEPT_PROBLEMS).collect()
     for row in first:
-        action = f"called {row['_neardup_source']}:{row['number']}"
+        action = f"named {row['_neardup_source']}:{row['number']}"
         problems.add(row["_neardup_source"], "no id", record=row["number"], action=action)
     if len(first) == KEPT_PROBLEMS:
         problems.counts["no id"] = missing.count()
