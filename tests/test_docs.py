@@ -232,4 +232,4 @@ def test_the_site_builds_with_every_page_and_link_and_loads_nothing_from_elsewhe
     assert done.returncode == 0, done.stderr
     for page in tmp_path.rglob("*.html"):
         assert LOADED.findall(page.read_text("utf-8")) == [], page.name
-    assert (tmp_path / "search" / "search_index.js").exists()
+    assert (tmp_path / "search" / "search_index.json").exists()

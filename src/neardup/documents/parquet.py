@@ -25,7 +25,7 @@ from neardup.plurals import counted
 __all__ = ["ParquetSource"]
 
 # A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
-# whole compressed row group (or file) is held. No memory map: a file that shrinks would end the process.
+# whole compressed row group (or file) is in memory. No memory map: a file that shrinks would end the process.
 _BUFFER = 1 << 20
 FAILED = (OSError, pa.ArrowException, UnicodeDecodeError)  # the last one for names that are not UTF-8
 MOST_ROWS = 1 << 40  # of a row group

@@ -76,7 +76,7 @@ class Segment:
         if not isinstance(self.file, Path):
             yield Window(self.file.fileno(), self.start, self.size)
             return
-        with self.file.open("rb") as file:  # not held open: a long run has thousands of them
+        with self.file.open("rb") as file:  # not kept open: a long run has thousands of them
             yield Window(file.fileno(), self.start, self.size)
 
 

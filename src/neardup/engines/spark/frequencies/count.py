@@ -164,7 +164,7 @@ def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
 
 
 def _add_blocks(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
-    """Parcels of features to a part of the table."""
+    """Packed blocks of features to a part of the table."""
     for part, some in received(batches).items():
         stage = part // tasks - 1
         found = _added(*(column(some, name) for name in ("key", "group", "count")))
