@@ -81,7 +81,7 @@ def read_collection(data: DataFolder, name: str) -> Collection:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduction:
     """Precision and recall at each distance, and the sizes of clusters."""
 
     precision: list[float | None]
@@ -89,7 +89,7 @@ class Outcome:
     sizes: ClusterSizes
 
 
-def run_variant(collection: Collection, options: dict[str, Any], threads: int) -> Outcome:
+def run_variant(collection: Collection, options: dict[str, Any], threads: int) -> Reproduction:
     """One row of the tables."""
     options = {**options, **({"fields": collection.fields} if options.get("fields") == "*" else {})}
     plan = get_method("simhash").plan(distance=MOST, **options)
@@ -107,7 +107,7 @@ def run_variant(collection: Collection, options: dict[str, Any], threads: int) -
         near = apart <= distance
         precision.append(float(same[near].mean()) if near.any() else None)
         recall.append(float(same[near].sum()) / max(collection.positives, 1))
-    return Outcome(precision, recall, cluster_sizes(len(numbers), left, right, apart, MOST))
+    return Reproduction(precision, recall, cluster_sizes(len(numbers), left, right, apart, MOST))
 
 
 @study("simhash thesis, tables 6.1 and 6.2", *COLLECTIONS)
@@ -127,7 +127,7 @@ def thesis_table_6_1(data: DataFolder) -> list[StudyTable]:
 DISTANCES = ["0", "≤ 1", "≤ 2", "≤ 3"]
 
 
-def _precision(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
+def _precision(name: str, outcomes: dict[str, Reproduction]) -> StudyTable:
     rows: list[list[Cell]] = [
         [variant, *(outcome.precision), *VARIANTS[variant][1]] for variant, outcome in outcomes.items()
     ]
@@ -139,13 +139,13 @@ def _precision(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
     return StudyTable(f"Table 6.1 on {name}: precision", head, rows, notes)
 
 
-def _recall(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
+def _recall(name: str, outcomes: dict[str, Reproduction]) -> StudyTable:
     rows: list[list[Cell]] = [[variant, *outcome.recall] for variant, outcome in outcomes.items()]
     head = ["variant", *(f"recall {d}" for d in DISTANCES)]
     return StudyTable(f"Table 6.1 on {name}: recall", head, rows, ["the thesis has no recall"])
 
 
-def _sizes(name: str, outcomes: dict[str, Outcome]) -> StudyTable:
+def _sizes(name: str, outcomes: dict[str, Reproduction]) -> StudyTable:
     rows: list[list[Cell]] = [
         [
             variant,
