@@ -225,9 +225,8 @@ def test_links_between_the_pages_lead_somewhere() -> None:
 
 def test_constants_that_the_pages_quote_are_those_of_the_code() -> None:
     from neardup.documents import BATCH_BYTES, BATCH_ROWS
-    from neardup.engines.core.compare import TILE_BYTES
     from neardup.engines.core.represent import CHUNK
-    from neardup.engines.local.candidates import BLOCK_PAIRS
+    from neardup.engines.core.rounds import BLOCK_PAIRS, TILE_BYTES
 
     scaling = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     plan = neardup.make_plan()

@@ -288,12 +288,12 @@ def test_pairs_for_judging_are_evenly_spread(tmp_path: Path, capsys: pytest.Capt
     target = tmp_path / "pairs.csv"
     assert run("sample", tmp_path / "a.jsonl", "-o", target, "--pairs", 60, "--json") == 0
     about = json.loads(capsys.readouterr().out)
-    assert about["pairs"] == 60 and about["distance_from_even"] < about["distance_of_all_drawn"]
+    assert about["pairs"] == 60 and about["distance_from_uniform"] < about["distance_of_all_drawn"]
     rows = target.read_text().splitlines()
     assert rows[0] == '"id_a","id_b","label","jaccard","containment"' and len(rows) == 61
     assert run("sample", tmp_path / "a.jsonl", "-o", target) == 2
     assert run("sample", tmp_path / "a.jsonl", "-o", target, "--force", "--idf", 0.99, 1) == 2
-    assert "choose a wider one" in capsys.readouterr().err
+    assert "Widen --idf" in capsys.readouterr().err
 
 
 def test_two_texts_alone_have_no_frequencies() -> None:

@@ -139,7 +139,7 @@ def stopped(tmp_path: Path, small_steps: None, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "more, said",
     [
-        ([], "holds a run that did not end: go on with --resume, or begin anew with --force"),
+        ([], "holds an unfinished run: continue it with --resume, or start over with --force"),
         (["--resume", "--threshold", "0.8"], "it was made with another plan"),
         (["--resume", "--id-column", "text"], "other columns or readers' options were given"),
     ],

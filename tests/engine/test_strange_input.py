@@ -259,7 +259,7 @@ def test_missing_ids_are_numbered():
 def test_ids_that_occur_twice_are_an_error_that_names_them():
     table = pa.table({"id": ["a", "b", "a", "b"], "text": TEXTS})
     with pytest.raises(
-        InputError, match=r"2 ids stand for more than one document, '[ab]', '[ab]' among them"
+        InputError, match=r"2 ids stand for more than one document, for example '[ab]', '[ab]'"
     ) as caught:
         neardup.dedup(table, duplicate_ids="error")
     assert "--id-column" in str(caught.value) and "--duplicate-ids rename" in str(caught.value)
@@ -277,7 +277,7 @@ def test_ids_that_occur_twice_can_be_renamed():
 def test_an_integer_and_the_same_digits_in_another_file_are_one_id(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "one"}\n')
     (tmp_path / "b.jsonl").write_text('{"id": "1", "text": "two"}\n')
-    with pytest.raises(InputError, match="1 ids stand for more than one document, '1' among them"):
+    with pytest.raises(InputError, match="1 id stands for more than one document, for example '1'"):
         neardup.dedup([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], duplicate_ids="error")
 
 

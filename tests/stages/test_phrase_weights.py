@@ -190,7 +190,7 @@ def test_clear_answers_to_what_does_not_fit() -> None:
         plain()(Shingles(2)(tokens), tokens, None)
     with pytest.raises(StatisticsError, match="do not cover"):
         plain()(Shingles(2)(tokens), tokens, Statistics(1, "", {}))
-    with pytest.raises(PlanError, match="other features"):
+    with pytest.raises(PlanError, match="does not make"):
         plain()(Shingles(3)(tokens), tokens, statistics(plain()))
     with pytest.raises(ParameterError, match="function"):
         plain(function="tf")
