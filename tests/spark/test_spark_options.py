@@ -205,7 +205,7 @@ def test_pairs_of_a_model_have_a_probability(spark, rows):
     table = corpus(families=3).select(["id", "text"])
     mine, theirs = (
         engine.pairs(spark.createDataFrame(table), plan).toArrow(),
-        neardup.dedup(table, plan).pairs,
+        neardup.dedup(table, plan=plan).pairs,
     )
     assert mine.schema.names == theirs.schema.names and "probability" in mine.schema.names
     assert printed(mine) == printed(theirs)
