@@ -67,13 +67,14 @@ def test_every_removed_document_has_its_similarity_although_the_bucket_was_not_c
     assert all(row["similarity"] is not None and row["similarity"] > 0.8 for row in removed)
 
 
-def test_the_summary_of_a_run_that_wants_all_pairs_says_how_many_there_are(texts):
+def test_the_summary_of_a_run_that_wants_all_pairs_says_how_many_there_are(texts, monkeypatch):
     from neardup.engines.core.progress import Progress
 
     class Listening(Progress):
         def note(self, message):
             notes.append(message)
 
+    monkeypatch.setattr("neardup.engines.local.verify.MANY_PAIRS", 1000)
     notes: list[str] = []
     neardup.dedup(texts[:100], pairs="all", progress=Listening())
     assert len(notes) == 1 and "pairs=all compares up to" in notes[0] and "100 documents" in notes[0]

@@ -24,7 +24,7 @@ Bits = Annotated[int, Between(8, 4096)]
 USUAL_COSINE = 0.9  # the least cosine with verify=cosine
 
 
-@method(use="Fingerprints of 64 bits for an index or a crawler", speed="fast")
+@method(use="Fingerprints of 64 bits for an index or a crawler", speed="fast", exact=True)
 def simhash(
     *,
     distance: Natural | None = None,

@@ -15,7 +15,7 @@ from neardup.verify.jaccard import Agreement, Jaccard
 from neardup.weights.selection import one_in as select
 
 
-@method(use="Close copies at little memory, six 64-bit keys a document", speed="fast")
+@method(use="Close copies at little memory, six 64-bit keys a document", speed="fast", exact=True)
 def super_shingles(
     *,
     threshold: Share | None = None,

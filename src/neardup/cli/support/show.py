@@ -61,7 +61,9 @@ class TerminalProgress(Progress):
     def _compiling(self) -> None:
         self._compiled += 1
         if self._compiled == 1:
-            self.note("compiling kernels for this machine; this happens once and takes about half a minute")
+            self.note(
+                "compiling kernels for this machine: the first run of a method does so, for up to a minute"
+            )
 
 
 def _bars() -> Any:
@@ -151,7 +153,7 @@ def _recall_lines(report: dict[str, Any]) -> list[str]:
     threshold, found = report["plan"]["threshold"], report["recall_at_threshold"]
     if found is None:  # candidates come from another similarity than the measured one
         return []
-    if found == 1 and report["plan"]["recall"] is None:
+    if found == 1:
         return [f"every pair that reaches the threshold of {threshold:g} is found"]
     line = (
         f"a pair at the threshold of {threshold:g} is found with probability {_probability(found)}, a more similar "

@@ -2,11 +2,11 @@
 
 documents → text → features → weights → signatures → candidates → verified pairs → clusters → what to keep
 
-    read          documents to texts on disk, ids and digests                    read.py, documents.py
-    frequencies   document frequencies, where weights ask for them               frequencies.py
-    represented   texts to features, signatures and keys                         represent.py, representations.py
-    find_matches  keys to candidates, candidates to verified pairs               candidates.py, verify.py
-    decide        verified pairs to clusters, clusters to what stays             engines/core/decide.py
+    read          documents to texts on disk, ids and digests             local/read.py, local/documents.py
+    frequencies   document frequencies, where weights ask for them        local/frequencies.py
+    represented   texts to features, signatures and keys                  core/represent.py, local/represent.py
+    find_matches  keys to candidates, candidates to verified pairs        local/verify.py, local/candidates.py
+    decide        verified pairs to clusters, clusters to what stays      core/decide.py
 
 write.py writes the result; checkpoint/ is what a killed run resumes from.
 """

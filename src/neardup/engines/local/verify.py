@@ -35,6 +35,7 @@ from neardup.workers import ordered_map
 LARGE_TILE_BYTES = (
     32 << 20
 )  # features of each side of a comparison within a component that does not fit a tile
+MANY_PAIRS = 1 << 20  # that are worth a warning
 HUB = 16  # pairs of a document that many others are compared with
 
 
@@ -138,9 +139,11 @@ class Verifier:
         """Every pair of every bucket."""
         with self.progress.stage("count candidates", self.keys.tables):
             total = count_candidates(self.keys)
-        if total > 10 * len(self.corpus):
+        n = len(self.corpus)
+        total = min(total, n * (n - 1) // 2)
+        if total > 10 * n and total > MANY_PAIRS:
             self.progress.note(
-                f"pairs=all compares up to {total:,} candidates of {len(self.corpus):,} documents; pairs that are "
+                f"pairs=all compares up to {total:,} candidates of {n:,} documents; pairs that are "
                 f"found take 40 bytes of memory each, {40 * total >> 20:,} MB at the most"
             )
         done = [self._counted(found, block) for block in self.verified.earlier()]
