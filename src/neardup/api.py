@@ -50,7 +50,7 @@ def make_plan(
     keep: str = "longest",
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
-    clusters: Literal["components", "leaders"] = "components",
+    clusters: Literal["leaders", "components"] = "leaders",
     decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
@@ -63,7 +63,8 @@ def make_plan(
             oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
         keep_count: How many documents of a cluster to keep.
         pairs: "clusters" compares the pairs that clusters need; "all" finds every pair, which can be quadratic.
-        clusters: "components" connects all documents linked by pairs; "leaders" needs a pair with the leader itself.
+        clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components"
+            connects all documents linked by pairs, however long the chain.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
@@ -84,8 +85,8 @@ def complete_plan(
     """The plan with the choices of every method: pairs, clusters, documents to keep."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
-    if clusters not in ("components", "leaders"):
-        raise ParameterError("clusters", "dedup", "'components' or 'leaders'", clusters)
+    if clusters not in ("leaders", "components"):
+        raise ParameterError("clusters", "dedup", "'leaders' or 'components'", clusters)
     if decide not in ("similarity", "containment"):
         raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
     if decide == "containment":
@@ -249,7 +250,7 @@ def dedup(
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
-    clusters: Literal["components", "leaders"] | None = None,
+    clusters: Literal["leaders", "components"] | None = None,
     decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
@@ -280,8 +281,8 @@ def dedup(
             shortest:, newest:, oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
         keep_count: How many documents of a cluster to keep; 1 by default.
         pairs: "clusters" (the default) compares the pairs that clusters need; "all" finds every pair.
-        clusters: "components" (the default) connects all documents linked by pairs; "leaders" needs a pair with the
-            leader itself.
+        clusters: "leaders" (the default) removes a document only if it reaches the threshold with one that stays;
+            "components" connects all documents linked by pairs, however long the chain.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
         threads: Threads to use; None uses all processors.

@@ -196,7 +196,7 @@ class View:
 class Clustering:
     """How verified pairs become clusters."""
 
-    kind: Literal["components", "leaders"] = "components"
+    kind: Literal["leaders", "components"] = "leaders"
     complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
 
 
@@ -241,6 +241,11 @@ class Plan:
     def joins(self) -> bool:
         """Whether candidates come from an exact join of all documents instead of keys."""
         return self.candidates.distribution != "keys"
+
+    @property
+    def needs_every_candidate(self) -> bool:
+        """Whether candidates must be compared whose documents are in one component already."""
+        return self.pairs == "all" or (self.clustering.kind == "leaders" and self.check.level == "none")
 
     @property
     def join_decides(self) -> bool:

@@ -45,11 +45,11 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
     "Decision",
     click.option(
         "--clusters",
-        type=click.Choice(["components", "leaders"]),
-        metavar="components|leaders",
-        default="components",
+        type=click.Choice(["leaders", "components"]),
+        metavar="leaders|components",
+        default="leaders",
         show_default=True,
-        help="Linked by pairs, or to a leader itself.",
+        help="Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
     ),
     click.option(
         "--pairs",

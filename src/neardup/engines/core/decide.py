@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.clusters.graph import bridges, complete_groups, components, leaders, weakest_links
+from neardup.clusters.graph import bridges, complete_groups, components, weakest_links
 from neardup.clusters.keep import KeepCandidates, worth
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.leaders import Measure, lead, packed
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
 
 Floats = NDArray[np.float64]
-Measure = Callable[[Numbers, Numbers], Pairs]
 Report = Callable[[str, str], None]  # a reason and what was done
 
 
@@ -65,7 +65,7 @@ def decide(
     keep policy cannot read.
     """
     n = len(documents)
-    members, labels = _clustered(plan, documents, representative, evidence, report)
+    members, labels, evidence = _clustered(plan, documents, representative, evidence, measure, report)
     layout = _Layout.of(members, labels[members])
     best = members[layout.first]
     removed, duplicate_of = _removals(plan, layout, members, best)
@@ -94,9 +94,14 @@ def decide(
 
 
 def _clustered(
-    plan: Plan, documents: DocumentTable, representative: Numbers, evidence: Pairs, report: Report | None
-) -> tuple[Numbers, Numbers]:
-    """The documents of clusters of two or more, cluster by cluster, the best first; and each document's label."""
+    plan: Plan,
+    documents: DocumentTable,
+    representative: Numbers,
+    evidence: Pairs,
+    measure: Measure,
+    report: Report | None,
+) -> tuple[Numbers, Numbers, Pairs]:
+    """The documents of clusters of two or more, cluster by cluster, the best first; each document's label; evidence."""
     n = len(documents)
     passed = evidence.take(plan.check.passes(evidence, plan.threshold))
     copies = np.flatnonzero(representative != np.arange(n))
@@ -106,9 +111,13 @@ def _clustered(
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
     places = _places(plan, documents, members, report)
     if plan.clustering.kind == "leaders":
-        labels = _led(n, representative, passed, members, places)
+        order = np.full(n, np.iinfo(np.int64).max, np.int64)
+        np.minimum.at(order, representative[members], places[members])
+        order[representative != np.arange(n)] = -1
+        leader, evidence = lead(plan, order, labels, evidence, measure)
+        labels = leader[representative]
         members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
-    return members[np.lexsort((places[members], labels[members]))], labels
+    return members[np.lexsort((places[members], labels[members]))], labels, evidence
 
 
 @dataclass(frozen=True)
@@ -156,14 +165,6 @@ def _id_places(documents: DocumentTable, members: Numbers) -> Numbers:
     return places
 
 
-def _led(n: int, representative: Numbers, passed: Pairs, members: Numbers, places: Numbers) -> Numbers:
-    """Labels by leaders: distinct texts in the order of their best copy lead, copies follow."""
-    best = np.full(n, np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(best, representative[members], places[members])
-    order = np.argsort(best, kind="stable")
-    return leaders(n, passed.left, passed.right, order)[representative]
-
-
 def _removals(
     plan: Plan, layout: _Layout, members: Numbers, best: Numbers
 ) -> tuple[NDArray[np.bool_], Numbers]:
@@ -196,11 +197,6 @@ def _missing(
     pairs = distinct(*found)
     pairs = pairs[pairs // n != pairs % n]
     return without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
-
-
-def packed(left: Numbers, right: Numbers, n: int) -> Numbers:
-    """One integer for each unordered pair."""
-    return np.minimum(left, right) * n + np.maximum(left, right)
 
 
 def _look_up(

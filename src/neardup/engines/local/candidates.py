@@ -162,7 +162,7 @@ def joined_features(plan: Plan, corpus: Corpus, floor: float, threads: int) -> t
     texts = corpus.distinct_features
     assert texts is not None
     joining: FeatureJoin = plan.candidates  # type: ignore[assignment]
-    every = plan.pairs == "all" or plan.clustering.kind == "leaders"
+    every = plan.needs_every_candidate
     id_hashes = corpus.id_hashes[texts.representatives]
 
     def join(features: Features, places: Numbers, first: int) -> tuple[Pairs, int]:
@@ -181,7 +181,7 @@ def joined_signatures(
     kept = corpus.signatures
     joining: SignatureJoin = plan.candidates  # type: ignore[assignment]
     assert kept is not None
-    spanning = plan.join_decides and plan.pairs == "clusters" and plan.clustering.kind == "components"
+    spanning = plan.join_decides and not plan.needs_every_candidate
     # In the order of id hashes: which pairs span a cluster must not depend on the order of the input.
     ordered = representatives[np.argsort(corpus.id_hashes[representatives])]
     some = Signatures(kept.slots[ordered], kept.present[ordered])

@@ -195,7 +195,7 @@ class Verifier:
         done = Pairs.concatenate([])
         for packed in group.rounds:
             needed = packed
-            if len(done) and plan.clustering.kind != "leaders":  # a leader must meet every candidate itself
+            if len(done) and not plan.needs_every_candidate:
                 labels = self._labels(group, done)
                 needed = np.concatenate([self._apart(group, labels, some) for some in blocks(packed)])
             done = Pairs.concatenate([done, self._measured(needed, measure)])

@@ -118,7 +118,7 @@ def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) 
     inside = np.isin(values["left"], members) & np.isin(values["right"], members)
     values = {name: each[inside] for name, each in values.items()}
     spare = values["kind"] == EXTRA
-    if not (plan.pairs == "all" or plan.clustering.kind == "leaders" or plan.joins):
+    if not (plan.needs_every_candidate or plan.joins):
         left, right = (np.searchsorted(members, values[side]) for side in ("left", "right"))
         for kind in range(FIRST + 1, REST + 1):
             before = (values["kind"] < kind) & values["passed"]

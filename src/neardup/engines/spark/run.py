@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from neardup.candidates.buckets import BucketCounts
@@ -262,17 +262,22 @@ class SparkRun:
 
         made = self.stages.stage("clusters", lambda: make(found.verified), metrics)
         self.decision_metrics = self.stages.metrics("clusters")
-        missing = self.decision_metrics["missing"]
-        if missing:
-            more = self.stages.stage(
-                "missing-verified",
-                lambda: self._verified(self.plan, missing_pairs(made), found.payload, missing),
-            )
-            made = self.stages.stage(
-                "final-clusters", lambda: make(found.verified.unionByName(more)), metrics
-            )
-            self.decision_metrics = self.stages.metrics("final-clusters")
+        verified, rounds = found.verified, 0
+        while self.decision_metrics["missing"]:  # a leader after the other may ask for pairs
+            rounds += 1
+            verified = verified.unionByName(self._missing(made, found.payload, rounds))
+            name = f"clusters-{rounds}"
+            made = self.stages.stage(name, partial(make, verified), metrics)
+            self.decision_metrics = self.stages.metrics(name)
         return made
+
+    def _missing(self, made: DataFrame, payload: DataFrame, number: int) -> DataFrame:
+        """The evidence of pairs that decisions asked for."""
+        count = self.decision_metrics["missing"]
+        return self.stages.stage(
+            f"missing-verified-{number}",
+            lambda: self._verified(self.plan, missing_pairs(made), payload, count),
+        )
 
     @property
     def clusters(self) -> DataFrame:

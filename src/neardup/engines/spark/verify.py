@@ -200,8 +200,6 @@ class _Tile:
         found = check.measure(values, left, right)
         passed = check.passes(found, self.plan.threshold)
         yield from sliced(evidence_rows(self.pairs, found, passed))
-        if self.plan.clustering.kind != "components":
-            return
         whole = self.pairs["whole"]
         a, b, component = self._missing(
             left[whole], right[whole], passed[whole], self.pairs["component"][whole]

@@ -39,7 +39,7 @@ SPREAD = 32  # the least number of tasks over which its deferred members are spr
 
 def needs_only_clusters(plan: Plan) -> bool:
     """Whether a join may leave out pairs of documents that other pairs connect."""
-    return plan.pairs == "clusters" and plan.clustering.kind == "components"
+    return not plan.needs_every_candidate
 
 
 @dataclass
