@@ -140,12 +140,26 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
             f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped, each "
             "document compared with a few representatives only (--pairs all compares all pairs)"
         )
+    lines += _chain_lines(report)
     lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
     lines += problem_lines(report["problems"])
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
+
+
+def _chain_lines(report: dict[str, Any]) -> list[str]:
+    """A warning about documents that are removed without evidence of their own."""
+    removals, threshold = report["removals"], report["plan"]["threshold"]
+    if not removals["by_chain"]:
+        return []
+    lowest = removals["lowest_similarity"]
+    reach = "" if lowest is None else f", down to {lowest:.3f}"
+    return [
+        f"{counted(removals['by_chain'], 'removal')} rest on a chain of pairs: below the threshold of {threshold:g} to "
+        f"the document that stays{reach} (--clusters leaders keeps these documents)"
+    ]
 
 
 def _recall_lines(report: dict[str, Any]) -> list[str]:

@@ -33,6 +33,9 @@ class Decisions:
     duplicate_of: Numbers  # -1 for a document that stays
     similarity: Floats  # with duplicate_of
     containment: Floats
+    direct: NDArray[
+        np.bool_
+    ]  # whether a removed document is a copy of duplicate_of, or reaches the threshold with it
     size: Numbers
     weakest_link: Floats
     pairs: Pairs  # between representatives of distinct texts: those that reach the threshold
@@ -71,7 +74,7 @@ def decide(
     removed, duplicate_of = _removals(plan, layout, members, best)
     missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
     measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
-    similarity, containment = _look_up(measured, representative, members, duplicate_of)
+    similarity, containment, direct = _look_up(plan, measured, representative, members, duplicate_of)
     pairs = measured.take(plan.check.passes(measured, plan.threshold))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
@@ -83,6 +86,7 @@ def decide(
         duplicate_of=duplicate_of,
         similarity=similarity,
         containment=containment,
+        direct=direct,
         size=layout.size,
         weakest_link=_weakest(plan, layout, members, labels, representative, measured),
         pairs=pairs,
@@ -200,14 +204,16 @@ def _missing(
 
 
 def _look_up(
-    measured: Pairs, representative: Numbers, members: Numbers, others: Numbers
-) -> tuple[Floats, Floats]:
-    """Similarity and containment of each member with its other: 1 for copies, NaN where it has no other."""
+    plan: Plan, measured: Pairs, representative: Numbers, members: Numbers, others: Numbers
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Similarity and containment of each member with its other: 1 for copies, NaN where it has no other; and whether
+    they reach the threshold."""
     n = len(representative)
     similarity, containment = np.full(len(members), np.nan), np.full(len(members), np.nan)
     has = others >= 0
     copy = has & (representative[members] == representative[others])
     similarity[copy] = containment[copy] = 1.0
+    direct = copy.copy()
     rest = np.flatnonzero(has & ~copy)
     if len(rest) and len(measured):
         known = packed(measured.left, measured.right, n)
@@ -217,7 +223,8 @@ def _look_up(
         found = known[at] == asked  # all of them, unless nothing was measured
         similarity[rest[found]] = measured.similarity[at[found]]
         containment[rest[found]] = measured.containment[at[found]]
-    return similarity, containment
+        direct[rest[found]] = plan.check.passes(measured, plan.threshold)[at[found]]
+    return similarity, containment, direct
 
 
 def _weakest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,16 @@ LARGEST = 10  # clusters that the report lists
 
 
 @dataclass(frozen=True)
+class RemovalCounts:
+    """What removals rest on: an exact copy, evidence of their own, or a chain of pairs; and the lowest similarity."""
+
+    copies: int = 0
+    direct: int = 0
+    by_chain: int = 0
+    lowest_similarity: float | None = None
+
+
+@dataclass(frozen=True)
 class RunCounts:
     """What a run counted; None where an engine cannot know it."""
 
@@ -33,6 +43,7 @@ class RunCounts:
     verified_pairs: int
     candidates: int
     text_bytes: int
+    removals: RemovalCounts = field(default_factory=RemovalCounts)
     buckets: BucketCounts = field(default_factory=BucketCounts)
     posting_lists_truncated: int = 0
     pairs_already_in_one_cluster: int | None = 0
@@ -65,6 +76,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "documents": counts.documents,
         "kept": counts.documents - counts.removed,
         "removed": counts.removed,
+        "removals": asdict(counts.removals),
         "without_tokens": counts.without_tokens,
         "without_features": counts.without_features,
         "exact_copies": counts.exact_copies,
@@ -111,6 +123,20 @@ def problem_counts(problems: Problems) -> dict[str, Any]:
         "kinds": problems.counts,
         "first": [problem.as_dict() for problem in problems.first],
     }
+
+
+def count_removals(outcome: Outcome) -> RemovalCounts:
+    """What the removals of the decisions rest on."""
+    decisions = outcome.decisions
+    removed = decisions.duplicate_of >= 0
+    representative = decisions.representative
+    copy = removed & (
+        representative[decisions.documents] == representative[np.maximum(decisions.duplicate_of, 0)]
+    )
+    similarity = decisions.similarity[removed]
+    lowest = None if not len(similarity) or np.isnan(similarity).all() else _rounded(np.nanmin(similarity))
+    direct, chain = int((removed & decisions.direct & ~copy).sum()), int((removed & ~decisions.direct).sum())
+    return RemovalCounts(int(copy.sum()), direct, chain, lowest)
 
 
 def count_clusters(outcome: Outcome) -> int:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.decide import Outcome
+from neardup.engines.core.decide import Decisions, Outcome
 from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
@@ -144,6 +144,7 @@ def cluster_table(outcome: Outcome) -> pa.Table:
         "duplicate_of": ids.take(other),
         "similarity": pa.array(decisions.similarity, from_pandas=True),
         "containment": pa.array(decisions.containment, from_pandas=True),
+        "evidence": _evidence(decisions),
         "size": pa.array(decisions.size),
         "weakest_link": pa.array(decisions.weakest_link, from_pandas=True),
     }
@@ -172,8 +173,17 @@ def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table
             "duplicate_of": ids.take(other).take(at),
             "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
             "containment": pa.array(decisions.containment, from_pandas=True).take(at),
+            "evidence": _evidence(decisions).take(at),
         }
     )
+
+
+def _evidence(decisions: Decisions) -> pa.Array:
+    """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), or linked by a chain."""
+    other = np.maximum(decisions.duplicate_of, 0)
+    copy = decisions.representative[decisions.documents] == decisions.representative[other]
+    names = np.where(copy, "copy", np.where(decisions.direct, "direct", "chain"))
+    return pa.array(names, pa.string(), mask=decisions.duplicate_of < 0)
 
 
 def _metadata(outcome: Outcome) -> dict[bytes | str, bytes | str]:

@@ -146,7 +146,7 @@ def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
 CLUSTER_NAMES = (
     "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, z weakest_link, flag keep"
 )
-CLUSTER_NAMES += ", size size"
+CLUSTER_NAMES += ", size size, reason evidence"
 PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason reason"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.core.identity import id_digests
-from neardup.engines.core.report import LARGEST
+from neardup.engines.core.report import LARGEST, RemovalCounts
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
 from neardup.engines.spark.cluster_block import (
     CLUSTER,
@@ -85,7 +85,17 @@ def decision_metrics() -> dict[str, Any]:
         "pairs": f.sum((f.col("kind") == PAIR).cast("long")),
         "clusters": f.sum((row & (f.col("a") == f.col("b"))).cast("long")),
         "removed": f.sum((row & ~f.col("flag")).cast("long")),
+        "copies": f.sum((row & (f.col("reason") == "copy")).cast("long")),
+        "by_chain": f.sum((row & (f.col("reason") == "chain")).cast("long")),
+        "lowest": f.min(f.when(row & ~f.col("flag"), f.col("x"))),
     }
+
+
+def removal_counts(metrics: dict[str, Any]) -> RemovalCounts:
+    """What removals rest on, from the metrics of the stage."""
+    copies, chain, lowest = metrics["copies"], metrics["by_chain"], metrics["lowest"]
+    direct = metrics["removed"] - copies - chain
+    return RemovalCounts(copies, direct, chain, round(lowest, 4) if metrics["removed"] and lowest else None)
 
 
 def missing_pairs(result: DataFrame) -> DataFrame:
@@ -98,9 +108,11 @@ def missing_pairs(result: DataFrame) -> DataFrame:
 
 
 def clusters_of(result: DataFrame) -> DataFrame:
-    """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
-    names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, size size, "
-    names += "z weakest_link"
+    """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, weakest_link."""
+    names = (
+        "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, reason evidence, "
+    )
+    names += "size size, z weakest_link"
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 

@@ -281,7 +281,7 @@ class SparkRun:
 
     @property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, weakest_link."""
         return clusters_of(self.result)
 
     @property

@@ -17,6 +17,7 @@ from neardup.engines.core.progress import Progress
 from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
 from neardup.engines.spark.candidates.find import check_distribution
+from neardup.engines.spark.decide import removal_counts
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
@@ -31,7 +32,14 @@ from neardup.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment")  # columns of annotated documents
+ADDED = (
+    "keep",
+    "cluster",
+    "duplicate_of",
+    "similarity",
+    "containment",
+    "evidence",
+)  # columns of annotated documents
 
 
 class SparkResult:
@@ -126,6 +134,7 @@ class SparkResult:
             verified_pairs=found["verified"],
             candidates=run.stages.metrics("candidates")["pairs"],
             text_bytes=metrics["bytes"],
+            removals=removal_counts(found),
             buckets=BucketCounts() if joins else run.counts,
             posting_lists_truncated=run.counts.hot if joins else 0,
         )
