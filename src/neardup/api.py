@@ -50,7 +50,7 @@ def make_plan(
     keep: str = "longest",
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
-    clusters: Literal["leaders", "components"] = "leaders",
+    clusters: Literal["leaders", "components"] = "components",
     decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
@@ -281,8 +281,8 @@ def dedup(
             shortest:, newest:, oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
         keep_count: How many documents of a cluster to keep; 1 by default.
         pairs: "clusters" (the default) compares the pairs that clusters need; "all" finds every pair.
-        clusters: "leaders" (the default) removes a document only if it reaches the threshold with one that stays;
-            "components" connects all documents linked by pairs, however long the chain.
+        clusters: "leaders" removes a document only if it reaches the threshold with one that stays;
+            "components" (the default) connects all documents linked by pairs, however long the chain.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
         threads: Threads to use; None uses all processors.

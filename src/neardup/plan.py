@@ -196,7 +196,7 @@ class View:
 class Clustering:
     """How verified pairs become clusters."""
 
-    kind: Literal["leaders", "components"] = "leaders"
+    kind: Literal["leaders", "components"] = "components"
     complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
 
 

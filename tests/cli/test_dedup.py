@@ -291,7 +291,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         (["corpus.jsonl", "--method", "magic"], "The 'method' parameter of neardup must be one of 'minhash'"),
         (["corpus.jsonl", "--preset", "magic"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
         (["corpus.jsonl", "--mode", "delete"], "'delete' is not one of 'remove', 'annotate', 'none'"),
-        (["corpus.jsonl", "--clusters", "piles"], "'piles' is not one of 'components', 'leaders'"),
+        (["corpus.jsonl", "--clusters", "piles"], "'piles' is not one of 'leaders', 'components'"),
         (["corpus.jsonl", "--pairs", "some"], "'some' is not one of 'clusters', 'all'"),
         (["corpus.jsonl", "--duplicate-ids", "drop"], "'drop' is not one of 'error', 'rename'"),
         (["corpus.jsonl", "--format", "docx"], "must be one of parquet, jsonl, csv, tsv, text, lines, mail"),

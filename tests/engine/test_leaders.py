@@ -1,4 +1,4 @@
-"""No removal without direct evidence: each removed document reaches the threshold with one that stays."""
+"""Leaders remove nothing without direct evidence: a document goes if it reaches the threshold with one that stays."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_leaders_are_those_of_the_twin(n: int, seed: int, most: int) -> None:
 @pytest.mark.parametrize("keep", ["longest", "first", "shortest"])
 @pytest.mark.parametrize("name", WITHOUT_MODEL)
 def test_every_removal_has_direct_evidence(name: str, keep: str) -> None:
-    result = neardup.dedup(corpus(3), method=name, keep=keep)
+    result = neardup.dedup(corpus(3), method=name, keep=keep, clusters="leaders")
     rows = {row["id"]: row for row in result.clusters.to_pylist()}
     removed = [row for row in rows.values() if not row["keep"]]
     assert removed
@@ -94,7 +94,7 @@ def versions(number: int, seed: int) -> list[str]:
 
 def test_a_chain_is_cut_where_evidence_ends() -> None:
     texts = versions(80, seed=1)
-    led = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first")
+    led = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first", clusters="leaders")
     chained = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first", clusters="components")
     assert chained.report["kept"] == 1 and chained.report["removals"]["by_chain"] > 50
     assert chained.report["removals"]["lowest_similarity"] < 0.3
@@ -106,9 +106,9 @@ def test_a_chain_is_cut_where_evidence_ends() -> None:
 def test_long_chains_need_no_more_rounds_than_the_limit(monkeypatch, limit: int) -> None:
     """Beyond the limit only measured pairs count: more documents may stay, none goes without evidence."""
     texts = versions(80, seed=2)
-    exact = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first")
+    exact = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first", clusters="leaders")
     set_constants(monkeypatch, LEADERS=limit)
-    cut = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first")
+    cut = neardup.dedup(texts, ngram=1, threshold=0.7, keep="first", clusters="leaders")
     assert cut.report["kept"] >= exact.report["kept"] and cut.report["removals"]["by_chain"] == 0
 
 
@@ -116,7 +116,7 @@ def test_one_large_cluster_costs_one_comparison_more_a_document() -> None:
     base = " ".join(f"w{k}" for k in range(200))
     texts = [f"{base} own{k}" for k in range(3000)]
     table = pa.table({"id": [f"d{k}" for k in range(len(texts))], "text": texts})
-    led = neardup.dedup(table, threshold=0.7)
+    led = neardup.dedup(table, threshold=0.7, clusters="leaders")
     chained = neardup.dedup(table, threshold=0.7, clusters="components")
     assert led.report["kept"] == chained.report["kept"] == 1
     assert led.report["pairs"]["candidates"] == chained.report["pairs"]["candidates"]

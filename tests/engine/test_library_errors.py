@@ -40,7 +40,7 @@ TEXTS = ["one two three", "four five six"]
             {"pairs": "some"},
             "The 'pairs' parameter of dedup must be 'clusters' or 'all'. Got 'some' instead.",
         ),
-        ({"clusters": "piles"}, "The 'clusters' parameter of dedup must be 'components' or 'leaders'"),
+        ({"clusters": "piles"}, "The 'clusters' parameter of dedup must be 'leaders' or 'components'"),
         ({"duplicate_ids": "drop"}, "The 'duplicate_ids' parameter of dedup must be 'error' or 'rename'"),
         ({"threads": 0}, "The 'threads' parameter of neardup must be a whole number"),
         ({"format": "docx"}, "The 'format' parameter of open_inputs must be one of parquet, jsonl"),

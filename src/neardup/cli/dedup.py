@@ -47,7 +47,7 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
         "--clusters",
         type=click.Choice(["leaders", "components"]),
         metavar="leaders|components",
-        default="leaders",
+        default="components",
         show_default=True,
         help="Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
     ),
