@@ -142,7 +142,8 @@ def test_the_columns_of_pairs_and_clusters():
     result = neardup.dedup(TABLE)
     assert result.pairs.schema.names == ["left", "right", "similarity", "containment", "reason", "bridge"]
     assert result.clusters.schema.names == [
-        "id", "cluster", "leader", "keep", "duplicate_of", "similarity", "containment", "size", "weakest_link",
+        "id", "cluster", "leader", "keep", "duplicate_of", "similarity", "containment", "evidence",
+        "size", "weakest_link",
     ]  # fmt: skip
     assert result.pairs.schema.field("left").type == pa.string()
     numbered = neardup.dedup(TABLE.drop_columns(["id"]))
@@ -162,9 +163,16 @@ def test_annotations_have_a_row_for_every_document_in_order():
     table = corpus(seed=3, families=20)
     result = neardup.dedup(table)
     clusters = {row["id"]: row for row in result.clusters.to_pylist()}
-    names = ["keep", "cluster", "duplicate_of", "similarity", "containment"]
+    names = ["keep", "cluster", "duplicate_of", "similarity", "containment", "evidence"]
     assert result.annotations.column_names == names
-    alone = {"keep": True, "cluster": None, "duplicate_of": None, "similarity": None, "containment": None}
+    alone = {
+        "keep": True,
+        "cluster": None,
+        "duplicate_of": None,
+        "similarity": None,
+        "containment": None,
+        "evidence": None,
+    }
     for name, row in zip(table["id"].to_pylist(), result.annotations.to_pylist(), strict=True):
         assert row == ({column: clusters[name][column] for column in names} if name in clusters else alone)
 
