@@ -34,7 +34,7 @@ demo: $(BIN)/.core  ## find the near-duplicates among the bundled examples
 	@$(BIN)/neardup dedup examples/articles.jsonl -o demo-output
 	@echo && echo '$$ neardup compare examples/harbour.txt examples/harbour-syndicated.txt'
 	@$(BIN)/neardup compare examples/harbour.txt examples/harbour-syndicated.txt
-	@echo && echo 'The record of the run is demo-output/report.json; docs/tutorial.md goes on from here.'
+	@echo && echo 'The record of the run is demo-output/report.json; docs/tutorial.md continues from here.'
 
 test: $(BIN)/.test  ## the suite, without what is marked slow
 	$(PYTEST) -m 'not slow'
