@@ -248,6 +248,14 @@ class Plan:
         return self.pairs == "all" or (self.clustering.kind == "leaders" and self.check.level == "none")
 
     @property
+    def needs_spanning_pairs(self) -> bool:
+        """Whether a join that decides alone may leave out pairs whose documents other pairs connect.
+
+        Which pairs span a component is the engine's choice. Leaders report the pairs they measured, so they take all.
+        """
+        return self.join_decides and self.pairs == "clusters" and self.clustering.kind == "components"
+
+    @property
     def join_decides(self) -> bool:
         """Whether the similarity that a join of signatures finds pairs by is the one that the check measures."""
         return self.check.measures == self.candidates.decides and self.check_view is None

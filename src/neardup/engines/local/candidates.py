@@ -181,11 +181,10 @@ def joined_signatures(
     kept = corpus.signatures
     joining: SignatureJoin = plan.candidates  # type: ignore[assignment]
     assert kept is not None
-    spanning = plan.join_decides and not plan.needs_every_candidate
     # In the order of id hashes: which pairs span a cluster must not depend on the order of the input.
     ordered = representatives[np.argsort(corpus.id_hashes[representatives])]
     some = Signatures(kept.slots[ordered], kept.present[ordered])
-    return _numbered(joining.pairs(some, floor, threads, spanning), ordered)
+    return _numbered(joining.pairs(some, floor, threads, plan.needs_spanning_pairs), ordered)
 
 
 def _numbered(found: Pairs, documents: Numbers) -> Pairs:

@@ -23,7 +23,6 @@ from neardup.engines.spark.candidates.hot_buckets import (
     REST,
     PairCollector,
     distinct_pairs,
-    needs_only_clusters,
     pair_blocks,
 )
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts
@@ -62,11 +61,10 @@ class HammingTables:
     @staticmethod
     def of(plan: Plan, texts: DistinctTexts) -> HammingTables:
         join: Hamming = plan.candidates  # type: ignore[assignment]
-        decided = plan.check.measures == join.decides and plan.check_view is None
         distance = join.distance(plan.threshold)
         masks = block_masks(join.bits, distance, texts.documents) | last_bits(join.bits, join.exact)
         tasks = texts.tasks(texts.documents * len(masks) * FINGERPRINT)
-        return HammingTables(masks, distance, decided and needs_only_clusters(plan), tasks)
+        return HammingTables(masks, distance, plan.needs_spanning_pairs, tasks)
 
     @property
     def pairs(self) -> int:
