@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from neardup.columns import Features, Signatures, Texts, make_distinct
 from neardup.plan import Plan, View
 from neardup.statistics import Statistics
@@ -31,10 +29,3 @@ def compared_values(plan: Plan, features: Features) -> Features | Signatures:
     if plan.check.level == "features" or view is None or view.signature is None:
         return features
     return view.signature(features)
-
-
-def all_compared_features(
-    plan: Plan, parts: Iterable[Texts], statistics: Statistics | None = None
-) -> Features:
-    """The same of several chunks of texts, as one."""
-    return Features.concatenate([compared_features(plan, texts, statistics) for texts in parts])

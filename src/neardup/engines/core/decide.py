@@ -44,6 +44,12 @@ class Decisions:
     representative: Numbers  # for every document the one that stands for its copies
     measured: Pairs  # all evidence, with the pairs that only the decisions asked for at the end
 
+    @property
+    def copies(self) -> NDArray[np.bool_]:
+        """Which of the documents are removed as exact copies of what they duplicate."""
+        same = self.representative[self.documents] == self.representative[self.duplicate_of]
+        return (self.duplicate_of >= 0) & same
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -128,11 +128,7 @@ def problem_counts(problems: Problems) -> dict[str, Any]:
 def count_removals(outcome: Outcome) -> RemovalCounts:
     """What the removals of the decisions rest on."""
     decisions = outcome.decisions
-    removed = decisions.duplicate_of >= 0
-    representative = decisions.representative
-    copy = removed & (
-        representative[decisions.documents] == representative[np.maximum(decisions.duplicate_of, 0)]
-    )
+    removed, copy = decisions.duplicate_of >= 0, decisions.copies
     similarity = decisions.similarity[removed]
     lowest = None if not len(similarity) or np.isnan(similarity).all() else _rounded(np.nanmin(similarity))
     direct, chain = int((removed & decisions.direct & ~copy).sum()), int((removed & ~decisions.direct).sum())

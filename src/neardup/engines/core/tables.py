@@ -180,9 +180,7 @@ def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table
 
 def _evidence(decisions: Decisions) -> pa.Array:
     """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), or linked by a chain."""
-    other = np.maximum(decisions.duplicate_of, 0)
-    copy = decisions.representative[decisions.documents] == decisions.representative[other]
-    names = np.where(copy, "copy", np.where(decisions.direct, "direct", "chain"))
+    names = np.where(decisions.copies, "copy", np.where(decisions.direct, "direct", "chain"))
     return pa.array(names, pa.string(), mask=decisions.duplicate_of < 0)
 
 
