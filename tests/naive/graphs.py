@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 
 from naive.common import MASK, STIR, Edge
@@ -84,3 +85,22 @@ def number_occurrences(hashes: Sequence[int], weights: Sequence[int]) -> list[in
             h = (h ^ h >> 29) * STIR & MASK
             h ^= h >> 32
     return found
+
+
+def linkage(
+    n: int, similarity: Mapping[Edge, float], least: float, complete: bool
+) -> tuple[list[int], list[float]]:
+    """The first member of each node's cluster, and the similarity of the cluster's last merge; in exact fractions."""
+    clusters, heights = {x: [x] for x in range(n)}, dict.fromkeys(range(n), 1.0)
+    while len(clusters) > 1:
+        links = {}
+        for a, b in combinations(sorted(clusters), 2):
+            pairs = [Fraction(similarity[min(x, y), max(x, y)]) for x in clusters[a] for y in clusters[b]]
+            links[a, b] = float(min(pairs) if complete else sum(pairs) / len(pairs))
+        a, b = max(links, key=lambda pair: (links[pair], -pair[0], -pair[1]))
+        if links[a, b] < least:
+            break
+        clusters[a] += clusters.pop(b)
+        heights[a] = links[a, b]
+    name = {x: a for a, members in clusters.items() for x in members}
+    return [name[x] for x in range(n)], [heights[name[x]] for x in range(n)]
