@@ -65,6 +65,7 @@ def run_every_method() -> None:
     ]
     neardup.dedup(texts, threshold=0.2).rethreshold(0.9)
     neardup.dedup(texts, threshold=0.2, pairs="all", clusters="leaders")
+    neardup.dedup(texts, threshold=0.2, clusters="average")
     neardup.compare(texts[0], texts[1])
     for name in methods():
         neardup.dedup([*STORIES, STORIES[0].upper(), ""], method=name)

@@ -29,7 +29,7 @@ from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.errors import ParameterError
-from neardup.plan import Clustering, Plan
+from neardup.plan import Clustering, ClusterKind, Keep, Plan
 from neardup.plurals import counted
 from neardup.registry import ALIASES, get_method, presets
 from neardup.statistics import Statistics, load_statistics, parse_df_unit
@@ -50,7 +50,8 @@ def make_plan(
     keep: str = "longest",
     keep_count: int = 1,
     pairs: Literal["clusters", "all"] = "clusters",
-    clusters: Literal["leaders", "components"] = "components",
+    clusters: ClusterKind | None = None,
+    direct_only: bool = False,
     decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
@@ -64,7 +65,9 @@ def make_plan(
         keep_count: How many documents of a cluster to keep.
         pairs: "clusters" compares the pairs that clusters need; "all" finds every pair, which can be quadratic.
         clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components"
-            connects all documents linked by pairs, however long the chain.
+            connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters
+            as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
+        direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
@@ -75,24 +78,34 @@ def make_plan(
     known = {option: value for option, value in known.items() if option not in given}
     plan = get_method(name).plan(**known, **options)
     return complete_plan(
-        plan, keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
+        plan,
+        keep=parse_keep(keep, keep_count, direct_only),
+        pairs=pairs,
+        clusters=clusters,
+        decide=decide,
     )
 
 
 def complete_plan(
-    plan: Plan, *, keep: str, keep_count: int, pairs: str, clusters: str, decide: str = "similarity"
+    plan: Plan, *, keep: Keep, pairs: str, clusters: str | None, decide: str = "similarity"
 ) -> Plan:
-    """The plan with the choices of every method: pairs, clusters, documents to keep."""
+    """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
     if pairs not in ("clusters", "all"):
         raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
-    if clusters not in ("leaders", "components"):
-        raise ParameterError("clusters", "dedup", "'leaders' or 'components'", clusters)
     if decide not in ("similarity", "containment"):
         raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
     if decide == "containment":
         plan = by_containment(plan)
     kind: Any = clusters
-    return plan.with_(pairs=pairs, clustering=Clustering(kind), keep=parse_keep(keep, keep_count))
+    clustering = plan.clustering if clusters is None else Clustering(kind)
+    if clustering.links and plan.check.level == "none":
+        raise ParameterError(
+            "clusters",
+            plan.method,
+            "'leaders' or 'components' with verify=none: no similarity is known",
+            clustering.kind,
+        )
+    return plan.with_(pairs=pairs, clustering=clustering, keep=keep)
 
 
 def by_containment(plan: Plan) -> Plan:
@@ -160,7 +173,8 @@ class Result:
 
     @property
     def clusters(self) -> pa.Table:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        weakest_link, with average and complete linkage merge_height."""
         return cluster_table(self._run.outcome)
 
     @property
@@ -250,7 +264,8 @@ def dedup(
     keep: str | None = None,
     keep_count: int | None = None,
     pairs: Literal["clusters", "all"] | None = None,
-    clusters: Literal["leaders", "components"] | None = None,
+    clusters: ClusterKind | None = None,
+    direct_only: bool | None = None,
     decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
@@ -281,8 +296,10 @@ def dedup(
             shortest:, newest:, oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
         keep_count: How many documents of a cluster to keep; 1 by default.
         pairs: "clusters" (the default) compares the pairs that clusters need; "all" finds every pair.
-        clusters: "leaders" removes a document only if it reaches the threshold with one that stays;
-            "components" (the default) connects all documents linked by pairs, however long the chain.
+        clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components" (the
+            default of every method) connects all documents linked by pairs, however long the chain; "average" and
+            "complete" merge clusters as long as their mean or least similarity reaches the threshold.
+        direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
         threads: Threads to use; None uses all processors.
@@ -298,6 +315,7 @@ def dedup(
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
+    common["direct_only"] = direct_only
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)

@@ -13,9 +13,9 @@ import hashlib
 import json
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from neardup.errors import PlanError
+from neardup.errors import ParameterError, PlanError
 from neardup.statistics import unit_column
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # How an engine spreads candidates over tasks: by keys of tables, by tables of Hamming blocks, by the prefix filter, or
 # by joining every two blocks of documents.
 Distribution = Literal["keys", "hamming", "prefix", "blocks"]
+# How verified pairs become clusters; see docs/clusters.md.
+ClusterKind = Literal["leaders", "components", "average", "complete"]
+CLUSTER_KINDS = get_args(ClusterKind)
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
 STAGE_FOLDERS = (
@@ -196,8 +199,26 @@ class View:
 class Clustering:
     """How verified pairs become clusters."""
 
-    kind: Literal["leaders", "components"] = "components"
+    kind: ClusterKind = "components"
     complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
+    largest: int = (
+        2000  # distinct texts of a component that average and complete link; leaders cluster larger ones
+    )
+
+    def __post_init__(self) -> None:
+        if self.kind not in CLUSTER_KINDS:
+            known = ", ".join(map(repr, CLUSTER_KINDS))
+            raise ParameterError("clusters", "dedup", f"one of {known}", self.kind)
+
+    @property
+    def height(self) -> str:
+        """The name of what a cluster reports as the similarity that holds it together."""
+        return "merge_height" if self.links else "weakest_link"
+
+    @property
+    def links(self) -> bool:
+        """Whether clusters are merged by their mean or least similarity."""
+        return self.kind in ("average", "complete")
 
 
 @dataclass(frozen=True)
@@ -208,6 +229,7 @@ class Keep:
     column: str | None = None
     order: tuple[str, ...] = ()
     count: int = 1
+    direct_only: bool = False  # a document stays unless it reaches the threshold with the one it duplicates
 
 
 @dataclass(frozen=True)
@@ -251,7 +273,7 @@ class Plan:
     def needs_spanning_pairs(self) -> bool:
         """Whether a join that decides alone may leave out pairs whose documents other pairs connect.
 
-        Which pairs span a component is the engine's choice. Leaders report the pairs they measured, so they take all.
+        Which pairs span a component is the engine's choice. Other clusterings report the pairs found, so they take all.
         """
         return self.join_decides and self.pairs == "clusters" and self.clustering.kind == "components"
 

@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from neardup.errors import ParameterError, UnknownParameter
-from neardup.plan import Plan
+from neardup.plan import Clustering, Plan
 from neardup.plurals import listed_names
 from neardup.text.stopwords import read_words
 
@@ -214,7 +214,13 @@ class Method:
         return self.plan().threshold if declared is None else declared
 
     def plan(self, **options: Any) -> Plan:
-        """The plan for these options; aliases are understood, anything unknown or unfit is an error."""
+        """The plan for these options; aliases are understood, anything unknown or unfit is an error.
+
+        A preset may name its clustering, `clusters`, which is no option of a method.
+        """
+        if "clusters" in options:
+            clustering = Clustering(options.pop("clusters"))
+            return self.plan(**options).with_(clustering=clustering)
         values: dict[str, Any] = {}
         for given, value in options.items():
             name = ALIASES.get(given, given)

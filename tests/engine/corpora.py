@@ -74,6 +74,18 @@ def corpus(seed: int = 1, families: int = 60) -> pa.Table:
     return pa.table({"id": ids, "text": texts})
 
 
+def versions(number: int, seed: int) -> list[str]:
+    """Texts that drift: each one changes a few words of the one before."""
+    source = random.Random(seed)
+    words = [f"w{k}" for k in range(60)]
+    texts = []
+    for step in range(number):
+        words = list(words)
+        words[source.randrange(len(words))] = f"n{step}"
+        texts.append(" ".join(words))
+    return texts
+
+
 # A few words, so that texts of one to twelve of them are often similar, and often equal.
 short_texts = st.lists(st.sampled_from("a b c d e f".split()), max_size=12).map(" ".join)
 collections = st.lists(short_texts, min_size=1, max_size=24)

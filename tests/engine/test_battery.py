@@ -23,6 +23,8 @@ SHAPES = [
     pytest.param({"pairs": "clusters", "clusters": "components"}, id="clusters"),
     pytest.param({"pairs": "all", "clusters": "components"}, id="all"),
     pytest.param({"pairs": "all", "clusters": "leaders"}, id="leaders"),
+    pytest.param({"pairs": "clusters", "clusters": "average"}, id="average"),
+    pytest.param({"pairs": "clusters", "clusters": "complete", "direct_only": True}, id="complete"),
 ]
 
 
@@ -114,6 +116,7 @@ def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, mon
         "CHUNK_ROWS": size,
         "BATCH_ROWS": size,
         "BLOCK_PAIRS": 16 * size,
+        "LINK_PAIRS": 4 * size,
         "ROWS": size,
         "LARGE_TILE_BYTES": size * 1000,
         "HUB": 1,

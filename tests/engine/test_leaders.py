@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive
 import neardup
-from corpora import SOME, corpus, set_constants
+from corpora import SOME, corpus, set_constants, versions
 from neardup.columns import Pairs
 from neardup.engines.core.leaders import lead
 from neardup.registry import get_method, methods
@@ -78,18 +78,6 @@ def test_every_removal_has_direct_evidence(name: str, keep: str) -> None:
         assert row["similarity"] >= result.plan.threshold - 1e-9
     counts = result.report["removals"]
     assert counts["by_chain"] == 0 and counts["copies"] + counts["direct"] == len(removed)
-
-
-def versions(number: int, seed: int) -> list[str]:
-    """Texts that drift: each one changes a few words of the one before."""
-    source = random.Random(seed)
-    words = [f"w{k}" for k in range(60)]
-    texts = []
-    for step in range(number):
-        words = list(words)
-        words[source.randrange(len(words))] = f"n{step}"
-        texts.append(" ".join(words))
-    return texts
 
 
 def test_a_chain_is_cut_where_evidence_ends() -> None:

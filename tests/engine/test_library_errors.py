@@ -40,7 +40,12 @@ TEXTS = ["one two three", "four five six"]
             {"pairs": "some"},
             "The 'pairs' parameter of dedup must be 'clusters' or 'all'. Got 'some' instead.",
         ),
-        ({"clusters": "piles"}, "The 'clusters' parameter of dedup must be 'leaders' or 'components'"),
+        (
+            {"clusters": "piles"},
+            "The 'clusters' parameter of dedup must be one of 'leaders', 'components', 'average'",
+        ),
+        ({"clusters": "average", "verify": "none"}, "must be 'leaders' or 'components' with verify=none"),
+        ({"direct_only": "yes"}, "The 'direct_only' parameter of dedup must be true or false"),
         ({"duplicate_ids": "drop"}, "The 'duplicate_ids' parameter of dedup must be 'error' or 'rename'"),
         ({"threads": 0}, "The 'threads' parameter of neardup must be a whole number"),
         ({"format": "docx"}, "The 'format' parameter of open_inputs must be one of parquet, jsonl"),
@@ -111,7 +116,9 @@ def test_a_plan_is_given_alone(other):
 
 
 @pytest.mark.parametrize(
-    "other", [{"keep": "first"}, {"keep_count": 2}, {"pairs": "all"}, {"clusters": "leaders"}], ids=str
+    "other",
+    [{"keep": "first"}, {"keep_count": 2}, {"pairs": "all"}, {"clusters": "leaders"}, {"direct_only": True}],
+    ids=str,
 )
 def test_what_a_plan_decides_is_not_ignored_beside_it(other):
     with pytest.raises(ParameterError):

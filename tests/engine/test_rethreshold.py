@@ -35,7 +35,7 @@ def table():
     return corpus(seed=6)
 
 
-@pytest.mark.parametrize("clusters", ["components", "leaders"])
+@pytest.mark.parametrize("clusters", ["components", "leaders", "average", "complete"])
 @pytest.mark.parametrize("keep", ["longest", "none"])
 def test_upwards_on_a_larger_collection(table, clusters, keep):
     options = {**CERTAIN, "pairs": "all", "clusters": clusters, "keep": keep}

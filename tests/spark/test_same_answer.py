@@ -15,6 +15,8 @@ SHAPES = [
     pytest.param({"pairs": "all", "clusters": "components"}, id="all"),
     pytest.param({"pairs": "all", "clusters": "leaders"}, id="leaders"),
     pytest.param({"pairs": "clusters", "clusters": "leaders"}, id="clusters-leaders"),
+    pytest.param({"pairs": "clusters", "clusters": "average"}, id="average"),
+    pytest.param({"pairs": "all", "clusters": "complete", "direct_only": True}, id="complete"),
 ]
 
 
@@ -72,7 +74,7 @@ def test_small_corpora(spark, texts):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["minhash", "rare_phrases", "spotsigs"])
-@pytest.mark.parametrize("clusters", ["components", "leaders"])
+@pytest.mark.parametrize("clusters", ["components", "leaders", "average"])
 def test_as_if_there_were_many(spark, table, monkeypatch, storage, method, clusters):
     """The code for very many pairs: joins in Spark, rounds of stars, components that are verified in parts."""
     from neardup.engines.spark import candidate_components, components, decide, run, verify

@@ -29,7 +29,8 @@ GIVEN = {  # a value of each option that is refused
 HONOURED = {  # a value of each option that is honoured
     "mode": ["--mode", "annotate"],
     "decide": ["--decide", "containment", "--threshold", "0.9"],
-    "clusters": ["--clusters", "leaders"],
+    "clusters": ["--clusters", "average"],
+    "direct_only": ["--direct-only"],
     "pairs": ["--pairs", "all"],
     "keep": ["--keep", "lowest:size"],
     "keep_count": ["--keep-count", "2"],

@@ -45,11 +45,16 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
     "Decision",
     click.option(
         "--clusters",
-        type=click.Choice(["leaders", "components"]),
-        metavar="leaders|components",
-        default="components",
-        show_default=True,
-        help="Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
+        type=click.Choice(["leaders", "components", "average", "complete"]),
+        metavar="KIND",
+        help="leaders: each document reaches the threshold with the one that stays; components: pairs link it, however "
+        "long the chain; average, complete: the mean or least similarity of clusters reaches it.  "
+        "[default: components]",
+    ),
+    click.option(
+        "--direct-only",
+        is_flag=True,
+        help="Keep a document that is below the threshold to the one it duplicates.",
     ),
     click.option(
         "--pairs",
@@ -98,16 +103,16 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import Stopwatch, summary
+    from neardup.clusters.keep import parse_keep
     from neardup.engines.local.write import check_output, document_files, write_run
 
     watch = Stopwatch()
     engine = take_engine(values)
-    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
-    mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
+    mode, format = values.pop("mode"), values.pop("output_format")
+    keep = parse_keep(values.pop("keep"), values.pop("keep_count"), values.pop("direct_only"))
+    clusters, pairs, decide = (values.pop(name) for name in ("clusters", "pairs", "decide"))
     force, escape = values.pop("force"), values.pop("escape_formulas")
-    plan = complete_plan(
-        chosen.plan(), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
-    )
+    plan = complete_plan(chosen.plan(), keep=keep, pairs=pairs, clusters=clusters, decide=decide)
     as_json = values["as_json"]
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names

@@ -54,13 +54,13 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.engines.local.write import run_report, write_pairs
     from neardup.errors import OutputError
     from neardup.output import OutputFolder
+    from neardup.plan import Keep
 
     engine = take_engine(values)
     pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
     plan = complete_plan(
-        chosen.plan(), keep="longest", keep_count=1, pairs=pairs, clusters="components",
-        decide=values.pop("decide"),
-    )  # fmt: skip
+        chosen.plan(), keep=Keep(), pairs=pairs, clusters="components", decide=values.pop("decide")
+    )
     target = Path(output)
     if target.suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet: pairs are written in that format")

@@ -20,7 +20,7 @@ MISSING = np.iinfo(np.int64).max
 EITHER = ("longest", "shortest")  # of the text, or of the value of a column, such as a url
 
 
-def parse_keep(text: str, count: int = 1) -> Keep:
+def parse_keep(text: str, count: int = 1, direct_only: bool = False) -> Keep:
     """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' names."""
     policy, _, rest = str(text).partition(":")
     column, _, order = rest.partition("=")
@@ -35,9 +35,10 @@ def parse_keep(text: str, count: int = 1) -> Keep:
         raise ParameterError("keep", "dedup", f"one of {known}", text)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ParameterError("keep_count", "dedup", "a whole number of at least 1", count)
-    return Keep(
-        policy, column or None, tuple(part.strip() for part in order.split(",") if part.strip()), count
-    )
+    if not isinstance(direct_only, bool):
+        raise ParameterError("direct_only", "dedup", "true or false", direct_only)
+    names = tuple(part.strip() for part in order.split(",") if part.strip())
+    return Keep(policy, column or None, names, count, direct_only)
 
 
 @dataclass(frozen=True)

@@ -152,13 +152,24 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
 def _chain_lines(report: dict[str, Any]) -> list[str]:
     """A warning about documents that are removed without evidence of their own."""
     removals, threshold = report["removals"], report["plan"]["threshold"]
-    if not removals["by_chain"]:
-        return []
+    spared, indirect = removals["kept_without_direct_evidence"], removals["by_chain"] + removals["by_cluster"]
+    lines = []
+    if spared:
+        are = "is" if spared == 1 else "are"
+        lines = [
+            f"{counted(spared, 'document')} of clusters {are} kept for want of direct evidence (--direct-only)"
+        ]
+    if not indirect:
+        return lines
     lowest = removals["lowest_similarity"]
     reach = "" if lowest is None else f", down to {lowest:.3f}"
+    what, remedy = ("a chain of pairs", "--clusters leaders")
+    if removals["by_cluster"]:
+        what, remedy = ("the cluster as a whole", "--direct-only")
     return [
-        f"{counted(removals['by_chain'], 'removal')} rest on a chain of pairs: below the threshold of {threshold:g} to "
-        f"the document that stays{reach} (--clusters leaders keeps these documents)"
+        *lines,
+        f"{counted(indirect, 'removal')} rest on {what}: below the threshold of {threshold:g} to "
+        f"the document that stays{reach} ({remedy} keeps these documents)",
     ]
 
 
@@ -205,10 +216,18 @@ def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
         return ["no near-duplicates found"]
     lines = ["largest clusters:"]
     for cluster in clusters:
-        weakest = cluster["weakest_link"]
-        link = "unverified" if weakest is None else f"weakest link {weakest:.3f}"
+        link = _link(cluster)
         lines.append(f"  {cluster['size']:>7,} documents similar to {_short(cluster['leader'])}  ({link})")
     return lines
+
+
+def _link(cluster: dict[str, Any]) -> str:
+    """The similarity that holds a cluster together."""
+    if "merge_height" in cluster:
+        height = cluster["merge_height"]
+        return "by leaders" if height is None else f"merge height {height:.3f}"
+    weakest = cluster["weakest_link"]
+    return "unverified" if weakest is None else f"weakest link {weakest:.3f}"
 
 
 def problem_lines(problems: dict[str, Any]) -> list[str]:

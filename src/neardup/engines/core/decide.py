@@ -15,6 +15,7 @@ from neardup.clusters.keep import KeepCandidates, worth
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.leaders import Measure, lead, packed
+from neardup.engines.core.linkage import link
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
 
@@ -37,12 +38,14 @@ class Decisions:
         np.bool_
     ]  # whether a removed document is a copy of duplicate_of, or reaches the threshold with it
     size: Numbers
-    weakest_link: Floats
+    weakest_link: Floats  # with average and complete linkage the similarity of the last merge
     pairs: Pairs  # between representatives of distinct texts: those that reach the threshold
     bridge: NDArray[np.bool_]  # … which of them alone connect their cluster
     kept: NDArray[np.bool_]  # for every document of the corpus
     representative: Numbers  # for every document the one that stands for its copies
     measured: Pairs  # all evidence, with the pairs that only the decisions asked for at the end
+    spared: int = 0  # documents that stay because they have no evidence of their own
+    large_components: int = 0  # that leaders clustered, because they were too large to be linked
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -74,13 +77,19 @@ def decide(
     keep policy cannot read.
     """
     n = len(documents)
-    members, labels, evidence = _clustered(plan, documents, representative, evidence, measure, report)
-    layout = _Layout.of(members, labels[members])
+    clusters = _clustered(plan, documents, representative, evidence, measure, report)
+    members, evidence = clusters.members, clusters.evidence
+    layout = _Layout.of(members, clusters.labels[members])
     best = members[layout.first]
-    removed, duplicate_of = _removals(plan, layout, members, best)
+    duplicate_of = _duplicates(plan, layout, members, best)
     missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
     measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
     similarity, containment, direct = _look_up(plan, measured, representative, members, duplicate_of)
+    spared = 0
+    if plan.keep.direct_only and not direct[duplicate_of >= 0].all():
+        duplicate_of, spared = _without_indirect(duplicate_of, direct, members, representative)
+        similarity, containment, direct = _look_up(plan, measured, representative, members, duplicate_of)
+    removed = duplicate_of >= 0
     pairs = measured.take(plan.check.passes(measured, plan.threshold))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
@@ -94,13 +103,26 @@ def decide(
         containment=containment,
         direct=direct,
         size=layout.size,
-        weakest_link=_weakest(plan, layout, members, labels, representative, measured),
+        weakest_link=_weakest(plan, layout, clusters, representative, measured),
         pairs=pairs,
         bridge=bridges(n, pairs.left, pairs.right) if len(pairs) else np.zeros(0, np.bool_),
         kept=kept,
         representative=representative,
         measured=measured,
+        spared=spared,
+        large_components=clusters.large,
     )
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    """Clusters of all documents, before it is decided what to keep of them."""
+
+    members: Numbers  # the documents of clusters of two or more, cluster by cluster, the best first
+    labels: Numbers  # of each document
+    evidence: Pairs
+    heights: Floats | None = None  # of each document's cluster: the similarity of its last merge
+    large: int = 0  # components that were too large to be linked
 
 
 def _clustered(
@@ -110,8 +132,8 @@ def _clustered(
     evidence: Pairs,
     measure: Measure,
     report: Report | None,
-) -> tuple[Numbers, Numbers, Pairs]:
-    """The documents of clusters of two or more, cluster by cluster, the best first; each document's label; evidence."""
+) -> _Clusters:
+    """The clusters of the plan's kind; exact copies join the cluster of their representative."""
     n = len(documents)
     passed = evidence.take(plan.check.passes(evidence, plan.threshold))
     copies = np.flatnonzero(representative != np.arange(n))
@@ -120,14 +142,21 @@ def _clustered(
     )
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
     places = _places(plan, documents, members, report)
-    if plan.clustering.kind == "leaders":
+    heights, large = None, 0
+    if plan.clustering.kind != "components":
         order = np.full(n, np.iinfo(np.int64).max, np.int64)
         np.minimum.at(order, representative[members], places[members])
         order[representative != np.arange(n)] = -1
-        leader, evidence = lead(plan, order, labels, evidence, measure)
-        labels = leader[representative]
+        if plan.clustering.links:
+            linked = link(plan, order, labels, documents.id_hashes, evidence, measure)
+            names, evidence, large = linked.cluster, linked.evidence, linked.large
+            heights = linked.height[representative]
+        else:
+            names, evidence = lead(plan, order, labels, evidence, measure)
+        labels = names[representative]
         members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
-    return members[np.lexsort((places[members], labels[members]))], labels, evidence
+    members = members[np.lexsort((places[members], labels[members]))]
+    return _Clusters(members, labels, evidence, heights, large)
 
 
 @dataclass(frozen=True)
@@ -175,15 +204,27 @@ def _id_places(documents: DocumentTable, members: Numbers) -> Numbers:
     return places
 
 
-def _removals(
-    plan: Plan, layout: _Layout, members: Numbers, best: Numbers
-) -> tuple[NDArray[np.bool_], Numbers]:
-    """Which members go, and what each of them duplicates."""
+def _duplicates(plan: Plan, layout: _Layout, members: Numbers, best: Numbers) -> Numbers:
+    """What each member that goes duplicates; -1 for those that stay."""
     count = 0 if plan.keep.policy == "none" else plan.keep.count
     removed = layout.place >= count
     second = members[np.minimum(layout.first + 1, len(members) - 1)] if len(members) else members
-    duplicate_of = np.where(removed, np.where(layout.place == 0, second, best), -1)
-    return removed, duplicate_of
+    return np.where(removed, np.where(layout.place == 0, second, best), -1)
+
+
+def _without_indirect(
+    duplicate_of: Numbers, direct: NDArray[np.bool_], members: Numbers, representative: Numbers
+) -> tuple[Numbers, int]:
+    """The same without members that have no evidence of their own, and how many stay for that.
+
+    Of exact copies only the best one stays.
+    """
+    indirect = np.flatnonzero((duplicate_of >= 0) & ~direct)
+    _, first, text = np.unique(representative[members[indirect]], return_index=True, return_inverse=True)
+    found = duplicate_of.copy()
+    found[indirect] = members[indirect[first[text]]]
+    found[indirect[first]] = -1
+    return found, len(first)
 
 
 def _missing(
@@ -236,12 +277,14 @@ def _look_up(
 def _weakest(
     plan: Plan,
     layout: _Layout,
-    members: Numbers,
-    labels: Numbers,
+    clusters: _Clusters,
     representative: Numbers,
     measured: Pairs,
 ) -> Floats:
-    """The weakest link of each member's cluster; 1 where all are copies."""
+    """The weakest link of each member's cluster, or the similarity of its last merge; 1 where all are copies."""
+    members, labels = clusters.members, clusters.labels
+    if clusters.heights is not None:
+        return clusters.heights[members]
     inside = measured.take(labels[measured.left] == labels[measured.right])
     if plan.clustering.kind == "leaders":
         leads = representative[members[layout.first]]

@@ -21,12 +21,14 @@ LARGEST = 10  # clusters that the report lists
 
 @dataclass(frozen=True)
 class RemovalCounts:
-    """What removals rest on: an exact copy, evidence of their own, or a chain of pairs; and the lowest similarity."""
+    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, or the cluster as a whole."""
 
     copies: int = 0
     direct: int = 0
     by_chain: int = 0
+    by_cluster: int = 0
     lowest_similarity: float | None = None
+    kept_without_direct_evidence: int = 0  # with --direct-only: these are no removals
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class RunCounts:
     candidates: int
     text_bytes: int
     removals: RemovalCounts = field(default_factory=RemovalCounts)
+    large_components: int = 0  # that leaders clustered, because they were too large to be linked
     buckets: BucketCounts = field(default_factory=BucketCounts)
     posting_lists_truncated: int = 0
     pairs_already_in_one_cluster: int | None = 0
@@ -81,6 +84,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "without_features": counts.without_features,
         "exact_copies": counts.exact_copies,
         "clusters": counts.clusters,
+        "large_components": counts.large_components,
         "largest_clusters": counts.largest_clusters,
         "pairs": {"verified": counts.verified_pairs, "candidates": counts.candidates},
         "recall_at_threshold": _found(plan),
@@ -131,8 +135,15 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
     removed, copy = decisions.duplicate_of >= 0, decisions.copies
     similarity = decisions.similarity[removed]
     lowest = None if not len(similarity) or np.isnan(similarity).all() else _rounded(np.nanmin(similarity))
-    direct, chain = int((removed & decisions.direct & ~copy).sum()), int((removed & ~decisions.direct).sum())
-    return RemovalCounts(int(copy.sum()), direct, chain, lowest)
+    direct, indirect = (
+        int((removed & decisions.direct & ~copy).sum()),
+        int((removed & ~decisions.direct).sum()),
+    )
+    links = outcome.plan.clustering.links
+    by = {"by_chain": 0 if links else indirect, "by_cluster": indirect if links else 0}
+    return RemovalCounts(
+        int(copy.sum()), direct, **by, lowest_similarity=lowest, kept_without_direct_evidence=decisions.spared
+    )
 
 
 def count_clusters(outcome: Outcome) -> int:
@@ -141,7 +152,7 @@ def count_clusters(outcome: Outcome) -> int:
 
 
 def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, Any]]:
-    """The largest clusters: name, leader, size, weakest link, bridges."""
+    """The largest clusters: name, leader, size, weakest link or merge height, bridges."""
     decisions, documents = outcome.decisions, outcome.documents
     first = np.flatnonzero(decisions.documents == decisions.leader)
     names = decisions.cluster[first]
@@ -154,7 +165,7 @@ def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, An
             "cluster": documents.ids[int(decisions.cluster[k])].as_py(),
             "leader": documents.ids[int(decisions.leader[k])].as_py(),
             "size": int(decisions.size[k]),
-            "weakest_link": _rounded(decisions.weakest_link[k]),
+            outcome.plan.clustering.height: _rounded(decisions.weakest_link[k]),
             "bridges": int(bridged[decisions.cluster[k]]),
         }
         for k in order

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.decide import Decisions, Outcome
+from neardup.engines.core.decide import Outcome
 from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
@@ -144,9 +144,9 @@ def cluster_table(outcome: Outcome) -> pa.Table:
         "duplicate_of": ids.take(other),
         "similarity": pa.array(decisions.similarity, from_pandas=True),
         "containment": pa.array(decisions.containment, from_pandas=True),
-        "evidence": _evidence(decisions),
+        "evidence": _evidence(outcome),
         "size": pa.array(decisions.size),
-        "weakest_link": pa.array(decisions.weakest_link, from_pandas=True),
+        outcome.plan.clustering.height: pa.array(decisions.weakest_link, from_pandas=True),
     }
     table = pa.table(columns)
     table = table.append_column("place", pa.array(np.arange(len(table))))
@@ -173,14 +173,16 @@ def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table
             "duplicate_of": ids.take(other).take(at),
             "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
             "containment": pa.array(decisions.containment, from_pandas=True).take(at),
-            "evidence": _evidence(decisions).take(at),
+            "evidence": _evidence(outcome).take(at),
         }
     )
 
 
-def _evidence(decisions: Decisions) -> pa.Array:
-    """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), or linked by a chain."""
-    names = np.where(decisions.copies, "copy", np.where(decisions.direct, "direct", "chain"))
+def _evidence(outcome: Outcome) -> pa.Array:
+    """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), linked to it by a chain
+    of pairs, or by the similarity of its cluster as a whole."""
+    decisions, indirect = outcome.decisions, "cluster" if outcome.plan.clustering.links else "chain"
+    names = np.where(decisions.copies, "copy", np.where(decisions.direct, "direct", indirect))
     return pa.array(names, pa.string(), mask=decisions.duplicate_of < 0)
 
 

@@ -248,6 +248,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         candidates=matches.candidates,
         text_bytes=corpus.spool.size,
         removals=count_removals(outcome),
+        large_components=decisions.large_components,
         buckets=matches.counts,
         posting_lists_truncated=matches.truncated,
         pairs_already_in_one_cluster=matches.joined,

@@ -86,9 +86,14 @@ class ClusterBlock:
         yield from self._summary(outcome)
 
     def _summary(self, outcome: Outcome) -> Batches:
-        """One row for the report: the number of verified pairs, and the largest clusters as JSON."""
-        largest = json.dumps(largest_clusters(outcome), ensure_ascii=False)
-        columns = {"size": pa.array([len(outcome.decisions.pairs)]), "reason": pa.array([largest])}
+        """One row for the report: numbers of verified pairs, spared documents and large components, and the largest
+        clusters as JSON."""
+        decisions, largest = outcome.decisions, json.dumps(largest_clusters(outcome), ensure_ascii=False)
+        columns = {"size": pa.array([len(decisions.pairs)]), "reason": pa.array([largest])}
+        columns |= {
+            "x": pa.array([float(decisions.spared)]),
+            "y": pa.array([float(decisions.large_components)]),
+        }
         yield from _rows(SUMMARY, 1, columns, self.documents.ids.type)
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
@@ -143,18 +148,18 @@ def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
     )
 
 
-CLUSTER_NAMES = (
-    "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, z weakest_link, flag keep"
-)
+CLUSTER_NAMES = "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, flag keep"
 CLUSTER_NAMES += ", size size, reason evidence"
+LAST_NAMES = ("weakest_link", "merge_height", "probability")  # of clusters; of pairs, with a model
 PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason reason"
 
 
 def _result(found: pa.Table, kind: int) -> Batches:
     """Rows of a table in the schema that all kinds of rows share."""
     names = dict(pair.split() for pair in (CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES).split(", "))
-    if "probability" in found.column_names:  # of pairs, with a model
-        names["z"] = "probability"
+    for last in LAST_NAMES:
+        if last in found.column_names:
+            names["z"] = last
     columns = {place: found.column(name).combine_chunks() for place, name in names.items()}
     yield from _rows(kind, len(found), columns, found.schema.field(0).type)
 

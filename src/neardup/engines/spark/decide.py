@@ -87,15 +87,19 @@ def decision_metrics() -> dict[str, Any]:
         "removed": f.sum((row & ~f.col("flag")).cast("long")),
         "copies": f.sum((row & (f.col("reason") == "copy")).cast("long")),
         "by_chain": f.sum((row & (f.col("reason") == "chain")).cast("long")),
+        "by_cluster": f.sum((row & (f.col("reason") == "cluster")).cast("long")),
+        "spared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("x")).cast("long")),
+        "large_components": f.sum(f.when(f.col("kind") == SUMMARY, f.col("y")).cast("long")),
         "lowest": f.min(f.when(row & ~f.col("flag"), f.col("x"))),
     }
 
 
 def removal_counts(metrics: dict[str, Any]) -> RemovalCounts:
     """What removals rest on, from the metrics of the stage."""
-    copies, chain, lowest = metrics["copies"], metrics["by_chain"], metrics["lowest"]
-    direct = metrics["removed"] - copies - chain
-    return RemovalCounts(copies, direct, chain, round(lowest, 4) if metrics["removed"] and lowest else None)
+    copies, chain, cluster = (metrics[name] for name in ("copies", "by_chain", "by_cluster"))
+    lowest = round(metrics["lowest"], 4) if metrics["removed"] and metrics["lowest"] else None
+    direct = metrics["removed"] - copies - chain - cluster
+    return RemovalCounts(copies, direct, chain, cluster, lowest, metrics["spared"])
 
 
 def missing_pairs(result: DataFrame) -> DataFrame:
@@ -107,12 +111,13 @@ def missing_pairs(result: DataFrame) -> DataFrame:
     return result.where(f"kind = {MISSING}").select("component", *label, kind, *PLACES)
 
 
-def clusters_of(result: DataFrame) -> DataFrame:
-    """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, weakest_link."""
+def clusters_of(result: DataFrame, plan: Plan) -> DataFrame:
+    """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+    weakest_link, with average and complete linkage merge_height."""
     names = (
         "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, reason evidence, "
     )
-    names += "size size, z weakest_link"
+    names += f"size size, z {plan.clustering.height}"
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 

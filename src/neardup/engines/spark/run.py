@@ -263,7 +263,7 @@ class SparkRun:
         made = self.stages.stage("clusters", lambda: make(found.verified), metrics)
         self.decision_metrics = self.stages.metrics("clusters")
         verified, rounds = found.verified, 0
-        while self.decision_metrics["missing"]:  # a leader after the other may ask for pairs
+        while self.decision_metrics["missing"]:  # linkage, and one leader after the other, may ask for pairs
             rounds += 1
             verified = verified.unionByName(self._missing(made, found.payload, rounds))
             name = f"clusters-{rounds}"
@@ -281,8 +281,9 @@ class SparkRun:
 
     @property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, weakest_link."""
-        return clusters_of(self.result)
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        weakest_link, with average and complete linkage merge_height."""
+        return clusters_of(self.result, self.plan)
 
     @property
     def pairs(self) -> DataFrame:

@@ -54,7 +54,8 @@ class SparkResult:
 
     @cached_property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, size, weakest_link."""
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        weakest_link, with average and complete linkage merge_height."""
         return self._run.clusters
 
     @cached_property
@@ -135,6 +136,7 @@ class SparkResult:
             candidates=run.stages.metrics("candidates")["pairs"],
             text_bytes=metrics["bytes"],
             removals=removal_counts(found),
+            large_components=found["large_components"],
             buckets=BucketCounts() if joins else run.counts,
             posting_lists_truncated=run.counts.hot if joins else 0,
         )
