@@ -11,31 +11,39 @@ import numpy as np
 from neardup.errors import ParameterError
 from neardup.evaluate.scores import Curve, PairCounts
 
+MOST_WRONG = 0.01  # of removals that may point to another labelled cluster
+
 
 @dataclass(frozen=True)
 class Goal:
-    """The score that a threshold maximizes, or the least precision or recall."""
+    """The score to maximize, the least precision or recall, or the greatest share of wrong removals."""
 
-    kind: Literal["f1", "mcc", "precision", "recall"] = "f1"
-    least: float = 0.0  # of precision or recall
+    kind: Literal["f1", "mcc", "precision", "recall", "wrong"] = "f1"
+    least: float = 0.0  # of precision or recall; with "wrong" the greatest share of wrong removals
 
     def __str__(self) -> str:
         return self.kind if self.kind in ("f1", "mcc") else f"{self.kind}={self.least:g}"
 
+    @property
+    def most_wrong(self) -> float:
+        """The share of wrong removals that a setting must not exceed for sure, whatever else it reaches."""
+        return 1.0 if self.kind == "wrong" else MOST_WRONG
+
 
 def parse_goal(text: str) -> Goal:
-    """The goal of a text: f1, mcc, precision=0.95 or recall=0.9."""
+    """The goal of a text: f1, mcc, precision=0.95, recall=0.9 or wrong=0.01."""
     kind, equals, number = text.strip().partition("=")
-    expected = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1"
+    expected = "f1, mcc, precision=P, recall=R or wrong=W with a number above 0 and up to 1"
     if kind in ("f1", "mcc") and not equals:
         return Goal("f1" if kind == "f1" else "mcc")
     try:
         least = float(number)
     except ValueError:
         least = math.nan
-    if kind not in ("precision", "recall") or not 0 < least <= 1:
-        raise ParameterError("goal", "neardup", expected, text)
-    return Goal("precision" if kind == "precision" else "recall", least)
+    for known in ("precision", "recall", "wrong"):
+        if kind == known and 0 < least <= 1:
+            return Goal(known, least)
+    raise ParameterError("goal", "neardup", expected, text)
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,12 @@ def find_best(curve: Curve, goal: Goal, least: float = 0.0) -> Best | None:
     """The best threshold for the goal, None if none reaches it; `least` is the lowest allowed.
 
     f1 and mcc: the highest. precision=p: most recall with that precision; recall=r: most precision with that
-    recall. Ties: the highest threshold. The threshold 0, which finds every pair, is excluded.
+    recall; wrong=w: most recall with a precision of 1 − w. Ties: the highest threshold. The threshold 0, which finds
+    every pair, is excluded.
     """
     allowed = (curve.thresholds > 0) & (curve.thresholds >= least)
-    if goal.kind == "precision":
-        allowed &= curve.precision >= goal.least
+    if goal.kind in ("precision", "wrong"):
+        allowed &= curve.precision >= (goal.least if goal.kind == "precision" else 1 - goal.least)
         value = curve.recall
     elif goal.kind == "recall":
         allowed &= curve.recall >= goal.least

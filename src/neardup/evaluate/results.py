@@ -14,6 +14,7 @@ from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best, Goal
 from neardup.evaluate.intervals import Interval, JudgedPrecision
 from neardup.evaluate.labels import Truth
+from neardup.evaluate.removals import OutcomeScores
 from neardup.evaluate.scores import ClusterScores, Curve, Floats, PairCounts, ScoredPairs
 from neardup.evaluate.similarities import CandidateRecall
 from neardup.evaluate.splits import SplitScores
@@ -39,6 +40,7 @@ class MethodResult:
     sensitivity: dict[float, float]  # F1 by offset of the threshold
     by_cluster: ClusterScores | None = None
     clustering: ClusteringScores | None = None  # of the clusters of `dedup`
+    outcome: OutcomeScores | None = None  # of its clusters and removals
     judged: JudgedPrecision | None = None  # of found pairs, if the labels are judged pairs
     intervals: dict[str, Interval] = field(default_factory=dict)
     samples: dict[str, Floats] = field(default_factory=dict)  # scores of the bootstrap samples
@@ -67,6 +69,7 @@ class MethodResult:
             "separation": self.separation,
             "f1_around_threshold": {f"{offset:+g}": f1 for offset, f1 in self.sensitivity.items()},
             "clustering": self.clustering.as_dict() if self.clustering else None,
+            "outcome": self.outcome.as_dict() if self.outcome else None,
             "judged": self.judged,
             "intervals": {name: asdict(value) for name, value in self.intervals.items()},
             "splits": self.splits.as_dict() if self.splits else None,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from neardup.columns import Numbers
+from neardup.engines.core.decide import Decisions
 from neardup.engines.core.progress import Progress, peak_memory
 from neardup.engines.local.run import LocalRun
 from neardup.errors import ParameterError
@@ -25,12 +26,14 @@ from neardup.evaluate.comparison import (
     paired_t_test,
     separation,
 )
-from neardup.evaluate.corpus import Documents, find_candidates, run_plan
+from neardup.evaluate.corpus import Documents, MeasuredCost, find_candidates, run_plan
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
 from neardup.evaluate.labels import Truth
+from neardup.evaluate.removals import by_cluster, found_clusters, sampling_units, sum_up
 from neardup.evaluate.results import Evaluation, MethodComparison, MethodResult
 from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
+from neardup.evaluate.settings import Replay
 from neardup.evaluate.similarities import (
     Similarities,
     cache_key,
@@ -80,10 +83,13 @@ class Bench:
 
     def evaluate(self, name: str, plan: Plan) -> MethodResult:
         """Runs a method and scores it."""
+        return self.replayed(name, plan)[0]
+
+    def replayed(self, name: str, plan: Plan) -> tuple[MethodResult, Replay | None]:
+        """The scores of a method, and its clusters at other thresholds; None if its threshold is not a similarity."""
         protocol = self.protocol
+        plan = self._counted(plan)
         work = (self.documents, protocol.threads, protocol.work_dir, self.progress, protocol.statistics)
-        if protocol.df_unit is not None and plan.counts:
-            plan = plan.with_(df_unit=protocol.df_unit)
         matches, packed = find_candidates(plan, *work)
         run, measured = run_plan(plan, *work)
         try:
@@ -93,12 +99,32 @@ class Bench:
             run.corpus.work.close()
         candidates = is_candidate(matches, packed, scored.left, scored.right)
         found = scored.take(candidates)
-        result = self.score(name, plan, scored if promises_recall(plan) else found, found)
-        clustering = None
+        every = scored if promises_recall(plan) else found
+        result = self.score(name, plan, every, found)
+        clustering = outcome = replay = None
         if self.truth.clusters is not None:
-            clustering = score_clustering(self.truth.clusters, found_clusters(run))
+            clustering = score_clustering(self.truth.clusters, found_clusters(run.decisions))
+            outcome = sum_up(by_cluster(self.truth, sampling_units(self.truth), run.decisions))
+            if plan.check.level != "none":
+                replay = Replay.of(plan, run.corpus, matches.representative, every)
         recall = candidate_recall(plan, scored, candidates)
-        return replace(result, clustering=clustering, candidate_recall=recall, measured=measured)
+        result = replace(
+            result, clustering=clustering, outcome=outcome, candidate_recall=recall, measured=measured
+        )
+        return result, replay
+
+    def run(self, plan: Plan) -> tuple[Decisions, MeasuredCost]:
+        """The decisions of the run that `dedup` would do, and its cost."""
+        protocol, plan = self.protocol, self._counted(plan)
+        work = (protocol.threads, protocol.work_dir, self.progress, protocol.statistics)
+        run, measured = run_plan(plan, self.documents, *work)
+        run.corpus.work.close()
+        return run.decisions, measured
+
+    def _counted(self, plan: Plan) -> Plan:
+        """The plan with the unit of document frequency that was asked for."""
+        unit = self.protocol.df_unit
+        return plan.with_(df_unit=unit) if unit is not None and plan.counts else plan
 
     def _similarities(self, plan: Plan, run: LocalRun, matches: Any) -> Similarities:
         key = cache_key(plan, self.truth)
@@ -211,13 +237,6 @@ def _named(method: Spec | Plan) -> tuple[str, Plan]:
     if isinstance(method, Spec):
         return method.name, method.plan
     return f"{method.method} {method.digest[:6]}", method
-
-
-def found_clusters(run: LocalRun) -> Numbers:
-    """The cluster of each document of a run; a document in no cluster has its own."""
-    labels = np.arange(len(run.corpus), dtype=np.int64)
-    labels[run.decisions.documents] = run.decisions.cluster
-    return labels
 
 
 def can_split(truth: Truth) -> bool:

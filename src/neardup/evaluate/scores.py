@@ -86,7 +86,8 @@ class PairCounts:
     @property
     def mcc(self) -> float:
         """Matthews' correlation coefficient; 0 if one side of the table is empty, as in scikit-learn."""
-        return float(_mcc(np.array([self.found]), np.array([self.true]), self.positives, self.total)[0])
+        found, true = np.array([self.found]), np.array([self.true])
+        return float(matthews(found, true, np.float64(self.positives), np.float64(self.total))[0])
 
     @property
     def false_positives(self) -> float:
@@ -118,11 +119,11 @@ class PairCounts:
         }
 
 
-def _mcc(found: Floats, true: Floats, positives: float, total: float) -> Floats:
+def matthews(found: Floats, true: Floats, positives: Any, total: Any) -> Floats:
     """Covariance of found and right, over the root of both variances: in floats, to avoid overflow."""
     found, true = found.astype(np.float64), true.astype(np.float64)
-    scale = np.sqrt(found * (total - found)) * math.sqrt(float(positives) * float(total - positives))
-    return np.divide(true * total - found * positives, scale, out=np.zeros(len(found)), where=scale > 0)
+    scale = np.sqrt(found * (total - found)) * np.sqrt(positives * (total - positives))
+    return np.divide(true * total - found * positives, scale, out=np.zeros(found.shape), where=scale > 0)
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Curve:
     @property
     def mcc(self) -> Floats:
         """At each threshold."""
-        return _mcc(self.found, self.true, self.positives, self.total)
+        return matthews(self.found, self.true, np.float64(self.positives), np.float64(self.total))
 
     @property
     def average_precision(self) -> float:

@@ -1,54 +1,62 @@
-"""Methods with options as one text: minhash:ngram=3,threshold=0.6."""
+"""Methods or presets with options as one text: minhash:ngram=3,threshold=0.6."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.plan import Plan
-from neardup.registry import ALIASES, Parameter, get_method
+from neardup.registry import ALIASES, Parameter, get_method, presets
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A method and its options; its name contains both."""
+    """A method or preset and its options; its name contains both."""
 
     method: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)  # those that the preset does not set
+    preset: str | None = None
 
     @property
     def name(self) -> str:
-        """The text of this method and its options."""
+        """The text of this method or preset and its options."""
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.method}:{options}" if options else self.method
+        head = self.preset or self.method
+        return f"{head}:{options}" if options else head
 
     @property
     def plan(self) -> Plan:
         """The plan of this method."""
-        return get_method(self.method).plan(**self.options)
+        known = (
+            {} if self.preset is None else {k: v for k, v in presets(self.preset).items() if k != "method"}
+        )
+        return get_method(self.method).plan(**{**known, **self.options})
 
     def at(self, threshold: float) -> Spec:
         """The same with another threshold, if the method has one; its candidates follow the threshold."""
         if "threshold" not in get_method(self.method).parameters:
             return self
-        return Spec(self.method, {**self.options, "threshold": threshold})
+        if threshold == self.plan.threshold:
+            return self
+        return replace(self, options={**self.options, "threshold": threshold})
 
     def words(self) -> list[str]:
         """The options of `neardup dedup` for this method."""
         options = [
             f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in self.options.items()
         ]
-        return [f"--method {self.method}", *options]
+        return [f"--preset {self.preset}" if self.preset else f"--method {self.method}", *options]
 
 
 def parse_specs(text: str) -> list[Spec]:
     """The specs of a text: values separated by / give one spec each (ngram=3/5/8)."""
     name, _, rest = text.strip().partition(":")
-    method = get_method(name.strip())
+    preset = name.strip() if name.strip() in presets() else None
+    method = get_method(presets(preset)["method"] if preset else name.strip())
     names: list[str] = []
     choices: list[list[Any]] = []
     for part in filter(None, (part.strip() for part in rest.split(","))):
@@ -66,7 +74,7 @@ def parse_specs(text: str) -> list[Spec]:
         names.append(key)
         parameter = method.parameters[key]
         choices.append([parameter.read(word, name) for word in _values(parameter, value)])
-    return [Spec(method.name, dict(zip(names, values, strict=True))) for values in product(*choices)]
+    return [Spec(method.name, dict(zip(names, values, strict=True)), preset) for values in product(*choices)]
 
 
 def _values(parameter: Parameter, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The best method and threshold for a goal on labels, and its estimated cost on the whole corpus."""
+"""The best method, threshold and clustering for a goal on labels, and its estimated cost on the whole corpus."""
 
 from __future__ import annotations
 
@@ -7,38 +7,72 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from neardup.errors import ParameterError
-from neardup.evaluate.corpus import MeasuredCost, run_plan
+from neardup.evaluate.choice import HeldOut, Settings, choose, hold_out
+from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
+from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
 from neardup.evaluate.results import MethodResult, plain
 from neardup.evaluate.run import Bench
+from neardup.evaluate.scores import Floats
+from neardup.evaluate.settings import CLUSTERINGS, Setting, thresholds
 from neardup.evaluate.specs import Spec
-from neardup.registry import methods
+from neardup.plan import ClusterKind
+from neardup.registry import methods, presets
 
 NGRAMS = (2, 3, 5, 8)
+UNBUILT = "cannot be built at its best threshold, {threshold:g}: {reason}"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A tried method at its best threshold."""
+    """A tried method at its best threshold, with its best clustering."""
 
     spec: Spec  # with that threshold
     result: MethodResult
     value: float  # the score to rank by, on held-out halves if possible; NaN: goal not reached
+    clusters: ClusterKind | None = None  # None: judged pairs, which no clustering is chosen by
+    outcome: OutcomeScores | None = None  # on all labelled clusters
+    held_out: HeldOut | None = None
+    note: str | None = None  # why the goal is not reached, where that is not the labels' answer
 
     @property
     def reached(self) -> bool:
         """Whether a threshold reaches the goal on the labels."""
-        return self.result.best is not None
+        return not math.isnan(self.value)
+
+    @property
+    def setting(self) -> Setting:
+        """All of it."""
+        return Setting(self.spec, self.clusters or self.spec.plan.clustering.kind)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "method": self.spec.method,
+            "preset": self.spec.preset,
+            "options": self.spec.options,
+            "clusters": self.setting.clusters,
+            "reached": self.reached,
+            "held_out": self.held_out.as_dict() if self.held_out else self.value,
+            "outcome": self.outcome.as_dict() if self.outcome else None,
+            "note": self.note,
+            **self.result.as_dict(),
+        }
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """All tried methods, best first, and the cost of the best."""
+    """All tried methods, best first; the scores and the cost of the best, as measured by a run of it."""
 
     choices: list[Choice]
     measured: MeasuredCost | None  # of the best method at its threshold; None: no method reaches the goal
     documents: int  # of the whole corpus
+    outcome: OutcomeScores | None = None  # of that run; None: judged pairs
+    held_out: HeldOut | None = None  # of the choice among all methods
+    safe: bool = True  # False: every setting removes more wrongly than the goal allows
 
     @property
     def best(self) -> Choice | None:
@@ -55,48 +89,150 @@ class Tuning:
                 "memory_bytes": self.measured.memory_for(self.documents),
                 "measured": self.measured,
             }
-        tried = [
-            {
-                "method": choice.spec.method,
-                "options": choice.spec.options,
-                "reached": choice.reached,
-                "held_out": choice.value,
-                **choice.result.as_dict(),
-            }
-            for choice in self.choices
-        ]
-        return plain({"best": tried[0] if self.best else None, "cost": cost, "tried": tried})
+        tried = [choice.as_dict() for choice in self.choices]
+        return plain({
+            "best": tried[0] if self.best else None,
+            "outcome": self.outcome.as_dict() if self.outcome else None,
+            "held_out": self.held_out.as_dict() if self.held_out else None,
+            "safe": self.safe,
+            "cost": cost,
+            "tried": tried,
+        })  # fmt: skip
 
 
 def default_specs() -> list[Spec]:
-    """Every method with default options, or with several n-gram lengths if it has them."""
-    found = []
+    """Every method with default options, and with several n-gram lengths if it has them; then every preset."""
+    found: dict[str, Spec] = {}
     for name, method in methods().items():
-        if "ngram" in method.parameters:
-            found += [Spec(name, {"ngram": ngram}) for ngram in NGRAMS]
-        else:
-            found.append(Spec(name))
-    return found
+        lengths = NGRAMS if "ngram" in method.parameters and name != "andd" else ()
+        for spec in (Spec(name), *(Spec(name, {"ngram": ngram}) for ngram in lengths)):
+            found.setdefault(spec.plan.digest, spec)
+    for name, options in presets().items():
+        spec = Spec(options["method"], preset=name)
+        found.setdefault(spec.plan.digest, spec)
+    return list(found.values())
 
 
 def tune(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
-    """The methods ranked by their scores on held-out clusters."""
+    """The methods ranked by their scores on held-out clusters: by what a run gives, or by judged pairs."""
     if not specs:
         raise ParameterError("specs", "tune", "at least one method", list(specs))
-    choices = []
-    for spec in specs:
-        result = bench.evaluate(spec.name, spec.plan)
-        choices.append(_choice(bench, spec, result))
+    if bench.truth.clusters is not None:
+        return _by_outcome(bench, specs, documents)
+    if bench.protocol.goal.kind == "wrong":
+        raise ParameterError("goal", "tune", "f1, mcc, precision=P or recall=R with judged pairs", "wrong")
+    return _by_pairs(bench, specs, documents)
+
+
+# Labelled clusters: what people get ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A method, and its tables at each threshold with each clustering."""
+
+    spec: Spec
+    result: MethodResult
+    settings: list[Setting]
+    tables: list[Floats]
+    unbuilt: list[tuple[float, str]]  # thresholds that the method cannot have, and why
+
+
+def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
+    goal, protocol, units = bench.protocol.goal, bench.protocol, sampling_units(bench.truth)
+    tried = [_try(bench, spec, units) for spec in specs]
+    with bench.progress.stage("choose"):
+        choices = [_best_of(bench, one, units) for one in tried]
+        order = [(one, k) for k in range(len(CLUSTERINGS)) for one in tried]  # the simplest settings first
+        every = [
+            (setting, table)
+            for one, k in order
+            for setting, table in zip(one.settings, one.tables, strict=True)
+            if CLUSTERINGS.index(setting.clusters) == k
+        ]
+        joint = _settings(bench, units, [table for _, table in every])
+        everywhere = np.ones(joint.tables.shape[2])
+        chosen = choose(joint, goal, everywhere, protocol.seed)
+        held_out = hold_out(joint, goal, protocol.splits, protocol.seed) if protocol.splits else None
+    choices.sort(key=lambda one: (one.reached, one.value if one.reached else 0.0), reverse=True)
+    if chosen is None:
+        return Tuning(choices, None, documents)
+    setting, table = every[chosen.number]
+    first = next(one for one in choices if one.result.name == _base(tried, setting).name)
+    best = replace(first, spec=setting.spec, clusters=setting.clusters, outcome=sum_up(table))
+    choices = [best, *(one for one in choices if one is not first)]
+    measured, outcome = _run(bench, setting)
+    return Tuning(choices, measured, documents, outcome, held_out, chosen.safe)
+
+
+def _base(tried: Sequence[_Tried], setting: Setting) -> MethodResult:
+    return next(one.result for one in tried if setting in one.settings)
+
+
+def _try(bench: Bench, spec: Spec, units: Any) -> _Tried:
+    """The tables of a method at every threshold that it can have, with every clustering."""
+    result, replay = bench.replayed(spec.name, spec.plan)
+    settings, tables, unbuilt = [], [], []
+    for threshold in thresholds(spec.plan, result.least) if replay is not None else [spec.plan.threshold]:
+        at = spec.at(threshold)
+        try:
+            fits = at.plan.threshold == threshold
+        except ParameterError as error:
+            unbuilt.append((threshold, str(error)))
+            continue
+        for clusters in CLUSTERINGS if fits else ():
+            setting = Setting(at, clusters)
+            decisions = replay.decide(threshold, clusters) if replay is not None else None
+            table = by_cluster(bench.truth, units, decisions or bench.run(setting.plan)[0])
+            settings.append(setting)
+            tables.append(table)
+    return _Tried(spec, result, settings, tables, unbuilt)
+
+
+def _settings(bench: Bench, units: Any, tables: Sequence[Floats]) -> Settings:
+    assert bench.truth.clusters is not None
+    several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
+    several[: int((bench.truth.sizes > 1).sum())] = True
+    return Settings(np.stack(tables), several)
+
+
+def _best_of(bench: Bench, one: _Tried, units: Any) -> Choice:
+    """The best setting of one method."""
+    goal, protocol = bench.protocol.goal, bench.protocol
+    note = UNBUILT.format(threshold=one.unbuilt[0][0], reason=one.unbuilt[0][1]) if one.unbuilt else None
+    if not one.tables:
+        return Choice(one.spec, one.result, math.nan, note=note)
+    settings = _settings(bench, units, one.tables)
+    chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
+    if chosen is None:
+        return Choice(one.spec, one.result, math.nan, note=note)
+    held_out = hold_out(settings, goal, protocol.splits, protocol.seed) if protocol.splits else None
+    outcome = sum_up(one.tables[chosen.number])
+    name = {"wrong": "duplicates_removed", "precision": "recall", "recall": "precision"}.get(goal.kind, "f1")
+    value = getattr(outcome, name)
+    if held_out is not None and name in ("f1", "duplicates_removed"):
+        value = float(np.mean(getattr(held_out, name)))
+    setting = one.settings[chosen.number]
+    return Choice(setting.spec, one.result, value, setting.clusters, outcome, held_out, note)
+
+
+def _run(bench: Bench, setting: Setting) -> tuple[MeasuredCost, OutcomeScores]:
+    """The cost and the scores of the run that the printed command does."""
+    decisions, measured = bench.run(setting.plan)
+    return measured, sum_up(by_cluster(bench.truth, sampling_units(bench.truth), decisions))
+
+
+# Judged pairs -------------------------------------------------------------------------------------
+
+
+def _by_pairs(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
+    choices = [_choice(bench, spec, bench.evaluate(spec.name, spec.plan)) for spec in specs]
     choices.sort(
         key=lambda one: (one.reached, -math.inf if math.isnan(one.value) else one.value), reverse=True
     )
     measured = None
     if choices[0].reached:  # its bands differ from those of the first run: measure again
-        protocol = bench.protocol
-        run, measured = run_plan(
-            choices[0].spec.plan, bench.documents, protocol.threads, protocol.work_dir, bench.progress
-        )
-        run.corpus.work.close()
+        _, measured = bench.run(choices[0].spec.plan)
     return Tuning(choices, measured, documents)
 
 
@@ -107,8 +243,9 @@ def _choice(bench: Bench, spec: Spec, result: MethodResult) -> Choice:
     chosen = spec.at(result.best.threshold)
     try:
         plan = chosen.plan
-    except ParameterError:
-        return Choice(spec, replace(result, best=None), math.nan)
+    except ParameterError as error:
+        note = UNBUILT.format(threshold=result.best.threshold, reason=error)
+        return Choice(spec, replace(result, best=None), math.nan, note=note)
     if plan.threshold != result.best.threshold:
         return _without_threshold(bench, spec, result)
     return Choice(chosen, result, _value(bench, result))

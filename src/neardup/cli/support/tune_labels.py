@@ -19,6 +19,7 @@ from neardup.evaluate.report import figure
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
+    from neardup.evaluate.removals import OutcomeScores
     from neardup.evaluate.specs import Spec
     from neardup.evaluate.tuning import Choice, Tuning
 
@@ -84,32 +85,86 @@ def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
         "",
         f"Methods tried, best for {goal} first:",
         _tried(found.choices),
+        *(f"{choice.result.name} {choice.note}" for choice in found.choices if choice.note),
     ]
     lines.append(
-        "held-out F1: on clusters that were not used to choose the threshold; ±: standard deviation over halves."
+        "held-out F1: on clusters that were not used to choose the setting; ±: standard deviation over halves."
     )
     return lines
 
 
 def _best(found: Tuning, goal: str, reading: str) -> list[str]:
     best, measured = found.best, found.measured
-    if best is None or best.result.best is None or measured is None:
+    if best is None or measured is None:
         return [f"No method reaches {goal} at any threshold on these labels."]
-    counts = best.result.best.counts
     seconds, memory = measured.seconds_for(found.documents), measured.memory_for(found.documents)
+    clusters = [] if best.clusters is None else [f"--clusters {best.clusters}"]
     return [
-        f"Best for {goal}: {best.spec.name}",
-        f"  on the labels: precision {figure(counts.precision)}, recall {figure(counts.recall)}, "
-        f"F1 {figure(counts.f1)}",
+        " ".join([f"Best for {goal}: {best.spec.name}", *clusters]),
+        *_scores(found, best),
         f"  estimated cost for {counted(found.documents, 'document')} like these: {duration(seconds)} with "
         f"{counted(measured.threads, 'thread')} (without writing), {size_in_words(memory)} of memory",
         f"  measured cost of {counted(measured.documents, 'document')}: {size_in_words(measured.text_bytes)} in "
         f"{measured.seconds:.2f} s",
-        f"  neardup dedup {reading} -o clean {' '.join(best.spec.words())}",
+        f"  neardup dedup {reading} -o clean {' '.join([*best.spec.words(), *clusters])}",
     ]
 
 
+def _scores(found: Tuning, best: Choice) -> list[str]:
+    """What the command gives on the labels, and what to expect of it elsewhere."""
+    if found.outcome is None:
+        assert best.result.best is not None
+        counts = best.result.best.counts
+        shown = ", ".join(f"{name} {figure(getattr(counts, name))}" for name in ("precision", "recall"))
+        return [f"  on the labels: {shown}, F1 {figure(counts.f1)}"]
+    outcome = found.outcome
+    lines = [
+        f"  on the labels: {removals_in_words(outcome)}",
+        f"  pairs inside its clusters: precision {figure(outcome.precision)}, recall {figure(outcome.recall)}, "
+        f"F1 {figure(outcome.f1)}",
+    ]
+    if found.held_out is not None:
+        held = found.held_out.as_dict()
+        lines.append(
+            f"  expected elsewhere, from {counted(held['halves'], 'half', 'halves')} of the clusters that did not "
+            f"choose: F1 {figure(held['f1'])} ±{figure(held['f1_deviation'])}, {held['wrong_share']:.1%} of removals "
+            f"wrong, {held['duplicates_removed']:.1%} of duplicates removed"
+        )
+    if not found.safe:
+        lines.append("  Warning: every setting removes documents wrongly; this one does so least.")
+    if found.held_out is not None and found.held_out.warning is not None:
+        lines.append(
+            f"  Warning: {found.held_out.warning}; check the choice on other labels before you rely on it."
+        )
+    return lines
+
+
+def removals_in_words(outcome: OutcomeScores) -> str:
+    """How many documents a run removes, and how rightly."""
+    wrong = f"{outcome.wrong:,.0f} of them wrongly ({outcome.wrong_share:.1%})"
+    rest = f"{outcome.duplicates_removed:.1%} of {outcome.documents - outcome.clusters:,.0f} duplicates are removed"
+    return f"removes {counted(int(outcome.removed), 'document')}, {wrong}; {rest}"
+
+
 def _tried(choices: list[Choice]) -> str:
+    if all(choice.clusters is None for choice in choices):
+        return _tried_on_pairs(choices)
+    columns = ["method", "at", "clusters", "wrong", "removed", "F1", "held-out F1"]
+    body = []
+    for choice in choices:
+        held, outcome, cells = choice.held_out, choice.outcome, ["–"] * 6
+        if outcome is not None:
+            spread = held.as_dict()["f1_deviation"] if held else None
+            cells = [
+                f"{choice.spec.plan.threshold:.4g}", choice.setting.clusters, f"{outcome.wrong_share:.1%}",
+                f"{outcome.duplicates_removed:.1%}", figure(outcome.f1),
+                f"{figure(held.as_dict()['f1'])} ±{figure(spread)}" if held else "–",
+            ]  # fmt: skip
+        body.append([choice.result.name, *cells])
+    return as_table(columns, body)
+
+
+def _tried_on_pairs(choices: list[Choice]) -> str:
     columns = ["method", "at", "precision", "recall", "F1", "held-out F1", "AP"]
     body = []
     for choice in choices:

@@ -1,0 +1,166 @@
+"""The best of many settings for a goal, judged by clusters and removals, and how well the choice holds up.
+
+A choice from many settings looks better on the clusters that made it than on others. So the whole choice, not only
+its threshold, is repeated on halves of the clusters and scored on the other halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neardup.columns import Numbers
+from neardup.evaluate.goals import Goal
+from neardup.evaluate.labels import Mask
+from neardup.evaluate.removals import COLUMNS, sum_up
+from neardup.evaluate.scores import Floats, matthews
+
+SAMPLES = 100  # bootstrap samples of clusters
+CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
+TIE = 0.005  # a simpler setting is preferred if its score is at most so much less …
+TIE_CONFIDENCE = 0.9  # … and the bootstrap does not tell the two apart
+FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
+OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The tables of all settings, the simplest first: settings × COLUMNS × labelled clusters."""
+
+    tables: Floats
+    with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A chosen setting, and whether the labels allow it."""
+
+    number: int
+    safe: bool  # False: every setting removes more wrongly than the goal allows, and this one the least
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The scores of choices on the clusters that did not make them, and on those that did."""
+
+    chosen: list[int]  # the setting of each half
+    f1: Floats
+    wrong_share: Floats
+    duplicates_removed: Floats
+    own_f1: Floats  # on the half that chose
+    clusters: int  # with near-duplicates, in all
+
+    @property
+    def optimism(self) -> float:
+        """How much better choices look on the clusters that made them."""
+        return float(np.mean(self.own_f1) - np.mean(self.f1))
+
+    @property
+    def warning(self) -> str | None:
+        """Why the choice may not hold up elsewhere, if there is a reason."""
+        reasons = []
+        if self.clusters < FEW:
+            reasons.append(f"only {self.clusters} labelled clusters have near-duplicates")
+        if self.optimism > OPTIMISM:
+            reasons.append(f"choices scored {self.optimism:.3f} less on clusters that did not make them")
+        return " and ".join(reasons) or None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Means and deviations, as plain values."""
+        names = ("f1", "own_f1", "wrong_share", "duplicates_removed")
+        means = {name: float(np.mean(getattr(self, name))) for name in names}
+        spread = float(np.std(self.f1, ddof=1)) if len(self.f1) > 1 else float("nan")
+        figures = {"halves": len(self.f1), **means, "f1_deviation": spread, "optimism": self.optimism}
+        return {**figures, "warning": self.warning}
+
+
+def choose(settings: Settings, goal: Goal, weights: Floats, seed: int = 1) -> Chosen | None:
+    """The best setting for the goal on clusters of these weights (0: not used); None if no setting reaches it."""
+    draws = _draws(weights, seed)
+    reached, value = _values(settings.tables @ weights, goal)
+    wrong = _wrong_at_least(settings.tables, draws)
+    safe = wrong <= goal.most_wrong
+    if not reached.any():
+        return None
+    if not (reached & safe).any():
+        return Chosen(int(np.argmin(np.where(reached, wrong, np.inf))), safe=False)
+    value = np.where(reached & safe, value, -np.inf)
+    best = int(np.argmax(value))
+    near = np.flatnonzero(value >= value[best] - TIE)
+    return Chosen(_simplest(settings.tables, goal, near, best, draws), safe=True)
+
+
+def hold_out(settings: Settings, goal: Goal, repeats: int, seed: int) -> HeldOut | None:
+    """The choice of each half of the clusters, scored on the other half; None if clusters cannot be halved."""
+    rows, chosen = [], []
+    for half in _halves(settings.with_pairs, repeats, seed):
+        for own, other in ((half, 1.0 - half), (1.0 - half, half)):
+            found = choose(settings, goal, own, seed)
+            if found is None:
+                continue
+            table = settings.tables[found.number]
+            score, on_own = sum_up(table, other), sum_up(table, own)
+            chosen.append(found.number)
+            rows.append((score.f1, score.wrong_share, score.duplicates_removed, on_own.f1))
+    if not rows:
+        return None
+    f1, wrong, removed, own_f1 = np.array(rows).T
+    return HeldOut(chosen, f1, wrong, removed, own_f1, int(settings.with_pairs.sum()))
+
+
+def _halves(with_pairs: Mask, repeats: int, seed: int) -> Iterator[Floats]:
+    """Random halves of the clusters, as weights 0 and 1; clusters with near-duplicates are halved by themselves."""
+    groups = [np.flatnonzero(with_pairs), np.flatnonzero(~with_pairs)]
+    if len(groups[0]) < 2:
+        return
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        half = np.zeros(len(with_pairs))
+        for group in groups:
+            some = rng.permutation(group)
+            half[some[: (len(some) + int(rng.integers(2))) // 2]] = 1.0
+        yield half
+
+
+def _draws(weights: Floats, seed: int) -> Floats:
+    """Bootstrap samples of the clusters in use, as weights: samples × clusters."""
+    used = (weights > 0) / max(int((weights > 0).sum()), 1)
+    return np.random.default_rng(seed).multinomial(int((weights > 0).sum()), used, SAMPLES).astype(np.float64)
+
+
+def _wrong_at_least(tables: Floats, draws: Floats) -> Floats:
+    """The share of wrong removals that each setting exceeds with CONFIDENCE."""
+    removed, wrong = (tables[:, COLUMNS.index(name)] @ draws.T for name in ("removed", "wrong"))
+    shares = np.divide(wrong, removed, out=np.zeros_like(wrong), where=removed > 0)
+    return np.quantile(shares, 1 - CONFIDENCE, axis=1)
+
+
+def _simplest(tables: Floats, goal: Goal, near: Numbers, best: int, draws: Floats) -> int:
+    """The first setting that the bootstrap does not tell apart from the best."""
+    _, top = _values(tables[[best]] @ draws.T, goal)
+    _, others = _values(tables[near] @ draws.T, goal)
+    worse = np.quantile(top - others, 1 - TIE_CONFIDENCE, axis=1) > 0
+    return int(near[~worse][0]) if (~worse).any() else best
+
+
+def _values(sums: Floats, goal: Goal) -> tuple[Mask, Floats]:
+    """Whether the goal is reached, and the score to rank by, from sums of settings × COLUMNS."""
+    documents, clusters, _, removed, wrong, found, true, positives = np.moveaxis(sums, 1, 0)
+    f1 = _ratio(2 * true, found + positives)
+    everywhere = np.ones(f1.shape, np.bool_)
+    if goal.kind == "precision":
+        return _ratio(true, found) >= goal.least, _ratio(true, positives)
+    if goal.kind == "recall":
+        return _ratio(true, positives) >= goal.least, _ratio(true, found)
+    if goal.kind == "wrong":
+        return _ratio(wrong, removed) <= goal.least, _ratio(removed - wrong, documents - clusters)
+    if goal.kind == "mcc":
+        return everywhere, matthews(found, true, positives, documents * (documents - 1))
+    return everywhere, f1
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
