@@ -199,7 +199,7 @@ class View:
 class Clustering:
     """How verified pairs become clusters."""
 
-    kind: ClusterKind = "components"
+    kind: ClusterKind = "leaders"
     complete: int = 16  # clusters of up to so many distinct texts have all their pairs measured
     largest: int = (
         2000  # distinct texts of a component that average and complete link; leaders cluster larger ones

@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "news-pages": {  # whole pages with their boilerplate: the best options of docs/methods/rare_phrases.md
         "method": "rare_phrases", "ngram": 2, "function": "df4", "around": 30, "passage": 20, "rare": 0.9,
-        "threshold": 0.04,
+        "threshold": 0.1,
     },
 }  # fmt: skip
 

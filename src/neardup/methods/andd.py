@@ -13,7 +13,7 @@ from neardup.candidates.inverted import Inverted
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.file import Model, read_model
-from neardup.plan import Candidates, Check, Plan, Signature, View
+from neardup.plan import Candidates, Check, Clustering, Plan, Signature, View
 from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.consistent import Consistent
 from neardup.signatures.quantised import QuantisedMinHash
@@ -21,7 +21,7 @@ from neardup.signatures.sign_bits import Projection, SignBits
 from neardup.text.words import TokenKind
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 
-UNTRAINED = 0.5  # threshold without labels
+UNTRAINED = 0.65  # threshold without labels: see docs/methods/andd.md for the collections it was chosen on
 
 
 @method(use="A similarity that is learned from labelled examples", speed="slow")
@@ -48,7 +48,7 @@ def andd(
     compared exactly, as vectors.
 
     Args:
-        threshold: The least similarity of a near-duplicate; unless given, that of the model (0.5 without one).
+        threshold: The least similarity of a near-duplicate; unless given, that of the model (0.65 without one).
         model: The file of a model that `neardup learn` wrote; unless given, weights that fit most news.
         ngram: How many consecutive tokens make one k-gram; unless given, that of the model (1 without one).
         tokens: The unit of text: a word, a string between white space, or a character; unless given, that of the model
@@ -87,6 +87,7 @@ def andd(
         check=check,
         threshold=limit,
         recall=recall,
+        clustering=Clustering("average"),
     )
 
 

@@ -8,7 +8,7 @@ from neardup.candidates.curve import choose_bands
 from neardup.candidates.groups import Groups
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
-from neardup.plan import Check, Feature, Plan, View
+from neardup.plan import Check, Clustering, Feature, Plan, View
 from neardup.registry import Chance, Count, Natural, Part, Share, method
 from neardup.signatures.consistent import Consistent
 from neardup.text.words import TokenKind, Words
@@ -20,7 +20,7 @@ from neardup.weights.phrases import Function, PhraseWeight
 @method(use="Pages that share running text under other boilerplate", speed="slow")
 def rare_phrases(
     *,
-    threshold: Share = 0.15,
+    threshold: Share = 0.2,
     ngram: Count = 3,
     tokens: TokenKind = "words",
     function: Function = "df2",
@@ -82,4 +82,5 @@ def rare_phrases(
         threshold=threshold,
         recall=recall,
         df_unit="clusters",
+        clustering=Clustering("average"),  # chains are long where little is shared
     )

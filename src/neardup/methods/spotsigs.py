@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from neardup.candidates.curve import choose_bands
 from neardup.candidates.exact import Exact
 from neardup.candidates.groups import Groups
 from neardup.errors import ParameterError
 from neardup.features.spots import Spots
-from neardup.plan import Plan, View, Weight
-from neardup.registry import Count, Natural, Part, Share, WordList, method
+from neardup.plan import Clustering, Plan, View, Weight
+from neardup.registry import Chance, Count, Natural, Part, Share, WordList, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import Words
 from neardup.verify.multiset import MultisetJaccard
@@ -20,7 +21,7 @@ from neardup.weights.frequency import IdfRange
 @method(use="News articles inside page templates", speed="medium", exact=True)
 def spotsigs(
     *,
-    threshold: Share = 0.44,
+    threshold: Share = 0.1,
     antecedents: WordList = "paper",
     distance: Count = 2,
     chain: Count = 3,
@@ -54,41 +55,48 @@ def spotsigs(
         candidates=Exact(matcher),
         check=MultisetJaccard(),
         threshold=threshold,
+        clustering=Clustering("average"),
     )
 
 
 @method(use="As spotsigs, for very large collections", speed="fast")
 def spotsigs_lsh(
     *,
-    threshold: Share = 0.44,
+    threshold: Share = 0.25,
     antecedents: WordList = "paper",
     distance: Count = 2,
     chain: Count = 3,
     stopwords: WordList = "en",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
-    bands: Count = 32,
-    rows: Count = 6,
+    recall: Chance = 0.95,
+    bands: Count | None = None,
+    rows: Count | None = None,
     seed: Natural = 1,
 ) -> Plan:
     """Documents that share the words behind their stop words, found by min-hash bands and verified exactly.
 
     LSH-S of the SpotSigs paper: the candidates of `bands` bands of `rows` min-hashes of the multi-set of spot
-    signatures; each is compared exactly. What the bands miss is missed.
+    signatures; each is compared exactly. What the bands miss is missed: below a similarity of 0.2 they need more
+    work than the exact search of spotsigs, so the threshold is higher than there.
 
     Args (others as in spotsigs):
-        bands: The number of bands (l in the paper).
-        rows: The number of min-hashes in a band (k in the paper).
+        recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
+        bands: The number of bands (l in the paper, where it is 32); unless given, chosen for the recall.
+        rows: The number of min-hashes in a band (k in the paper, where it is 6); unless given, chosen for the recall.
         seed: The seed of the permutations.
     """
+    shape = choose_bands(threshold, recall, bands=bands, rows=rows)
     view = _spots("spotsigs_lsh", antecedents, distance, chain, stopwords, idf_low, idf_high)
     return Plan(
         method="spotsigs_lsh",
         text=Words(),
-        view=View(view.features, view.weights, MinHash(bands * rows, seed, multiset=True)),
-        candidates=Groups(bands, rows, seed=seed),
+        view=View(view.features, view.weights, MinHash(shape.slots, seed, multiset=True)),
+        candidates=Groups(shape.bands, shape.rows, seed=seed),
         check=MultisetJaccard(),
         threshold=threshold,
+        recall=recall,
+        clustering=Clustering("average"),
     )
 
 
