@@ -8,25 +8,18 @@ from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
+from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
 
 @click.command(cls=MethodCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@options.inputs
+@options.output("DIR", "The folder to write to.")
 @grouped(
     "Output",
-    click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to."),
-    click.option(
-        "--mode",
-        type=click.Choice(["remove", "annotate", "none"]),
-        metavar="remove|annotate|none",
-        default="remove",
-        show_default=True,
-        help="Split documents, mark them, or neither.",
-    ),
+    options.choice("--mode", ["remove", "annotate", "none"], "Split documents, mark them, or neither."),
     click.option(
         "--output-format",
         metavar="FORMAT",
@@ -35,51 +28,30 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
-        help="Put ' before csv cells that a spreadsheet runs.  [default: yes]",
+        help="Put ' before csv cells that a spreadsheet runs.",
     ),
-    click.option("--force", is_flag=True, help="Overwrite results in the output folder."),
     click.option("--dry-run", is_flag=True, help="Estimate time, memory and results from a sample."),
 )
-@decide_option
+@options.decide
 @grouped(
     "Decision",
-    click.option(
+    options.choice(
         "--clusters",
-        type=click.Choice(["leaders", "components"]),
-        metavar="leaders|components",
+        ["leaders", "components"],
+        "Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
         default="components",
-        show_default=True,
-        help="Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
     ),
-    click.option(
-        "--pairs",
-        type=click.Choice(["clusters", "all"]),
-        metavar="clusters|all",
-        default="clusters",
-        show_default=True,
-        help="Compare as clusters need, or all.",
-    ),
+    options.choice("--pairs", ["clusters", "all"], "Compare as clusters need, or all."),
     click.option(
         "--keep",
         default="longest",
-        show_default=True,
         metavar="POLICY",
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    click.option(
-        "--keep-count",
-        type=int,
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Documents of a cluster to keep.",
-    ),
+    options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )
-@resume_options
-@input_options
-@statistics_options
-@grouped("Engine", engine_options)
+@options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
 

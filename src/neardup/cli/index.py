@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, json_option, statistics_options
-from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
 from neardup.plurals import counted
 
@@ -40,15 +39,16 @@ def _open_index(folder: str, **options: Any) -> Any:
 
 @command.command(cls=MethodCommand, default_method="simhash")
 @click.argument("folder", metavar="INDEX")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--refresh-after", type=click.IntRange(1), metavar="N",
-    help="Refresh the document frequencies after N new documents, and recompute stale fingerprints.  "
+@options.inputs
+@options.count(
+    "--refresh-after",
+    "Refresh the document frequencies after N new documents, and recompute stale fingerprints.  "
     "[default: 1000000, or as before]",
-)  # fmt: skip
-@column_options
-@input_options
-@statistics_options
+    least=1,
+)
+@options.attributes
+@options.reading
+@options.statistics
 def add(
     folder: str, inputs: tuple[str, ...], refresh_after: int | None, chosen: Chosen, **values: Any
 ) -> None:
@@ -62,12 +62,12 @@ def add(
     Example:
       neardup index add pages.index crawl-0301.jsonl --quality-column rank
     """
-    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
+    from neardup.cli.support.pages import attribute_columns, report_problems
     from neardup.cli.support.show import TerminalProgress
 
     attributes = attribute_columns(values)
     plan, statistics = _requested_plan(folder, chosen, values)
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     index = _open_index(folder, plan=plan, statistics=statistics, refresh_after=refresh_after)
     with index, TerminalProgress() as progress:
         done = index.add(pages.sources, pages.columns, attributes, threads=pages.threads, progress=progress,
@@ -105,7 +105,7 @@ def _requested_plan(folder: str, chosen: Chosen, values: dict[str, Any]) -> tupl
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@json_option
+@options.as_json
 def info(folder: str, as_json: bool) -> None:
     """Summarize INDEX: documents, stale fingerprints, statistics, plan.
 
@@ -124,7 +124,7 @@ def info(folder: str, as_json: bool) -> None:
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@json_option
+@options.as_json
 def refresh(folder: str, as_json: bool) -> None:
     """Refresh the document frequencies now, and recompute stale fingerprints from the source files.
 
@@ -142,10 +142,9 @@ def refresh(folder: str, as_json: bool) -> None:
 
 _search_options = grouped(
     "Decision",
-    click.option("--distance", type=click.IntRange(0), metavar="N",
-                 help="Bits that near-duplicates may differ in.  [default: that of the index]"),
+    options.count("--distance", "Bits that near-duplicates may differ in.  [default: that of the index]"),
     click.option("--skip-stale", is_flag=True, help="Skip documents whose fingerprint is stale."),
-)  # fmt: skip
+)
 _lines_option = grouped(
     "Output", click.option("--json", "as_json", is_flag=True, help="Print lines of JSON.")
 )
@@ -161,16 +160,15 @@ def _distance(index: Any, requested: int | None) -> dict[str, int]:
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@options.inputs
 @grouped(
     "Decision",
-    click.option("--drop", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-                 help="Drop documents within N bits of an indexed document."),
+    options.count("--drop", "Drop documents within N bits of an indexed document.", 0),
     click.option("--never-drop", is_flag=True, help="Demote copies instead of dropping them."),
     _search_options,
-)  # fmt: skip
-@column_options
-@input_options
+)
+@options.attributes
+@options.reading
 def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **values: Any) -> None:
     """Decide about each document of INPUT: keep it, demote it or drop it.
 
@@ -182,11 +180,11 @@ def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **v
     Example:
       neardup index check pages.index crawl-0302.jsonl
     """
-    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
+    from neardup.cli.support.pages import attribute_columns, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.decisions import check_documents
 
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     with _open_index(folder) as index, TerminalProgress() as progress:
         new = index.fingerprint(pages.sources, pages.columns, attribute_columns(values), threads=pages.threads,
                                 progress=progress, problems=pages.problems)  # fmt: skip
@@ -224,10 +222,10 @@ def order(folder: str, distance: int | None, skip_stale: bool, as_json: bool) ->
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@click.option("--master", type=click.Choice(MASTERS), default="longest", show_default=True,
-              help="The document that represents its cluster.")  # fmt: skip
-@click.option("--order", type=click.Choice(["rank", "time", "length"]), default="rank", show_default=True,
-              help="Order of members: as added, newest first, or longest first.")  # fmt: skip
+@options.choice("--master", MASTERS, "The document that represents its cluster.", default="longest")
+@options.choice(
+    "--order", ["rank", "time", "length"], "Order of members: as added, newest first, or longest first."
+)
 @_search_options
 @_lines_option
 def clusters(

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from neardup.cli.evaluate import judgement_options, read_input, read_truth
-from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import input_options, new_file
-from neardup.errors import InputError
+from neardup.cli.evaluate import read_input, read_truth
+from neardup.cli.support import options
+from neardup.cli.support.groups import GroupedCommand
 from neardup.learn.model.weight import INITIAL_CHOICES
 from neardup.plurals import counted
 from neardup.text.words import TokenKind
@@ -26,89 +25,44 @@ TRAINING_OPTIONS = (
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Labels",
-    click.option(
-        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
-    ),
-)
-@grouped(
-    "Output",
-    click.option(
-        "-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to."
-    ),
-    click.option("--force", is_flag=True, help="Overwrite an existing model."),
-)
-@click.option(
-    "--ngram",
-    type=click.IntRange(1, 65536),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="Tokens in a k-gram.",
-)
-@click.option(
-    "--tokens",
-    type=click.Choice(get_args(TokenKind)),
-    default="words",
-    show_default=True,
-    help="The unit of text.",
-)
-@click.option(
+@options.inputs
+@options.labels
+@options.output("MODEL.json", "The file to write the model to.")
+@click.option("--ngram", type=click.IntRange(1, 65536), default=1, metavar="K", help="Tokens in a k-gram.")
+@options.choice("--tokens", get_args(TokenKind), "The unit of text.")
+@options.choice(
     "--similarity",
-    type=click.Choice(["cosine", "jaccard"]),
-    default="cosine",
-    show_default=True,
-    help="The similarity that weights are learned for: cosine or extended Jaccard.",
+    ["cosine", "jaccard"],
+    "The similarity that weights are learned for: cosine or extended Jaccard.",
 )
 @click.option(
     "--features", metavar="NAME,...", help="The features to learn weights for.  [default: all available]"
 )
-@click.option(
+@options.choice(
     "--negative",
-    type=click.Choice(["auto", "clip", "keep"]),
-    default="auto",
-    show_default=True,
-    help="Drop (clip) or keep k-grams with weights below zero; auto: the better on held-out labels.",
+    ["auto", "clip", "keep"],
+    "Drop (clip) or keep k-grams with weights below zero; auto: the better on held-out labels.",
 )
 @click.option(
-    "--fields",
-    metavar="COLUMN,...",
-    help="Columns whose words count too, for example title, subject or url.",
+    "--fields", metavar="COLUMN,...", help="Columns whose words count too, for example title, subject or url."
 )
 @click.option(
     "--tags", is_flag=True, help="The texts are HTML: learn weights for links, headings and emphasis."
 )
 @click.option(
-    "--queries",
-    metavar="FILE",
-    help="A table of queries and counts, for the feature query_frequency.",
+    "--queries", metavar="FILE", help="A table of queries and counts, for the feature query_frequency."
 )
-@click.option(
+@options.choice(
     "--initial-weights",
-    type=click.Choice(["auto", *INITIAL_CHOICES]),
-    default="auto",
-    show_default=True,
-    help="The initial weights; auto: front, unless others are clearly better on the labels.",
+    ["auto", *INITIAL_CHOICES],
+    "The initial weights; auto: front, unless others are clearly better on the labels.",
 )
-@click.option(
-    "--aim",
-    type=click.Choice(["vectors", "signatures"]),
-    default="vectors",
-    show_default=True,
-    help="Optimize exact scores, or their estimates by 384 sign bits.",
+@options.choice(
+    "--aim", ["vectors", "signatures"], "Optimize exact scores, or their estimates by 384 sign bits."
 )
-@judgement_options
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The random seed.",
-)
-@input_options
+@options.judgement
+@options.count("--seed", "The random seed.", 1)
+@options.reading
 def command(inputs: tuple[str, ...], **values: Any) -> None:
     """Learn a similarity from labelled documents of INPUT: how much each word counts; write it as a model.
 
@@ -129,9 +83,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     from neardup.learn.training.learner import learn
     from neardup.learn.training.public import training_setup
 
-    target = new_file(values["output"], values["force"])
-    if not Path(values["labels"]).exists():
-        raise InputError(f"{values['labels']} does not exist")
+    target = options.new_file(values["output"], values["force"])
     setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
         documents = read_input(inputs, values, progress, [setup.text])

@@ -7,25 +7,16 @@ from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import input_options
 from neardup.plurals import counted
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
-)
-@input_options
-@grouped(
-    "Input",
-    click.option(
-        "--url-column", default="url", show_default=True, metavar="NAME", help="The column of URLs."
-    ),
-)
+@options.inputs
+@options.output("FILE", "The parquet file to write.")
+@options.reading
+@grouped("Input", click.option("--url-column", default="url", metavar="NAME", help="The column of URLs."))
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
     """Add two columns to the HTML pages of INPUT: links, the URLs a page links to; anchors, the texts of links to it.
 
@@ -40,7 +31,7 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     """
     import pyarrow as pa
 
-    from neardup.cli.support.pages import open_pages, report_problems
+    from neardup.cli.support.pages import report_problems
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
     from neardup.errors import InputError, OutputError
     from neardup.index.links import link_columns
@@ -48,7 +39,7 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
 
     if Path(output).suffix != ".parquet":
         raise OutputError(f"{output} must end in .parquet, the only format of pages with links")
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
     tables = []

@@ -8,35 +8,27 @@ from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
+from neardup.cli.support.spark_engine import run_on_spark, take_engine
 from neardup.plurals import counted
 
 
 @click.command(cls=MethodCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
-)
-@decide_option
+@options.inputs
+@options.output("FILE", "The parquet file to write.")
+@options.decide
 @grouped(
     "Decision",
-    click.option(
+    options.choice(
         "--pairs",
-        type=click.Choice(["clusters", "all"]),
+        ["clusters", "all"],
+        "Compare the pairs that clusters need, or all (quadratic in the size of a cluster).",
         default="all",
-        show_default=True,
-        help="Compare the pairs that clusters need, or all (quadratic in the size of a cluster).",
     ),
 )
-@resume_options
-@input_options
-@statistics_options
-@grouped("Engine", engine_options)
+@options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 

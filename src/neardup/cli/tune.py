@@ -11,10 +11,9 @@ import click
 
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
 from neardup.candidates.groups import Groups
-from neardup.cli.evaluate import label_options
+from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, statistics_options
 from neardup.errors import OutputError, ParameterError
 from neardup.plurals import counted
 from neardup.signatures.estimate import standard_error, wilson_interval
@@ -31,25 +30,22 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 @click.command(cls=MethodCommand)
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @click.option(
-    "--labels", metavar="FILE",
+    "--labels", type=click.Path(exists=True), metavar="FILE",
     help="Labels of the documents of INPUT (see neardup evaluate): choose method and threshold by them.",
 )  # fmt: skip
 @click.option(
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="With --labels, a method to try, as in neardup evaluate; repeatable.  [default: all methods]",
 )  # fmt: skip
-@label_options(bootstrap=0)
-@click.option(
-    "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
-    help="How many documents to estimate memory and time for.",
-)  # fmt: skip
+@options.judging(bootstrap=0)
+@options.count("--documents", "How many documents to estimate memory and time for.", 1_000_000, least=1)
 @grouped(
     "Output",
     click.option("--plot", metavar="FILE", help="Write the S-curve to a .png, .svg or .pdf file."),
     click.option("--force", is_flag=True, help="Overwrite the plot if it exists."),
 )
-@input_options
-@statistics_options
+@options.reading
+@options.statistics
 def command(
     documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
 ) -> None:

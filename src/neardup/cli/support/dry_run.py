@@ -9,25 +9,22 @@ from typing import Any
 import click
 
 from neardup.api import with_statistics
-from neardup.cli.support.options import reading_options, taken_columns
-from neardup.documents import open_inputs
+from neardup.cli.support.options import open_inputs
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import Settings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
 from neardup.plurals import counted
-from neardup.workers import checked_threads
 
 
 def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:
     """Prints the estimate."""
     memory = MemoryBudget(read_memory(values["memory"]))
-    settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
-    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    sources = open_inputs(list(inputs), **reading_options(values))
-    found = estimate(plan, sources, columns, settings, mode, statistics)
+    opened = open_inputs(inputs, values)
+    settings = Settings(opened.threads, work_dir=values["work_dir"], memory=memory)
+    found = estimate(plan, opened.sources, opened.columns, settings, mode, statistics)
     if values["as_json"]:
         click.echo(json.dumps(found.as_dict()))
     else:

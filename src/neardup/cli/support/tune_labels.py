@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,8 +40,6 @@ def tune_on_labels(
         raise ParameterError(
             "plot", "neardup tune", "omitted with --labels (use neardup evaluate --plots)", plot
         )
-    if not Path(labels).exists():
-        raise InputError(f"{labels} does not exist")
     specs, rules = _specs(chosen, values["tried"]), protocol(values)
     with TerminalProgress() as progress:
         texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
