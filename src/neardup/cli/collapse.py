@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.index.documents import MASTERS
 
@@ -52,7 +52,5 @@ def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> 
     )  # fmt: skip
     for result in collapsed:
         folded = [document.id for document in result.folded]
-        if values["as_json"]:
-            click.echo(json.dumps({"id": result.shown.id, "folded": folded}, ensure_ascii=False))
-        else:
-            click.echo(f"{result.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))
+        others = f"  and {', '.join(map(str, folded))}" if folded else ""
+        emit(values["as_json"], {"id": result.shown.id, "folded": folded}, [f"{result.shown.id}{others}"])

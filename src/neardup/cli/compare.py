@@ -39,7 +39,7 @@ SLOTS = "equal groups of 1"  # each slot is an estimate of its own
 )  # fmt: skip
 @grouped(
     "Output",
-    click.option("--full", is_flag=True, help="Show all passages at full length."),
+    options.flag("--full", "Show all passages at full length."),
     options.count("--context", "Words to show at each end of a long shared passage.", 8),
     options.count("--width", "Columns to print.  [default: the terminal's]", least=40),
     options.as_json,

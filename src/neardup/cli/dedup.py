@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
+
+DECISIONS = ("keep", "keep_count", "clusters", "pairs", "decide")
 
 
 @click.command(cls=MethodCommand)
@@ -19,18 +22,16 @@ from neardup.cli.support.spark_engine import run_on_spark, take_engine
 @options.output("DIR", "The folder to write to.")
 @grouped(
     "Output",
-    options.choice("--mode", ["remove", "annotate", "none"], "Split documents, mark them, or neither."),
-    click.option(
-        "--output-format",
-        metavar="FORMAT",
-        help="parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]",
+    options.choice("--mode", ["remove", "annotate", "none"], "Split documents, mark all, or write neither."),
+    options.value(
+        "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
     ),
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
-        help="Put ' before csv cells that a spreadsheet runs.",
+        help="Put ' before csv cells that a spreadsheet would run.",
     ),
-    click.option("--dry-run", is_flag=True, help="Estimate time, memory and results from a sample."),
+    options.flag("--dry-run", "Estimate time, memory and results from a sample."),
 )
 @options.decide
 @grouped(
@@ -38,10 +39,10 @@ from neardup.cli.support.spark_engine import run_on_spark, take_engine
     options.choice(
         "--clusters",
         ["leaders", "components"],
-        "Each document reaches the threshold with the one that stays; or pairs link it, however long the chain.",
+        "Removed documents reach the threshold with the kept one; or a chain of pairs links them.",
         default="components",
     ),
-    options.choice("--pairs", ["clusters", "all"], "Compare as clusters need, or all."),
+    options.pairs(default="clusters"),
     click.option(
         "--keep",
         default="longest",
@@ -69,24 +70,22 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     """
     from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
-    from neardup.cli.support.show import Stopwatch, summary
+    from neardup.cli.support.show import summary
     from neardup.engines.local.write import check_output, document_files, write_run
 
-    watch = Stopwatch()
+    start = perf_counter()
     engine = take_engine(values)
-    names = ("mode", "output_format", "keep", "keep_count", "clusters", "pairs", "decide")
-    mode, format, keep, keep_count, clusters, pairs, decide = (values.pop(name) for name in names)
-    force, escape = values.pop("force"), values.pop("escape_formulas")
-    plan = complete_plan(
-        chosen.plan(), keep=keep, keep_count=keep_count, pairs=pairs, clusters=clusters, decide=decide
-    )
-    as_json = values["as_json"]
+    names = ("mode", "output_format", "force", "escape_formulas")
+    mode, format, force, escape = (values.pop(name) for name in names)
+    plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
+
+    def show(report: dict[str, Any]) -> None:
+        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, mode)])
+
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names
 
-        report = run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force)
-        shown = summary(report, output, watch.seconds)
-        click.echo(json.dumps(report, ensure_ascii=False) if as_json else shown)
+        show(run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force))
         return
 
     if values.pop("dry_run"):
@@ -99,7 +98,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         return document_files(sources, mode, format)
 
     if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
-        click.echo(json.dumps(done, ensure_ascii=False) if as_json else summary(done, output, 0.0))
+        show(done)
         return
 
     def check(sources: Any, resumed: bool) -> None:
@@ -109,4 +108,4 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     with run_command(plan, inputs, values, Path(output), force, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
-    click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))
+    show(report)

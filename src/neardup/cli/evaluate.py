@@ -33,7 +33,7 @@ FORMATS = ("table", "markdown", "csv", "json")
     "Method",
     click.option(
         "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-        help="A method with options; may be given again. Values joined by / make one method each.  [default: minhash]",
+        help="A method with options; repeatable. Values joined by / make one method each.  [default: minhash]",
     ),
     click.option(
         "--scores", multiple=True, metavar="FILE[:COLUMN]",
@@ -46,10 +46,10 @@ FORMATS = ("table", "markdown", "csv", "json")
         "--output-format", type=click.Choice(FORMATS), default="table", metavar="FORMAT",
         help=f"The format of the printed result: {', '.join(FORMATS)}.",
     ),
-    click.option("--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves."),
-    click.option("--errors", metavar="FILE.html", help="Write the worst errors of each method to a page."),
+    options.value("--plots DIR", "Draw precision and recall, F1 and MCC, histograms and S-curves."),
+    options.value("--errors FILE.html", "Write the worst errors of each method to a page."),
     options.count("--worst", "Print the N worst errors.", 0),
-    click.option("--force", is_flag=True, help="Overwrite the page of errors."),
+    options.flag("--force", "Overwrite the page of errors."),
 )  # fmt: skip
 @options.reading
 @options.statistics
@@ -57,8 +57,8 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     """Score methods on the labelled documents of INPUT.
 
     Labels are a table (csv, tsv, jsonl, parquet) of id and cluster, where an empty cluster or 'irrelevant' leaves the
-    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), where a column 'rater' makes
-    the majority count; or a folder whose sub-folders are clusters, where documents have their paths as ids.
+    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), by the majority if it
+    has a column 'rater'; or a folder whose sub-folders are clusters, where documents have their paths as ids.
 
     Every pair of up to 5,000 labelled documents is compared exactly. Methods are compared with the first one.
 
@@ -72,7 +72,9 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     from neardup.cli.support.evaluation_table import show
     from neardup.evaluate.report import to_csv, to_json, to_markdown
 
-    page = _page(values["errors"], values["force"])
+    page = (
+        options.new_file(values["errors"], values["force"], (".html", ".htm")) if values["errors"] else None
+    )
     format = "json" if values["as_json"] else values["output_format"]
     documents, evaluation = _evaluate(inputs, values)
     if values["plots"]:
@@ -84,11 +86,6 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     else:
         click.echo({"markdown": to_markdown, "csv": to_csv, "json": to_json}[format](evaluation))
     _show_errors(documents, evaluation, page, values["worst"])
-
-
-def _page(name: str | None, force: bool) -> Path | None:
-    """The path of the error page."""
-    return None if name is None else options.new_file(name, force, (".html", ".htm"))
 
 
 def read_input(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.plurals import counted
@@ -21,10 +21,8 @@ DEFAULT_DISTANCE = 3
 @options.count("--most", "The largest distance, in bits.", DEFAULT_DISTANCE)
 @grouped(
     "Output",
-    click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder."),
-    click.option(
-        "--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]"
-    ),
+    options.value("--plots DIR", "Draw figures into this folder."),
+    options.value("--document ID", "The document whose weights are drawn.  [default: the first]"),
     click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead."),
 )
 @options.reading
@@ -66,11 +64,8 @@ def command(
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
             click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
-    elif values["as_json"]:
-        click.echo(json.dumps(found.to_dict()))
     else:
-        for line in _lines(found.to_dict()):
-            click.echo(line)
+        emit(values["as_json"], found.to_dict(), _lines(found.to_dict()))
     if plots is not None:
         from neardup.evaluate.simhash_plots import draw_overview
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
-from neardup.cli.support.groups import grouped
+from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 from neardup.plurals import counted
@@ -19,15 +17,7 @@ from neardup.plurals import counted
 @options.inputs
 @options.output("FILE", "The parquet file to write.")
 @options.decide
-@grouped(
-    "Decision",
-    options.choice(
-        "--pairs",
-        ["clusters", "all"],
-        "Compare the pairs that clusters need, or all (quadratic in the size of a cluster).",
-        default="all",
-    ),
-)
+@options.pairs(default="all")
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
@@ -44,18 +34,12 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
     from neardup.engines.local.write import run_report, write_pairs
-    from neardup.errors import OutputError
     from neardup.output import OutputFolder
 
     engine = take_engine(values)
-    pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
-    plan = complete_plan(
-        chosen.plan(), keep="longest", keep_count=1, pairs=pairs, clusters="components",
-        decide=values.pop("decide"),
-    )  # fmt: skip
-    target = Path(output)
-    if target.suffix != ".parquet":
-        raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
+    pairs, force = values.pop("pairs"), values.pop("force")
+    plan = complete_plan(chosen.plan(), pairs=pairs, decide=values.pop("decide"))
+    target = options.with_ending(output, ".parquet")
     if engine is not None:
         tables = {target.name: "pairs"}
         report = run_on_spark(engine, plan, inputs, values, target.parent, tables, force, has_report=False)
@@ -67,11 +51,5 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
                     rows = write_pairs(run, path)
                 folder.commit()
                 report = {**run_report(run, [target.name]), "rows": rows}
-    if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        click.echo(
-            f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}, written to {output}"
-        )
-        for line in problem_lines(report["problems"]):
-            click.echo(line)
+    found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"
+    emit(values["as_json"], report, [f"{found}, written to {output}", *problem_lines(report["problems"])])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand
 from neardup.plurals import counted
 
@@ -36,18 +35,15 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
     \b
     Example:
-      neardup sample crawl.parquet -o pairs.csv --pairs 300
+      neardup sample crawl.parquet -o to-label.csv --pairs 300
     """
     from neardup.cli.support.show import TerminalProgress
-    from neardup.errors import OutputError
     from neardup.evaluate.pair_sample import PairSampling, sample_pairs
     from neardup.output import OutputFolder
 
     low, high = values["idf"]
     sampling = PairSampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
-    target = Path(output)
-    if target.suffix != ".csv":
-        raise OutputError(f"{output} must end in .csv, the format of pairs to label")
+    target = options.with_ending(output, ".csv")
     with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
         path = folder.file(target.name)
         opened = options.open_inputs(inputs, values)
@@ -71,14 +67,10 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         "distance_from_uniform": round(found.distance, 4),
         "distance_of_all_drawn": round(found.distance_before, 4),
     }
-    if values["as_json"]:
-        click.echo(json.dumps(summary))
-        return
-    click.echo(
+    lines = [
         f"{counted(len(found.table), 'pair')} written to {output}, of {found.drawn:,} drawn by "
-        f"{counted(found.phrases, 'shared phrase')}"
-    )
-    click.echo(
+        f"{counted(found.phrases, 'shared phrase')}",
         f"earth mover's distance from uniform similarities: {found.distance:.3f} "
-        f"(all drawn pairs: {found.distance_before:.3f}; pairs of one similarity: up to 0.5)"
-    )
+        f"(all drawn pairs: {found.distance_before:.3f}; pairs of one similarity: up to 0.5)",
+    ]
+    emit(values["as_json"], summary, lines)

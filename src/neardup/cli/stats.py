@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.plurals import counted
@@ -48,7 +48,7 @@ def build(inputs: tuple[str, ...], output: str, force: bool, chosen: Chosen, **v
     \b
     Examples:
       neardup stats build archive/*.jsonl.gz -o archive.parquet
-      neardup stats build news.parquet -o news.parquet --ngram 7 --df-unit host:url
+      neardup stats build news.parquet -o frequencies.parquet --ngram 7 --df-unit host:url
       neardup dedup today.jsonl -o clean --method rare_phrases --stats archive.parquet
     """
     from neardup.cli.support.statistics import build_statistics
@@ -94,15 +94,13 @@ def info(file: str, as_json: bool) -> None:
 
 
 def _show(header: dict[str, Any], file: str, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(header, ensure_ascii=False))
-        return
-    click.echo(f"{file}: statistics {header['digest']} of neardup {header['neardup']}")
-    click.echo(
-        f"  {counted(header['documents'], 'document')}, unit of document frequency: {header['df_unit']}"
-    )
-    click.echo(f"  tokens: {header['text']}")
+    lines = [
+        f"{file}: statistics {header['digest']} of neardup {header['neardup']}",
+        f"  {counted(header['documents'], 'document')}, unit of document frequency: {header['df_unit']}",
+        f"  tokens: {header['text']}",
+    ]
     for table in header["tables"]:
         exact = "exact" if not table["slack"] else f"at most {table['slack']:,} too low"
         rest = "" if table["least"] == 1 else f", in at least {counted(table['least'], 'document')}"
-        click.echo(f"  {counted(table['features'], 'feature')}{rest}, {exact}: {table['counted']}")
+        lines.append(f"  {counted(table['features'], 'feature')}{rest}, {exact}: {table['counted']}")
+    emit(as_json, header, lines)

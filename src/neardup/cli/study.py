@@ -24,7 +24,7 @@ def command() -> None:
     \b
     Examples:
       neardup study list
-      neardup study run spotsigs_table_1 --data ../shared/data
+      neardup study run spotsigs_table_1 --data data
       neardup study run 'andd_*' -o andd.md --plots figures
     """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import click
 
 from neardup.cli.support.groups import grouped
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError
 from neardup.text import HtmlText
 
 if TYPE_CHECKING:
@@ -28,9 +28,33 @@ def choice(flag: str, choices: Sequence[str], help: str, default: str | None = N
     )
 
 
-def count(flag: str, help: str, default: int | None = None, least: int = 0) -> Option:
+def value(declared: str, help: str, **settings: Any) -> Option:
+    """An option that takes a value, declared as its help shows it: '--format FORMAT'."""
+    flag, metavar = declared.split(" ", 1)
+    return click.option(flag, metavar=metavar, help=help, **settings)
+
+
+def flag(name: str, help: str) -> Option:
+    """An option that is given or not."""
+    return click.option(name, is_flag=True, help=help)
+
+
+class NumberOption(click.Option):
+    """An option whose help does not spell out its range: a number outside is refused with it."""
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """The default alone."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+def count(
+    flag: str, help: str, default: int | None = None, least: int = 0, most: int | None = None
+) -> Option:
     """An option that takes a whole number."""
-    return click.option(flag, type=click.IntRange(least), default=default, metavar="N", help=help)
+    span = click.IntRange(least, most)
+    return click.option(flag, cls=NumberOption, type=span, default=default, metavar="N", help=help)
 
 
 def output(metavar: str, help: str) -> Option:
@@ -38,7 +62,7 @@ def output(metavar: str, help: str) -> Option:
     return grouped(
         "Output",
         click.option("-o", "--output", required=True, metavar=metavar, help=help),
-        click.option("--force", is_flag=True, help="Overwrite an existing result."),
+        flag("--force", "Overwrite an existing result."),
     )
 
 
@@ -46,21 +70,19 @@ inputs = click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 
 text = grouped(
     "Input",
-    click.option(
-        "--text-column", metavar="NAME", help="The text.  [default: text, content, contents, body or html]"
-    ),
-    click.option(
-        "--id-column", metavar="NAME", help="The id.  [default: id, doc_id, url or path; else file and number]"
-    ),
+    value("--text-column NAME", "Column of texts.  [default: text, content, contents, body, html]"),
+    value("--id-column NAME", "Column of ids.  [default: id, doc_id, url, path; else file:number]"),
     click.option(
         "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
     ),
-    click.option(
-        "--html-text", type=click.Choice(get_args(HtmlText)), metavar="PART", default="visible",
-        help="The part of HTML to compare: " + ", ".join(get_args(HtmlText)) + ".",
+    value(
+        "--html-text PART",
+        "The part of HTML to compare: " + ", ".join(get_args(HtmlText)) + ".",
+        type=click.Choice(get_args(HtmlText)),
+        default="visible",
     ),
-    click.option("--format", metavar="FORMAT", help="The format, if it cannot be detected from the file name."),
-)  # fmt: skip
+    value("--format FORMAT", "The format, if it cannot be detected from the file name."),
+)
 
 as_json = grouped(
     "Output", click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
@@ -70,91 +92,98 @@ reading = grouped(
     "Input",
     text,
     choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
-    click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
-    click.option("--max-record", metavar="SIZE", help="Skip longer records (a quarter for csv).  [default: 1G]"),
-    click.option(
-        "--max-expansion", type=float, metavar="N",
-        help="Stop at a file of N times its size unpacked.  [default: 1000]",
+    flag("--strict", "Stop at the first bad record instead of counting it."),
+    value("--max-record SIZE", "Skip larger records (csv: than a quarter).  [default: 1G]"),
+    value(
+        "--max-expansion N", "Stop at a file that unpacks to N times its size.  [default: 1000]", type=float
     ),
-    click.option("--max-decompressed", metavar="SIZE", help="Stop at a file of this size unpacked.  [default: 1T]"),
-    click.option("--unescape-formulas", is_flag=True, help="Remove the ' that neardup put before csv formulas."),
+    value("--max-decompressed SIZE", "Stop at a file that unpacks to this size.  [default: 1T]"),
+    flag("--unescape-formulas", "Remove the ' that neardup put before csv formulas."),
     grouped(
         "Resources",
-        click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
-        click.option("--work-dir", metavar="DIR", help="The folder for temporary texts.  [default: the output folder]"),
+        value("--threads N", "Threads to use.  [default: all processors]", type=int),
+        value("--work-dir DIR", "The folder for temporary texts.  [default: the output folder]"),
     ),
     as_json,
-)  # fmt: skip
+)
 
 statistics = grouped(
     "Method",
-    click.option("--stats", metavar="FILE", help="Document frequencies (neardup stats build).  [default: of INPUT]"),
-    click.option(
-        "--df-unit", metavar="UNIT",
-        help="Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
+    value("--stats FILE", "Document frequencies of neardup stats build.  [default: of INPUT]"),
+    value(
+        "--df-unit UNIT",
+        "Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
     ),
-)  # fmt: skip
+)
 
 resume = grouped(
     "Resources",
-    click.option("--memory", metavar="SIZE", help="Memory to use, such as 4G.  [default: half of what is available]"),
-    click.option("--resume", is_flag=True, help="Continue the same command where it was stopped or killed."),
-    click.option(
-        "--checkpoint", type=click.FloatRange(min=0), default=5.0, metavar="SECONDS",
-        help="The work that a killed run may lose.",
+    value("--memory SIZE", "Memory to use, such as 4G.  [default: half of what is available]"),
+    flag("--resume", "Continue the same command where it was stopped or killed."),
+    value(
+        "--checkpoint SECONDS",
+        "Save finished work this often; a killed run loses no more.",
+        cls=NumberOption,
+        type=click.FloatRange(min=0),
+        default=5.0,
     ),
-)  # fmt: skip
+)
 
 decide = grouped(
     "Decision",
     choice(
-        "--decide", ["similarity", "containment"], "The measure that must reach the threshold.",
+        "--decide", ["similarity", "containment"], "Measure compared with the threshold.",
     ),
 )  # fmt: skip
 
+
+def pairs(default: str) -> Option:
+    """--pairs, with this default."""
+    text = "Compare the pairs that clusters need, or all (quadratic in the size of a cluster)."
+    return grouped("Decision", choice("--pairs", ["clusters", "all"], text, default))
+
+
 engine = grouped(
     "Engine",
-    choice("--engine", ["local", "spark"], "This machine, or Spark."),
-    click.option("--master", metavar="URL", help="Where Spark runs.  [default: local[*]]"),
-    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
+    choice("--engine", ["local", "spark"], "Run on this machine, or on Spark."),
+    value("--master URL", "Where Spark runs.  [default: local[*]]"),
+    value("--conf KEY=VALUE", "A setting of Spark; repeatable.", multiple=True),
 )
 
 run = grouped("Input", resume, reading, statistics, engine)  # of a command that runs on either engine
 
 attributes = grouped(
     "Input",
-    click.option(
-        "--access-column", metavar="NAME",
-        help="The groups with access: a list, or names joined by commas. Null: everybody; empty: nobody.",
+    value(
+        "--access-column NAME",
+        "Column of groups with access: a list, or names joined by commas. Null: everybody; empty: nobody.",
     ),
-    click.option("--quality-column", metavar="NAME", help="The quality scores: numbers, best highest."),
-    click.option("--time-column", metavar="NAME", help="The dates."),
-    click.option("--url-column", metavar="NAME", help="The URLs."),
-)  # fmt: skip
+    value("--quality-column NAME", "Column of quality scores: numbers, best highest."),
+    value("--time-column NAME", "Column of dates."),
+    value("--url-column NAME", "Column of URLs."),
+)
 
+EXISTING = click.Path(exists=True)
 labels = grouped(
     "Labels",
-    click.option(
-        "--labels", required=True, type=click.Path(exists=True), metavar="FILE",
-        help="A table of clusters or judged pairs, or a folder.",
-    ),
-)  # fmt: skip
+    value("--labels FILE", "A table of clusters or judged pairs, or a folder.", required=True, type=EXISTING),
+)
 
 judgement = grouped(
     "Labels",
-    click.option(
-        "--positive-from", type=float, default=1.0, metavar="GRADE",
-        help="The least grade of a near-duplicate, if judged pairs have grades.",
+    value(
+        "--positive-from GRADE",
+        "The least grade of a near-duplicate, if judged pairs have grades.",
+        type=float,
+        default=1.0,
     ),
-    click.option(
-        "--undecided", metavar="FILE",
-        help="A table of cluster_a and cluster_b whose pairs of documents are left out.",
+    value("--undecided FILE", "A table of cluster_a and cluster_b whose pairs of documents are left out."),
+    value(
+        "--goal GOAL",
+        "The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
+        default="f1",
     ),
-    click.option(
-        "--goal", default="f1", metavar="GOAL",
-        help="The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
-    ),
-)  # fmt: skip
+)
 
 
 def judging(bootstrap: int) -> Option:
@@ -169,14 +198,19 @@ def judging(bootstrap: int) -> Option:
 
 def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
     """Where a file goes that a command makes; refused before the work rather than after."""
-    path = Path(name)
-    if endings and path.suffix.lower() not in endings:
-        raise OutputError(f"{name} must end in {endings[0]}")
+    path = with_ending(name, *endings)
     if path.exists() and not force:
-        raise OutputError(f"{name} exists already: --force overwrites it")
+        raise OutputError(f"{name} exists already: choose another output, or overwrite with --force")
     if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist")
+        raise OutputError(f"the folder {path.parent} does not exist: create it first")
     return path
+
+
+def with_ending(name: str, *endings: str) -> Path:
+    """The path of a file that must have one of these endings."""
+    if endings and Path(name).suffix.lower() not in endings:
+        raise OutputError(f"{name} must end in {endings[0]}, the format that is written")
+    return Path(name)
 
 
 class OpenInputs(NamedTuple):
@@ -193,6 +227,8 @@ def open_inputs(inputs: Sequence[str], values: dict[str, Any]) -> OpenInputs:
     from neardup import documents
     from neardup.workers import checked_threads
 
+    if not all(inputs):
+        raise InputError("An INPUT has no name: give a file, a folder, a glob, or - for standard input.")
     threads, columns = checked_threads(values["threads"]), taken_columns(values)
     sources = documents.open_inputs(list(inputs), **reading_options(values))
     return OpenInputs(sources, columns, documents.Problems(strict=values["strict"]), threads)
