@@ -187,7 +187,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, ARTICLES, "--labels", STORIES, "--scores", "scores.csv").startswith(
         "scores.csv, record 1: a score must be a number"
     )
-    assert "'missing.csv' does not exist" in refused(capsys, ARTICLES, "--labels", "missing.csv")
+    assert "missing.csv does not exist" in refused(capsys, ARTICLES, "--labels", "missing.csv")
     assert "colour" in refused(capsys, ARTICLES, "--labels", STORIES, "--method", "minhash:colour=3")
     assert "'magic'" in refused(capsys, ARTICLES, "--labels", STORIES, "--method", "magic")
     assert "goal" in refused(capsys, ARTICLES, "--labels", STORIES, "--goal", "speed")

@@ -91,16 +91,13 @@ def test_the_containment_of_compared_documents_is_a_share_of_the_smaller_one(sim
         (("--features", "beauty"), "beauty"),
         (("--features", " , "), "at least one name"),
         (("--goal", "fame"), "goal"),
+        (("--labels", "absent.csv"), "absent.csv does not exist"),
         (("-o", "no/such/model.json"), "does not exist: create it first"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], problem: str) -> None:
     with pytest.raises(NeardupError, match=problem):
         learn(*arguments)
-
-
-def test_labels_must_exist() -> None:
-    assert "'absent.csv' does not exist" in learn("--labels", "absent.csv").output
 
 
 def test_a_model_is_not_overwritten_unasked() -> None:

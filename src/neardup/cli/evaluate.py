@@ -10,6 +10,7 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,6 +95,8 @@ def read_input(
     """The documents of INPUT, with the text and columns that these text stages need."""
     from neardup.evaluate.corpus import read_documents
 
+    if not Path(values["labels"]).exists():  # known before much is read
+        raise InputError(f"{values['labels']} does not exist")
     opened = options.open_inputs(inputs, values)
     for note in opened.sources.notes:
         progress.note(note)

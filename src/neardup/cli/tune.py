@@ -29,7 +29,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 @click.command(cls=MethodCommand)
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @click.option(
-    "--labels", type=click.Path(exists=True), metavar="FILE",
+    "--labels", metavar="FILE",
     help="Labels of the documents of INPUT (see neardup evaluate): choose method and threshold by them.",
 )  # fmt: skip
 @click.option(

@@ -163,10 +163,9 @@ attributes = grouped(
     value("--url-column NAME", "Column of URLs."),
 )
 
-EXISTING = click.Path(exists=True)
 labels = grouped(
     "Labels",
-    value("--labels FILE", "A table of clusters or judged pairs, or a folder.", required=True, type=EXISTING),
+    value("--labels FILE", "A table of clusters or judged pairs, or a folder.", required=True),
 )
 
 judgement = grouped(
