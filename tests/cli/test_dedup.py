@@ -306,7 +306,10 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         (["corpus.jsonl", "--threads", "all"], "Invalid value for '--threads'"),
         (["corpus.jsonl", "--seed", "-1"], "The option --seed of minhash must be a whole number"),
         (["corpus.jsonl", "--treshold", "0.7"], "No such option"),
-        (["corpus.jsonl", "--num-permutations", "0"], "The option --num-permutations of minhash must be"),
+        (
+            ["corpus.jsonl", "--num-permutations", "0"],
+            "--num-permutations of minhash must be a whole number from 1 up to 65536. Got 0",
+        ),
         (["corpus.jsonl", "--stats=x"], "The option --stats of minhash must be left out"),
         (["corpus.jsonl", "--keep", "none", "--keep-count", "2"], "--keep-count of dedup must be left out"),
         (

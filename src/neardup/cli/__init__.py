@@ -124,7 +124,7 @@ def _about_option(error: ParameterError, words: list[str]) -> str:
     for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
         name = flag[2:].replace("-", "_")
         if names.get(name, name) == error.name:
-            return error.sentence(f"option {flag}")
+            return error.sentence(f"option {flag}").replace(" or None. Got", ". Got")  # which nobody can type
     return str(error)
 
 
