@@ -175,6 +175,7 @@ def test_the_readme_lists_every_extra() -> None:
 
 def test_the_readme_names_every_method_and_command() -> None:
     table = read("README.md").partition("## What it does")[2].partition("## Recipes")[0]
+    assert all(f"`neardup {name}`" in table for name in COMMANDS)
     assert [name for name in methods() if f"`{name}`" not in table] == []
     assert first_column(read("docs/index.md"), "method") == set(methods())
 

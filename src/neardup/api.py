@@ -29,9 +29,9 @@ from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.errors import ParameterError
-from neardup.plan import Clustering, ClusterKind, Keep, Plan
-from neardup.plurals import counted
-from neardup.registry import ALIASES, get_method, presets
+from neardup.plan import Clustering, ClusterKind, Plan
+from neardup.plurals import counted, listed_names
+from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, load_statistics, parse_df_unit
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
@@ -39,8 +39,6 @@ from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
     from neardup.explain.passages import Comparison
-
-DUPLICATE_IDS = ("error", "rename")
 
 
 def make_plan(
@@ -71,15 +69,15 @@ def make_plan(
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
-    known = dict(presets(preset)) if preset is not None else {}
-    name = method or known.pop("method", "minhash")
-    known.pop("method", None)
+    name = method or ("minhash" if preset is None else presets(preset)["method"])
     given = {ALIASES.get(option, option) for option in options}
-    known = {option: value for option, value in known.items() if option not in given}
-    plan = get_method(name).plan(**known, **options)
+    known = preset_options(preset, get_method(name))
+    plan = get_method(name).plan(**{name: known[name] for name in known.keys() - given}, **options)
     return complete_plan(
         plan,
-        keep=parse_keep(keep, keep_count, direct_only),
+        keep=keep,
+        keep_count=keep_count,
+        direct_only=direct_only,
         pairs=pairs,
         clusters=clusters,
         decide=decide,
@@ -87,13 +85,20 @@ def make_plan(
 
 
 def complete_plan(
-    plan: Plan, *, keep: Keep, pairs: str, clusters: str | None, decide: str = "similarity"
+    plan: Plan,
+    *,
+    keep: str = "longest",
+    keep_count: int = 1,
+    direct_only: bool = False,
+    pairs: str = "clusters",
+    clusters: str | None = None,
+    decide: str = "similarity",
 ) -> Plan:
     """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
-    if pairs not in ("clusters", "all"):
-        raise ParameterError("pairs", "dedup", "'clusters' or 'all'", pairs)
-    if decide not in ("similarity", "containment"):
-        raise ParameterError("decide", "dedup", "'similarity' or 'containment'", decide)
+    _check_choice("pairs", pairs, "clusters", "all")
+    _check_choice("decide", decide, "similarity", "containment")
+    if keep == "none" and keep_count != 1:
+        raise ParameterError("keep_count", "dedup", "left out if none are kept", keep_count)
     if decide == "containment":
         plan = by_containment(plan)
     kind: Any = clusters
@@ -105,7 +110,13 @@ def complete_plan(
             "'leaders' or 'components' with verify=none: no similarity is known",
             clustering.kind,
         )
-    return plan.with_(pairs=pairs, clustering=clustering, keep=keep)
+    kept = parse_keep(keep, keep_count, direct_only)
+    return plan.with_(pairs=pairs, clustering=clustering, keep=kept)
+
+
+def _check_choice(name: str, value: str, *choices: str, owner: str = "dedup") -> None:
+    if value not in choices:
+        raise ParameterError(name, owner, listed_names(map(repr, choices), "or"), value)
 
 
 def by_containment(plan: Plan) -> Plan:
@@ -232,8 +243,7 @@ class Result:
             force: Overwrite results in the folder.
             escape_formulas: Put an apostrophe before csv cells that a spreadsheet would run.
         """
-        if mode not in ("remove", "annotate", "none"):
-            raise ParameterError("mode", "write", "'remove', 'annotate' or 'none'", mode)
+        _check_choice("mode", mode, "remove", "annotate", "none", owner="write")
         return write_run(
             self._run, folder, mode=mode, format=format, force=force, escape_formulas=escape_formulas
         )
@@ -323,8 +333,7 @@ def dedup(
         raise ParameterError(
             "plan", "dedup", "given alone, without method, preset or options", sorted(options)
         )
-    if duplicate_ids not in DUPLICATE_IDS:
-        raise ParameterError("duplicate_ids", "dedup", "'error' or 'rename'", duplicate_ids)
+    _check_choice("duplicate_ids", duplicate_ids, "error", "rename")
     check_html_text(html_text, "dedup")
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
     columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)

@@ -207,9 +207,13 @@ class Pairs:
 
     @property
     def containment(self) -> NDArray[np.float64]:
-        """The shared part of the smaller document: 1 if one contains the other."""
+        """The shared part of the smaller document: 1 if one contains the other.
+
+        A dot product of vectors exceeds the smaller square norm if the larger document weighs the shared features more.
+        """
         smaller = np.minimum(self.left_size, self.right_size)
-        return np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller != 0)
+        share = np.divide(self.shared, smaller, out=np.zeros(len(self)), where=smaller != 0)
+        return np.clip(share, 0.0, 1.0)
 
     def take(self, which: NDArray[np.bool_] | Numbers) -> Pairs:
         """Some of the pairs, by mask or by number."""

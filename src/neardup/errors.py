@@ -39,7 +39,11 @@ class ParameterError(NeardupError, ValueError):
 
     def __init__(self, name: str, owner: str, constraint: str, value: object) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, constraint, value
-        super().__init__(f"The '{name}' parameter of {owner} must be {constraint}. Got {value!r} instead.")
+        super().__init__(self.sentence(f"'{name}' parameter"))
+
+    def sentence(self, what: str) -> str:
+        """The message about a parameter, or about the option of the command line that sets it."""
+        return f"The {what} of {self.owner} must be {self.constraint}. Got {self.value!r} instead."
 
 
 class UnknownParameter(ParameterError):
@@ -47,7 +51,11 @@ class UnknownParameter(ParameterError):
 
     def __init__(self, name: str, owner: str, hint: str) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, hint, None
-        NeardupError.__init__(self, f"The method {owner} has no parameter '{name}': {hint}.")
+        NeardupError.__init__(self, self.sentence(f"parameter '{name}'"))
+
+    def sentence(self, what: str) -> str:
+        """The message about a parameter, or about the option of the command line."""
+        return f"The method {self.owner} has no {what}: {self.constraint}."
 
 
 class PlanError(NeardupError, ValueError):

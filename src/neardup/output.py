@@ -38,7 +38,8 @@ class OutputFolder:
             missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be created as a folder: {reason(error)}") from None
+            why = "a file has this name" if self.path.is_file() else reason(error)
+            raise OutputError(f"{self.path} cannot be created as a folder: {why}") from None
         self._made = missing
         return self
 
@@ -68,9 +69,7 @@ class OutputFolder:
         if target.is_dir() and not (self.force and is_spark_result(target)):
             raise OutputError(f"{target} is a folder: remove it or choose another output folder")
         if not self.force and (target.exists() or target.is_symlink()):
-            raise OutputError(
-                f"{target} exists already: choose another output folder, or overwrite with --force"
-            )
+            raise OutputError(f"{target} exists already: choose another output, or overwrite with --force")
 
     def remove_leftovers(self, names: Iterable[str]) -> None:
         """Remove partial files that a killed run left under these names, if no other run is writing."""

@@ -279,6 +279,17 @@ def unknown_parameter(given: str, chosen: Method) -> UnknownParameter:
     )
 
 
+def preset_options(preset: str | None, chosen: Method) -> dict[str, Any]:
+    """The options of a preset for the chosen method, which must have them."""
+    known = {} if preset is None else dict(presets(preset))
+    usual = known.pop("method", None)
+    lacking = [name for name in known if name not in chosen.parameters]
+    if lacking:
+        constraint = f"a preset for this method ({preset} sets {listed_names(lacking)}, options of {usual})"
+        raise ParameterError("preset", chosen.name, constraint, preset)
+    return known
+
+
 class Methods(dict[str, Method]):
     """Methods by name, which print as a table to choose from."""
 

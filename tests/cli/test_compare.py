@@ -166,7 +166,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], folder: Path)
     assert "is a folder" in refused(capsys, "a.txt", str(folder))
     assert "many.jsonl holds many documents" in refused(capsys, "many.jsonl", "a.txt")
     assert "only one of the two" in refused(capsys, "-", "-")
-    assert "'threshold' parameter" in refused(capsys, "a.txt", "b.txt", "--threshold", "7")
+    assert "The option --threshold of minhash" in refused(capsys, "a.txt", "b.txt", "--threshold", "7")
 
 
 def test_invalid_utf8_is_replaced_and_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -273,26 +273,29 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
             "no column 'key' (--id-column); its columns are id, text, n",
         ),
         (["corpus.jsonl", "--keep", "newest:date"], "no column 'date', which --keep asks for"),
-        (["corpus.jsonl", "--keep", "best"], "The 'keep' parameter of dedup must be one of longest"),
-        (["corpus.jsonl", "--keep-count", "0"], "The 'keep_count' parameter of dedup must be a whole number"),
+        (["corpus.jsonl", "--keep", "best"], "The option --keep of dedup must be one of longest"),
+        (
+            ["corpus.jsonl", "--keep-count", "0"],
+            "Invalid value for '--keep-count': 0 is not in the range x>=1",
+        ),
         (["corpus.jsonl", "--keep-count", "two"], "Invalid value for '--keep-count'"),
         (
             ["corpus.jsonl", "--threshold", "7"],
-            "The 'threshold' parameter of minhash must be a number above 0",
+            "The option --threshold of minhash must be a number above 0",
         ),
         (["corpus.jsonl", "--threshold", "0,7"], "Got '0,7' instead"),
         (["corpus.jsonl", "--threshold", "nan"], "Got nan instead"),
-        (["corpus.jsonl", "--ngram", "five"], "The 'ngram' parameter of minhash must be a whole number"),
+        (["corpus.jsonl", "--ngram", "five"], "The option --ngram of minhash must be a whole number"),
         (
             ["corpus.jsonl", "--ngram", "0"],
-            "The 'ngram' parameter of minhash must be a whole number",
+            "The option --ngram of minhash must be a whole number",
         ),
         (["corpus.jsonl", "--tokens", "letters"], "must be one of 'words', 'whitespace', 'characters'"),
         (["corpus.jsonl", "--verify", "maybe"], "must be one of 'exact', 'estimate', 'none'"),
-        (["corpus.jsonl", "--recall", "1"], "The 'recall' parameter of minhash must be"),
+        (["corpus.jsonl", "--recall", "1"], "The option --recall of minhash must be"),
         (["corpus.jsonl", "--num-perm", "10", "--bands", "5", "--rows", "3"], "bands × rows = 15"),
-        (["corpus.jsonl", "--method", "magic"], "The 'method' parameter of neardup must be one of 'minhash'"),
-        (["corpus.jsonl", "--preset", "magic"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
+        (["corpus.jsonl", "--method", "magic"], "The option --method of neardup must be one of 'minhash'"),
+        (["corpus.jsonl", "--preset", "magic"], "The option --preset of neardup must be one of 'fineweb'"),
         (["corpus.jsonl", "--mode", "delete"], "'delete' is not one of 'remove', 'annotate', 'none'"),
         (
             ["corpus.jsonl", "--clusters", "piles"],
@@ -305,10 +308,21 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
             ["corpus.jsonl", "--output-format", "docx"],
             "'docx' is not an output format: choose parquet, jsonl",
         ),
-        (["corpus.jsonl", "--threads", "0"], "The 'threads' parameter of neardup must be a whole number"),
+        (["corpus.jsonl", "--threads", "0"], "The option --threads of neardup must be a whole number"),
         (["corpus.jsonl", "--threads", "all"], "Invalid value for '--threads'"),
-        (["corpus.jsonl", "--seed", "-1"], "The 'seed' parameter of minhash must be a whole number"),
+        (["corpus.jsonl", "--seed", "-1"], "The option --seed of minhash must be a whole number"),
         (["corpus.jsonl", "--treshold", "0.7"], "No such option"),
+        (
+            ["corpus.jsonl", "--num-permutations", "0"],
+            "--num-permutations of minhash must be a whole number from 1 up to 65536. Got 0",
+        ),
+        (["corpus.jsonl", "--stats=x"], "The option --stats of minhash must be left out"),
+        (["corpus.jsonl", "--keep", "none", "--keep-count", "2"], "--keep-count of dedup must be left out"),
+        (
+            ["corpus.jsonl", "--method", "simhash", "--preset", "fineweb"],
+            "The option --preset of simhash must be a preset for this method (fineweb sets bands and rows, options",
+        ),
+        ([""], "An INPUT has no name"),
         ([], "Missing argument 'INPUT...'"),
     ],
     ids=shown,
@@ -316,6 +330,31 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
 def test_what_is_wrong_is_one_line(here, arguments, sentence):
     assert sentence in refused("dedup", *arguments, "-o", "clean")
     assert names(here) == ["corpus.jsonl"], "nothing is written, not even a folder"
+
+
+def test_a_file_in_the_place_of_the_output_folder(here):
+    message = refused("dedup", "corpus.jsonl", "-o", "corpus.jsonl")
+    assert "corpus.jsonl cannot be created as a folder: a file has this name" in message
+
+
+def test_a_mistyped_command_is_answered_with_the_nearest(here):
+    assert "No such command 'dedupe'. Did you mean 'dedup'?" in refused("dedupe", "corpus.jsonl")
+    assert "Did you mean" not in refused("xyz")
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome"),
+    [
+        ("remove", "1 kept, 3 removed (75.0%)"),
+        ("annotate", "1 kept, 3 marked as near-duplicates (75.0%)"),
+        ("none", "1 to keep, 3 that would be removed (75.0%)"),
+    ],
+)
+def test_the_summary_says_what_the_mode_does(here, capsys, mode, outcome):
+    copies = "".join(json.dumps({"id": f"d{k}", "text": "a text of some words"}) + "\n" for k in range(4))
+    (here / "copies.jsonl").write_text(copies)
+    neardup.cli.main(["dedup", "copies.jsonl", "-o", "clean", "--mode", mode])
+    assert outcome in capsys.readouterr().out
 
 
 def test_an_output_is_required(here):

@@ -137,6 +137,11 @@ def test_a_methods_help_has_the_defaults_and_choices_of_its_signature(capsys, mo
             assert "unless" in text.lower(), f"{option}: what happens unless it is given?"
 
 
+def test_the_options_of_a_method_follow_its_choice(capsys, monkeypatch) -> None:
+    shown = list(sections(help_of(capsys, monkeypatch, "dedup", "--method", "simhash")))
+    assert shown[shown.index("Method") + 1] == "Options of simhash"
+
+
 @pytest.mark.parametrize("name", methods())
 def test_neardup_methods_describes_the_same_options(capsys, name: str) -> None:
     main(["methods", name])
@@ -178,11 +183,11 @@ def test_an_option_of_another_method_is_refused_by_the_methods_that_have_it(caps
     for option in sorted(others - set(methods()[name].parameters)):
         owners = [one.name for one in methods().values() if option in one.parameters]
         verb = "has" if len(owners) == 1 else "have"
-        sentence = f"The method {name} has no parameter '{option}': {listed_names(owners)} {verb} it."
         flag = "--" + option.replace("_", "-")
-        assert (
-            refused(capsys, "dedup", "x", "-o", "y", "--method", name, flag, "1") == f"neardup: {sentence}\n"
-        )
+        message = refused(capsys, "dedup", "x", "-o", "y", "--method", name, flag, "1")
+        hint = f"{listed_names(owners)} {verb} it."
+        assert message == f"neardup: The method {name} has no option {flag}: {hint}\n"
+        sentence = f"The method {name} has no parameter '{option}': {hint}"
         with pytest.raises(UnknownParameter, match=re.escape(sentence)):
             neardup.make_plan(name, **{option: 1})
 

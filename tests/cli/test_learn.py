@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -74,6 +75,16 @@ def test_the_summary_can_be_read_by_machines() -> None:
     assert found["documents"] > 10 and {"idf", "tf"} <= set(found["weights"])
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "jaccard"])
+def test_the_containment_of_compared_documents_is_a_share_of_the_smaller_one(similarity: str) -> None:
+    learn("--similarity", similarity)
+    for pair in (["harbour", "harbour-brief"], ["harbour", "harbour-extended"], ["library", "chess"]):
+        found = json.loads(run("compare", *pair, "--in", ARTICLES, "--model", "model.json", "--json").stdout)
+        assert found["containment"] == max(found[side]["containment"] for side in ("left", "right")) <= 1
+    run("pairs", ARTICLES, "--model", "model.json", "--threshold", "0.1", "-o", "pairs.parquet")
+    assert max(pq.read_table("pairs.parquet").column("containment").to_pylist()) <= 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -81,7 +92,7 @@ def test_the_summary_can_be_read_by_machines() -> None:
         (("--features", " , "), "at least one name"),
         (("--goal", "fame"), "goal"),
         (("--labels", "absent.csv"), "absent.csv does not exist"),
-        (("-o", "no/such/model.json"), "does not exist"),
+        (("-o", "no/such/model.json"), "does not exist: create it first"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], problem: str) -> None:

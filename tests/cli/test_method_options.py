@@ -44,44 +44,44 @@ def refused(capsys: pytest.CaptureFixture[str], corpus: Path, *arguments: str) -
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("spotsigs --antecedents nonesuch", "'antecedents' parameter of spotsigs must be one of 'paper'"),
+        ("spotsigs --antecedents nonesuch", "option --antecedents of spotsigs must be one of 'paper'"),
         (
             "imatch_spots --antecedents nonesuch",
-            "'antecedents' parameter of imatch_spots must be one of 'paper'",
+            "option --antecedents of imatch_spots must be one of 'paper'",
         ),
         (
             "spotsigs --antecedents is(0,2),that",
             "'distance' parameter of spotsigs must be a whole number from 1",
         ),
         ("spotsigs --antecedents @absent.txt", "'absent.txt' cannot be read"),
-        ("spotsigs --stopwords klingon", "'stopwords' parameter of spotsigs must be a language code"),
-        ("imatch --stopwords klingon", "'stopwords' parameter of imatch must be a language code"),
-        ("spotsigs --threshold 0", "'threshold' parameter of spotsigs must be a number above 0 and up to 1"),
+        ("spotsigs --stopwords klingon", "option --stopwords of spotsigs must be a language code"),
+        ("imatch --stopwords klingon", "option --stopwords of imatch must be a language code"),
+        ("spotsigs --threshold 0", "option --threshold of spotsigs must be a number above 0 and up to 1"),
         (
             "spotsigs --threshold 1.01",
-            "'threshold' parameter of spotsigs must be a number above 0 and up to 1",
+            "option --threshold of spotsigs must be a number above 0 and up to 1",
         ),
         (
             "spotsigs --threshold nan",
-            "'threshold' parameter of spotsigs must be a number above 0 and up to 1",
+            "option --threshold of spotsigs must be a number above 0 and up to 1",
         ),
         (
             "imatch --threshold 0.5",
-            "The method imatch has no parameter 'threshold': minhash, andd, cosine, hybrid, ",
+            "The method imatch has no option --threshold: minhash, andd, cosine, hybrid, ",
         ),
-        ("imatch --idf-low 0.8", "'idf_low' parameter of imatch must be at most idf_high, 0.75"),
-        ("imatch --idf-low -0.1", "'idf_low' parameter of imatch must be a number from 0 up to 1"),
-        ("imatch --drop 0.5", "'drop' parameter of imatch must be left out with a single lexicon"),
-        ("imatch --agree 2", "'agree' parameter of imatch must be at most the number of lexicons, 1"),
+        ("imatch --idf-low 0.8", "option --idf-low of imatch must be at most idf_high, 0.75"),
+        ("imatch --idf-low -0.1", "option --idf-low of imatch must be a number from 0 up to 1"),
+        ("imatch --drop 0.5", "option --drop of imatch must be left out with a single lexicon"),
+        ("imatch --agree 2", "option --agree of imatch must be at most the number of lexicons, 1"),
         ("imatch --lexicons 40 --agree 20", "137,846,528,820 ways"),
-        ("super_shingles --agree 7", "'agree' parameter of super_shingles must be at most"),
-        ("super_shingles --num-perm 5", "'num_perm' parameter of super_shingles must be at least"),
+        ("super_shingles --agree 7", "option --agree of super_shingles must be at most"),
+        ("super_shingles --num-perm 5", "option --num-perm of super_shingles must be at least"),
         (
             "super_shingles --verify agreement --threshold 0.5",
-            "'threshold' parameter of super_shingles must be left",
+            "option --threshold of super_shingles must be left",
         ),
-        ("hybrid --groups 0", "'groups' parameter of hybrid must be a whole number from 1"),
-        ("minhash --one-in 0", "'one_in' parameter of minhash must be a whole number from 1"),
+        ("hybrid --groups 0", "option --groups of hybrid must be a whole number from 1"),
+        ("minhash --one-in 0", "option --one-in of minhash must be a whole number from 1"),
     ],
 )
 def test_wrong_options_are_one_sentence(
@@ -192,7 +192,7 @@ def test_an_empty_file_and_one_that_is_no_list_are_refused(
     assert "has no words" in refused(capsys, corpus, "--method", "imatch", "--stopwords", "@words.txt")
     words.write_text("is(3\n")
     message = refused(capsys, corpus, "--method", "spotsigs", "--antecedents", "@words.txt")
-    assert "'antecedents' parameter of spotsigs must be words or specifications" in message
+    assert "option --antecedents of spotsigs must be words or specifications" in message
 
 
 # neardup compare

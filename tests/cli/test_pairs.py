@@ -124,7 +124,10 @@ def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(her
         (["corpus.jsonl", "-o", "pairs.csv"], "pairs.csv must end in .parquet"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--keep", "first"], "No such option"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--text-column", "body"], "no column 'body'"),
-        (["corpus.jsonl", "-o", "new/pairs.parquet", "--threshold", "2"], "The 'threshold' parameter"),
+        (
+            ["corpus.jsonl", "-o", "new/pairs.parquet", "--threshold", "2"],
+            "The option --threshold of minhash",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

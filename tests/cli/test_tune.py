@@ -125,7 +125,9 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert run("--plot", "curve.svg").output.endswith("Curve written to curve.svg.\n")
     assert Path("curve.svg").read_text().startswith("<?xml")
-    assert "curve.svg exists already: --force overwrites it" in refused(capsys, "--plot", "curve.svg")
+    assert "curve.svg exists already: choose another output, or overwrite with --force" in refused(
+        capsys, "--plot", "curve.svg"
+    )
     run("--plot", "curve.svg", "--force")
     run("--plot", "curve.png", "--json")
     assert Path("curve.png").read_bytes().startswith(b"\x89PNG")
@@ -134,11 +136,11 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--threshold", "1.5"], "The 'threshold' parameter of minhash must be a number above 0"),
-        (["--threshold", "0.001"], "The 'threshold' parameter of minhash must be at least 0.009"),
-        (["--num-perm", "10", "--bands", "20"], "The 'num_perm' parameter of minhash must be at least"),
-        (["--bands", "many"], "The 'bands' parameter of minhash must be a whole number"),
-        (["--preset", "nobody"], "The 'preset' parameter of neardup must be one of 'fineweb'"),
+        (["--threshold", "1.5"], "The option --threshold of minhash must be a number above 0"),
+        (["--threshold", "0.001"], "The option --threshold of minhash must be at least 0.009"),
+        (["--num-perm", "10", "--bands", "20"], "The option --num-perm of minhash must be at least"),
+        (["--bands", "many"], "The option --bands of minhash must be a whole number"),
+        (["--preset", "nobody"], "The option --preset of neardup must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
         (["corpus.jsonl"], "INPUT corpus.jsonl needs labels: give them with --labels"),

@@ -89,6 +89,20 @@ def test_small_inputs_are_read_whole(tmp_path: Path) -> None:
     assert found["removed"]["expected"] == 15
 
 
+def test_a_sample_of_everything_has_no_ranges(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    texts = [f"text {k % 5} of five or so" for k in range(20)]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts) + "{broken\n")
+    found = foretold(path, "-o", tmp_path / "out")
+    report = neardup.dedup(path).report
+    known = {"documents": 20, "removed": 15, "candidates": report["pairs"]["candidates"]}
+    assert {name: found[name]["expected"] for name in known} == known
+    ranges = [some for some in found.values() if isinstance(some, dict)]
+    assert len(ranges) == 7 and all(some["low"] == some["expected"] == some["high"] for some in ranges)
+    done = CliRunner().invoke(group, ["dedup", str(path), "-o", str(tmp_path / "out"), "--dry-run"])
+    assert "a trial run of all 20 documents" in done.output and " to " not in done.output
+
+
 def test_the_table_for_people(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text of a few words")
     done = CliRunner().invoke(

@@ -337,7 +337,7 @@ def test_what_hidden_rows_hold_is_never_complained_about(tmp_path: Path) -> None
         (["--weights", "tf, position(import os)"], "expression"),
         (["--fields", "author"], "no column 'author'"),
         (["--id-column", "nope"], "nope"),
-        (["--distance", "x"], "'distance' parameter"),
+        (["--distance", "x"], "option --distance of simhash"),
     ],
 )
 def test_bad_requests_get_one_sentence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import click
 
 from neardup import __version__
-from neardup.errors import NeardupError
+from neardup.errors import NeardupError, ParameterError
 
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
@@ -48,13 +49,21 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"neardup.cli.{cmd_name}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = [f"Did you mean '{name}'?" for name in get_close_matches(args[0], COMMANDS, 1)]
+            raise click.UsageError(" ".join([error.message, *close]), ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="neardup")
 def group() -> None:
@@ -88,6 +97,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail("stopped; nothing was written", 130)
     except click.ClickException as error:
         _fail(_sentence(error), 2)
+    except ParameterError as error:
+        _fail(_about_option(error, sys.argv[1:] if arguments is None else arguments), 2)
     except NeardupError as error:
         _fail(str(error), 2)
     except SystemExit as stop:
@@ -103,6 +114,18 @@ def _sentence(error: click.ClickException) -> str:
     context: Any = getattr(error, "ctx", None)
     hint = f" Try '{context.command_path} --help'." if context is not None else ""
     return error.format_message() + hint
+
+
+def _about_option(error: ParameterError, words: list[str]) -> str:
+    """The sentence of the error, about the option if one of these words is it."""
+    from neardup.registry import ALIASES
+
+    names = {"stats": "statistics", **ALIASES}
+    for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
+        name = flag[2:].replace("-", "_")
+        if names.get(name, name) == error.name:
+            return error.sentence(f"option {flag}").replace(" or None. Got", ". Got")  # which nobody can type
+    return str(error)
 
 
 def _fail(message: str, code: int) -> None:

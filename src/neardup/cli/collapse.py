@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, statistics_options
-from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
 
 
 @click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("results", metavar="RESULTS")
-@click.option("--access-groups", default="", metavar="A,B", help="The groups that the results are for.")
 @click.option(
-    "--order",
-    type=click.Choice(["rank", "time", "length"]),
-    default="rank",
-    show_default=True,
-    help="Order of folded documents.",
+    "--access-groups",
+    default="",
+    show_default=False,
+    metavar="A,B",
+    help="The groups that the results are for.",
 )
-@click.option(
-    "--master",
-    type=click.Choice(MASTERS),
-    default="quality",
-    show_default=True,
-    help="The document that is shown; ties by rank.",
-)
-@column_options
-@input_options
-@statistics_options
+@options.choice("--order", ["rank", "time", "length"], "Order of folded documents.")
+@options.choice("--master", MASTERS, "The document that is shown; ties by rank.", default="quality")
+@options.attributes
+@options.reading
+@options.statistics
 def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> None:
     """Fold near-duplicates of a ranked list under the best visible document.
 
@@ -59,7 +52,5 @@ def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> 
     )  # fmt: skip
     for result in collapsed:
         folded = [document.id for document in result.folded]
-        if values["as_json"]:
-            click.echo(json.dumps({"id": result.shown.id, "folded": folded}, ensure_ascii=False))
-        else:
-            click.echo(f"{result.shown.id}" + (f"  and {', '.join(map(str, folded))}" if folded else ""))
+        others = f"  and {', '.join(map(str, folded))}" if folded else ""
+        emit(values["as_json"], {"id": result.shown.id, "folded": folded}, [f"{result.shown.id}{others}"])

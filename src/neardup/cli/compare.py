@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
-from neardup.cli.support.options import text_options
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,18 +35,15 @@ SLOTS = "equal groups of 1"  # each slot is an estimate of its own
         "--in", "corpus", multiple=True, metavar="INPUT",
         help="A and B are ids of documents in this file or folder.",
     ),
-    text_options,
+    options.text,
 )  # fmt: skip
 @grouped(
     "Output",
-    click.option("--full", is_flag=True, help="Show all passages at full length."),
-    click.option(
-        "--context", type=click.IntRange(0), default=8, metavar="N", show_default=True,
-        help="Words to show at each end of a long shared passage.",
-    ),
-    click.option("--width", type=click.IntRange(40), metavar="N", help="Columns to print.  [default: the terminal's]"),
-    click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON."),
-)  # fmt: skip
+    options.flag("--full", "Show all passages at full length."),
+    options.count("--context", "Words to show at each end of a long shared passage.", 8),
+    options.count("--width", "Columns to print.  [default: the terminal's]", least=40),
+    options.as_json,
+)
 def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any) -> None:
     """Show how similar documents A and B are, and the passages that they share.
 

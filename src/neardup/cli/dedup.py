@@ -2,89 +2,58 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
 
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
+from neardup.cli.support.spark_engine import run_on_spark, take_engine
+
+DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
 
 
 @click.command(cls=MethodCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@options.inputs
+@options.output("DIR", "The folder to write to.")
 @grouped(
     "Output",
-    click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to."),
-    click.option(
-        "--mode",
-        type=click.Choice(["remove", "annotate", "none"]),
-        metavar="remove|annotate|none",
-        default="remove",
-        show_default=True,
-        help="Split documents, mark them, or neither.",
-    ),
-    click.option(
-        "--output-format",
-        metavar="FORMAT",
-        help="parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]",
+    options.choice("--mode", ["remove", "annotate", "none"], "Split documents, mark all, or write neither."),
+    options.value(
+        "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
     ),
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
-        help="Put ' before csv cells that a spreadsheet runs.  [default: yes]",
+        help="Put ' before csv cells that a spreadsheet would run.",
     ),
-    click.option("--force", is_flag=True, help="Overwrite results in the output folder."),
-    click.option("--dry-run", is_flag=True, help="Estimate time, memory and results from a sample."),
+    options.flag("--dry-run", "Estimate time, memory and results from a sample."),
 )
-@decide_option
+@options.decide
 @grouped(
     "Decision",
-    click.option(
-        "--clusters",
+    options.value(
+        "--clusters KIND",
+        "leaders: a removed document reaches the threshold with one that stays; components: a chain of pairs links "
+        "them; average, complete: the mean or least similarity of clusters reaches it.  [default: the method's own]",
         type=click.Choice(["leaders", "components", "average", "complete"]),
-        metavar="KIND",
-        help="leaders: each document reaches the threshold with the one that stays; components: pairs link it, however "
-        "long the chain; average, complete: the mean or least similarity of clusters reaches it.  "
-        "[default: components]",
     ),
-    click.option(
-        "--direct-only",
-        is_flag=True,
-        help="Keep a document that is below the threshold to the one it duplicates.",
-    ),
-    click.option(
-        "--pairs",
-        type=click.Choice(["clusters", "all"]),
-        metavar="clusters|all",
-        default="clusters",
-        show_default=True,
-        help="Compare as clusters need, or all.",
-    ),
+    options.flag("--direct-only", "Keep a document that is below the threshold to the one it duplicates."),
+    options.pairs(default="clusters"),
     click.option(
         "--keep",
         default="longest",
-        show_default=True,
         metavar="POLICY",
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    click.option(
-        "--keep-count",
-        type=int,
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Documents of a cluster to keep.",
-    ),
+    options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )
-@resume_options
-@input_options
-@statistics_options
-@grouped("Engine", engine_options)
+@options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
 
@@ -102,24 +71,22 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     """
     from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
-    from neardup.cli.support.show import Stopwatch, summary
-    from neardup.clusters.keep import parse_keep
+    from neardup.cli.support.show import summary
     from neardup.engines.local.write import check_output, document_files, write_run
 
-    watch = Stopwatch()
+    start = perf_counter()
     engine = take_engine(values)
-    mode, format = values.pop("mode"), values.pop("output_format")
-    keep = parse_keep(values.pop("keep"), values.pop("keep_count"), values.pop("direct_only"))
-    clusters, pairs, decide = (values.pop(name) for name in ("clusters", "pairs", "decide"))
-    force, escape = values.pop("force"), values.pop("escape_formulas")
-    plan = complete_plan(chosen.plan(), keep=keep, pairs=pairs, clusters=clusters, decide=decide)
-    as_json = values["as_json"]
+    names = ("mode", "output_format", "force", "escape_formulas")
+    mode, format, force, escape = (values.pop(name) for name in names)
+    plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
+
+    def show(report: dict[str, Any]) -> None:
+        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, mode)])
+
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names
 
-        report = run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force)
-        shown = summary(report, output, watch.seconds)
-        click.echo(json.dumps(report, ensure_ascii=False) if as_json else shown)
+        show(run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force))
         return
 
     if values.pop("dry_run"):
@@ -132,7 +99,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         return document_files(sources, mode, format)
 
     if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
-        click.echo(json.dumps(done, ensure_ascii=False) if as_json else summary(done, output, 0.0))
+        show(done)
         return
 
     def check(sources: Any, resumed: bool) -> None:
@@ -142,4 +109,4 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     with run_command(plan, inputs, values, Path(output), force, check) as run:
         report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
-    click.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(report, output, watch.seconds))
+    show(report)

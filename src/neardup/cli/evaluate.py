@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import (
-    input_options,
-    new_file,
-    reading_options,
-    statistics_options,
-    taken_columns,
-)
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,57 +25,16 @@ PAGE_ERRORS = 25  # false positives, and as many false negatives, on a page
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-judgement_options = grouped(
-    "Labels",
-    click.option(
-        "--positive-from", type=float, default=1.0, show_default=True, metavar="GRADE",
-        help="The least grade of a near-duplicate, if judged pairs have grades.",
-    ),
-    click.option(
-        "--undecided", metavar="FILE",
-        help="A table of cluster_a and cluster_b whose pairs of documents are left out.",
-    ),
-    click.option(
-        "--goal", default="f1", show_default=True, metavar="GOAL",
-        help="The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
-    ),
-)  # fmt: skip
-
-
-def label_options(bootstrap: int) -> Callable[[Any], Any]:
-    """Adds the options of a command that judges by labels, with this number of bootstrap samples by default."""
-    return grouped(
-        "Labels",
-        judgement_options,
-        click.option(
-            "--splits", type=click.IntRange(0), default=5, show_default=True, metavar="N",
-            help="Halvings of the clusters: the threshold of one half is applied to the other.",
-        ),
-        click.option(
-            "--bootstrap", type=click.IntRange(0), default=bootstrap, show_default=True, metavar="N",
-            help="Samples of clusters for the 95 % intervals; 0 leaves them out.",
-        ),
-    )  # fmt: skip
-
-
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Labels",
-    click.option(
-        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
-    ),
-    label_options(bootstrap=200),
-    click.option(
-        "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-        help="The seed of splits and samples.",
-    ),
-)  # fmt: skip
+@options.inputs
+@options.labels
+@options.judging(bootstrap=200)
+@grouped("Labels", options.count("--seed", "The seed of splits and samples.", 1))
 @grouped(
     "Method",
     click.option(
         "--method", "given", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
-        help="A method with options; may be given again. Values joined by / make one method each.  [default: minhash]",
+        help="A method with options; repeatable. Values joined by / make one method each.  [default: minhash]",
     ),
     click.option(
         "--scores", multiple=True, metavar="FILE[:COLUMN]",
@@ -91,22 +44,22 @@ def label_options(bootstrap: int) -> Callable[[Any], Any]:
 @grouped(
     "Output",
     click.option(
-        "--output-format", type=click.Choice(FORMATS), default="table", show_default=True, metavar="FORMAT",
+        "--output-format", type=click.Choice(FORMATS), default="table", metavar="FORMAT",
         help=f"The format of the printed result: {', '.join(FORMATS)}.",
     ),
-    click.option("--plots", metavar="DIR", help="Draw precision and recall, F1 and MCC, histograms and S-curves."),
-    click.option("--errors", metavar="FILE.html", help="Write the worst errors of each method to a page."),
-    click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Print the N worst errors."),
-    click.option("--force", is_flag=True, help="Overwrite the page of errors."),
+    options.value("--plots DIR", "Draw precision and recall, F1 and MCC, histograms and S-curves."),
+    options.value("--errors FILE.html", "Write the worst errors of each method to a page."),
+    options.count("--worst", "Print the N worst errors.", 0),
+    options.flag("--force", "Overwrite the page of errors."),
 )  # fmt: skip
-@input_options
-@statistics_options
+@options.reading
+@options.statistics
 def command(inputs: tuple[str, ...], **values: Any) -> None:
     """Score methods on the labelled documents of INPUT.
 
     Labels are a table (csv, tsv, jsonl, parquet) of id and cluster, where an empty cluster or 'irrelevant' leaves the
-    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), where a column 'rater' makes
-    the majority count; or a folder whose sub-folders are clusters, where documents have their paths as ids.
+    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), by the majority if it
+    has a column 'rater'; or a folder whose sub-folders are clusters, where documents have their paths as ids.
 
     Every pair of up to 5,000 labelled documents is compared exactly. Methods are compared with the first one.
 
@@ -120,7 +73,9 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     from neardup.cli.support.evaluation_table import show
     from neardup.evaluate.report import to_csv, to_json, to_markdown
 
-    page = _page(values["errors"], values["force"])
+    page = (
+        options.new_file(values["errors"], values["force"], (".html", ".htm")) if values["errors"] else None
+    )
     format = "json" if values["as_json"] else values["output_format"]
     documents, evaluation = _evaluate(inputs, values)
     if values["plots"]:
@@ -134,23 +89,18 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     _show_errors(documents, evaluation, page, values["worst"])
 
 
-def _page(name: str | None, force: bool) -> Path | None:
-    """The path of the error page."""
-    return None if name is None else new_file(name, force, (".html", ".htm"))
-
-
 def read_input(
     inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
 ) -> Documents:
     """The documents of INPUT, with the text and columns that these text stages need."""
-    from neardup.documents import open_inputs
     from neardup.evaluate.corpus import read_documents
 
-    columns = taken_columns(values | {"duplicate_ids": values["duplicate_ids"] or "error"})
-    sources = open_inputs(list(inputs), **reading_options(values))
-    for note in sources.notes:
+    if not Path(values["labels"]).exists():  # known before much is read
+        raise InputError(f"{values['labels']} does not exist")
+    opened = options.open_inputs(inputs, values)
+    for note in opened.sources.notes:
         progress.note(note)
-    return read_documents(sources, columns, progress, values["strict"], stages)
+    return read_documents(opened.sources, opened.columns, progress, values["strict"], stages)
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
@@ -191,8 +141,6 @@ def _evaluate(inputs: tuple[str, ...], values: dict[str, Any]) -> tuple[Document
 
     settings = protocol(values, values["seed"])
     specs = make_specs(values["given"] or (() if values["scores"] else ("minhash",)))
-    if not Path(values["labels"]).exists():
-        raise InputError(f"{values['labels']} does not exist")
     with TerminalProgress() as progress:
         documents = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
         truth = read_truth(values, documents.ids)

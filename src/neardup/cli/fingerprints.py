@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, statistics_options
 from neardup.plurals import counted
 
 DEFAULT_DISTANCE = 3
 
 
 @click.command(cls=MethodCommand, default_method="simhash")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--most", type=click.IntRange(0), default=DEFAULT_DISTANCE, show_default=True, metavar="N",
-              help="The largest distance, in bits.")  # fmt: skip
+@options.inputs
+@options.count("--most", "The largest distance, in bits.", DEFAULT_DISTANCE)
 @grouped(
     "Output",
-    click.option("--plots", metavar="DIR", help="Draw the thesis' figures into this folder."),
-    click.option(
-        "--document", metavar="ID", help="The document whose weights are drawn.  [default: the first]"
-    ),
+    options.value("--plots DIR", "Draw figures into this folder."),
+    options.value("--document ID", "The document whose weights are drawn.  [default: the first]"),
     click.option("--list", "listed", is_flag=True, help="Print the fingerprint of each document instead."),
 )
-@input_options
-@statistics_options
+@options.reading
+@options.statistics
 def command(
     inputs: tuple[str, ...],
     most: int,
@@ -52,12 +49,12 @@ def command(
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
     from neardup.api import with_statistics
-    from neardup.cli.support.pages import open_pages, report_problems
+    from neardup.cli.support.pages import report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.overview import overview
 
     plan, statistics = with_statistics(chosen.plan(), values["stats"], values["df_unit"])
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     with TerminalProgress() as progress:
         found = overview(
             plan, pages.sources, pages.columns, statistics=statistics, most=most, document=document,
@@ -67,11 +64,8 @@ def command(
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
             click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
-    elif values["as_json"]:
-        click.echo(json.dumps(found.to_dict()))
     else:
-        for line in _lines(found.to_dict()):
-            click.echo(line)
+        emit(values["as_json"], found.to_dict(), _lines(found.to_dict()))
     if plots is not None:
         from neardup.evaluate.simhash_plots import draw_overview
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, json_option, statistics_options
-from neardup.cli.support.pages import column_options
 from neardup.index.documents import MASTERS
 from neardup.plurals import counted
 
@@ -38,17 +37,22 @@ def _open_index(folder: str, **options: Any) -> Any:
     return IndexedDocuments(folder, **options)
 
 
-@command.command(cls=MethodCommand, default_method="simhash")
+@command.command(
+    cls=MethodCommand,
+    default_method="simhash",
+    short_help="Add or replace documents.",
+)
 @click.argument("folder", metavar="INDEX")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--refresh-after", type=click.IntRange(1), metavar="N",
-    help="Refresh the document frequencies after N new documents, and recompute stale fingerprints.  "
+@options.inputs
+@options.count(
+    "--refresh-after",
+    "Refresh the document frequencies after N new documents, and recompute stale fingerprints.  "
     "[default: 1000000, or as before]",
-)  # fmt: skip
-@column_options
-@input_options
-@statistics_options
+    least=1,
+)
+@options.attributes
+@options.reading
+@options.statistics
 def add(
     folder: str, inputs: tuple[str, ...], refresh_after: int | None, chosen: Chosen, **values: Any
 ) -> None:
@@ -62,31 +66,29 @@ def add(
     Example:
       neardup index add pages.index crawl-0301.jsonl --quality-column rank
     """
-    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
+    from neardup.cli.support.pages import attribute_columns, report_problems
     from neardup.cli.support.show import TerminalProgress
 
     attributes = attribute_columns(values)
     plan, statistics = _requested_plan(folder, chosen, values)
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     index = _open_index(folder, plan=plan, statistics=statistics, refresh_after=refresh_after)
     with index, TerminalProgress() as progress:
         done = index.add(pages.sources, pages.columns, attributes, threads=pages.threads, progress=progress,
                         problems=pages.problems)  # fmt: skip
         total = len(index)
     report_problems(pages.problems)
-    if values["as_json"]:
-        click.echo(json.dumps({**done.to_dict(), "indexed": total}))
-        return
-    click.echo(
+    lines = [
         f"{counted(done.documents, 'document')}: {done.new:,} new, {done.changed:,} changed; "
         f"the index has {counted(total, 'document')}"
-    )
+    ]
     if done.refreshed:
-        click.echo(f"document frequencies refreshed; {counted(done.recomputed, 'fingerprint')} recomputed")
+        lines.append(f"document frequencies refreshed; {counted(done.recomputed, 'fingerprint')} recomputed")
     if done.stale:
-        click.echo(
+        lines.append(
             f"{counted(done.stale, 'stale fingerprint')}: the source files are missing or have changed"
         )
+    emit(values["as_json"], {**done.to_dict(), "indexed": total}, lines)
 
 
 def _requested_plan(folder: str, chosen: Chosen, values: dict[str, Any]) -> tuple[Any, Any]:
@@ -105,7 +107,7 @@ def _requested_plan(folder: str, chosen: Chosen, values: dict[str, Any]) -> tupl
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@json_option
+@options.as_json
 def info(folder: str, as_json: bool) -> None:
     """Summarize INDEX: documents, stale fingerprints, statistics, plan.
 
@@ -115,16 +117,14 @@ def info(folder: str, as_json: bool) -> None:
     """
     with _open_index(folder) as index:
         known = index.info()
-    if as_json:
-        click.echo(json.dumps(known))
-        return
-    for name, value in known.items():
-        click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+    shown = ((name.replace("_", " "), value) for name, value in known.items())
+    lines = (f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}" for name, value in shown)
+    emit(as_json, known, lines)
 
 
-@command.command(cls=GroupedCommand)
+@command.command(cls=GroupedCommand, short_help="Refresh document frequencies and fingerprints.")
 @click.argument("folder", metavar="INDEX")
-@json_option
+@options.as_json
 def refresh(folder: str, as_json: bool) -> None:
     """Refresh the document frequencies now, and recompute stale fingerprints from the source files.
 
@@ -137,17 +137,16 @@ def refresh(folder: str, as_json: bool) -> None:
     with _open_index(folder) as index, TerminalProgress() as progress:
         done = {"recomputed": index.refresh(progress=progress), "stale": index.count_stale()}
     summary = f"{counted(done['recomputed'], 'fingerprint')} recomputed, {done['stale']:,} stale"
-    click.echo(json.dumps(done) if as_json else summary)
+    emit(as_json, done, [summary])
 
 
 _search_options = grouped(
     "Decision",
-    click.option("--distance", type=click.IntRange(0), metavar="N",
-                 help="Bits that near-duplicates may differ in.  [default: that of the index]"),
-    click.option("--skip-stale", is_flag=True, help="Skip documents whose fingerprint is stale."),
-)  # fmt: skip
+    options.count("--distance", "Bits that near-duplicates may differ in.  [default: that of the index]"),
+    options.flag("--skip-stale", "Skip documents whose fingerprint is stale."),
+)
 _lines_option = grouped(
-    "Output", click.option("--json", "as_json", is_flag=True, help="Print lines of JSON.")
+    "Output", click.option("--json", "as_json", is_flag=True, help="Print one JSON value a line.")
 )
 
 
@@ -161,16 +160,15 @@ def _distance(index: Any, requested: int | None) -> dict[str, int]:
 
 @command.command(cls=GroupedCommand)
 @click.argument("folder", metavar="INDEX")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@options.inputs
 @grouped(
     "Decision",
-    click.option("--drop", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-                 help="Drop documents within N bits of an indexed document."),
-    click.option("--never-drop", is_flag=True, help="Demote copies instead of dropping them."),
+    options.count("--drop", "Drop documents within N bits of an indexed document.", 0),
+    options.flag("--never-drop", "Demote copies instead of dropping them."),
     _search_options,
-)  # fmt: skip
-@column_options
-@input_options
+)
+@options.attributes
+@options.reading
 def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **values: Any) -> None:
     """Decide about each document of INPUT: keep it, demote it or drop it.
 
@@ -182,11 +180,11 @@ def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **v
     Example:
       neardup index check pages.index crawl-0302.jsonl
     """
-    from neardup.cli.support.pages import attribute_columns, open_pages, report_problems
+    from neardup.cli.support.pages import attribute_columns, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.decisions import check_documents
 
-    pages = open_pages(inputs, values)
+    pages = options.open_inputs(inputs, values)
     with _open_index(folder) as index, TerminalProgress() as progress:
         new = index.fingerprint(pages.sources, pages.columns, attribute_columns(values), threads=pages.threads,
                                 progress=progress, problems=pages.problems)  # fmt: skip
@@ -195,16 +193,13 @@ def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **v
         decisions = check_documents(new, index.documents(stale=values["skip_stale"]), drop=limit, **near)
     report_problems(pages.problems)
     for document, decision in zip(new, decisions, strict=True):
-        if values["as_json"]:
-            click.echo(json.dumps({"id": document.id, **asdict(decision)}, ensure_ascii=False))
-        elif decision.distance is None:
-            click.echo(f"{decision.action:8}{document.id}")
-        else:
-            reason = f"{counted(decision.distance, 'bit')} from {decision.because_of}"
-            click.echo(f"{decision.action:8}{document.id}  ({reason})")
+        line = f"{decision.action:8}{document.id}"
+        if decision.distance is not None:
+            line += f"  ({counted(decision.distance, 'bit')} from {decision.because_of})"
+        emit(values["as_json"], {"id": document.id, **asdict(decision)}, [line])
 
 
-@command.command(cls=GroupedCommand)
+@command.command(cls=GroupedCommand, short_help="List ids in the order to crawl them.")
 @click.argument("folder", metavar="INDEX")
 @_search_options
 @_lines_option
@@ -219,15 +214,15 @@ def order(folder: str, distance: int | None, skip_stale: bool, as_json: bool) ->
 
     with _open_index(folder) as index:
         for name in crawl_order(index.documents(stale=skip_stale), **_distance(index, distance)):
-            click.echo(json.dumps(name, ensure_ascii=False) if as_json else name)
+            emit(as_json, name, [name])
 
 
-@command.command(cls=GroupedCommand)
+@command.command(cls=GroupedCommand, short_help="List clusters of two or more documents.")
 @click.argument("folder", metavar="INDEX")
-@click.option("--master", type=click.Choice(MASTERS), default="longest", show_default=True,
-              help="The document that represents its cluster.")  # fmt: skip
-@click.option("--order", type=click.Choice(["rank", "time", "length"]), default="rank", show_default=True,
-              help="Order of members: as added, newest first, or longest first.")  # fmt: skip
+@options.choice("--master", MASTERS, "The document that represents its cluster.", default="longest")
+@options.choice(
+    "--order", ["rank", "time", "length"], "Order of members: as added, newest first, or longest first."
+)
 @_search_options
 @_lines_option
 def clusters(
@@ -247,7 +242,4 @@ def clusters(
     for place, *others in (cluster for cluster in found if len(cluster) > 1):
         name = documents[place].id
         members = [one.id for one in listed([documents[other] for other in others], order)]
-        if as_json:
-            click.echo(json.dumps({"master": name, "members": members}, ensure_ascii=False))
-        else:
-            click.echo(f"{name}: {', '.join(members)}")
+        emit(as_json, {"master": name, "members": members}, [f"{name}: {', '.join(members)}"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from neardup.cli.evaluate import judgement_options, read_input, read_truth
-from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import input_options, new_file
-from neardup.errors import InputError
+from neardup.cli.evaluate import read_input, read_truth
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
+from neardup.cli.support.groups import GroupedCommand
 from neardup.learn.model.weight import INITIAL_CHOICES
 from neardup.plurals import counted
 from neardup.text.words import TokenKind
@@ -26,97 +26,43 @@ TRAINING_OPTIONS = (
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Labels",
-    click.option(
-        "--labels", required=True, metavar="FILE", help="A table of clusters or judged pairs, or a folder."
-    ),
-)
-@grouped(
-    "Output",
-    click.option(
-        "-o", "--output", required=True, metavar="MODEL.json", help="The file to write the model to."
-    ),
-    click.option("--force", is_flag=True, help="Overwrite an existing model."),
-)
-@click.option(
-    "--ngram",
-    type=click.IntRange(1, 65536),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="Tokens in a k-gram.",
-)
-@click.option(
-    "--tokens",
-    type=click.Choice(get_args(TokenKind)),
-    default="words",
-    show_default=True,
-    help="The unit of text.",
-)
-@click.option(
+@options.inputs
+@options.labels
+@options.output("MODEL.json", "The file to write the model to.")
+@options.count("--ngram", "Tokens in a k-gram.", 1, least=1, most=65536)
+@options.choice("--tokens", get_args(TokenKind), "The unit of text.")
+@options.choice(
     "--similarity",
-    type=click.Choice(["cosine", "jaccard"]),
-    default="cosine",
-    show_default=True,
-    help="The similarity that weights are learned for: cosine or extended Jaccard.",
+    ["cosine", "jaccard"],
+    "The similarity that weights are learned for: cosine or extended Jaccard.",
 )
-@click.option(
-    "--features", metavar="NAME,...", help="The features to learn weights for.  [default: all available]"
-)
-@click.option(
+@options.value("--features NAME,...", "The features to learn weights for.  [default: all available]")
+@options.choice(
     "--negative",
-    type=click.Choice(["auto", "clip", "keep"]),
-    default="auto",
-    show_default=True,
-    help="Drop (clip) or keep k-grams with weights below zero; auto: the better on held-out labels.",
+    ["auto", "clip", "keep"],
+    "Drop (clip) or keep k-grams with weights below zero; auto: the better on held-out labels.",
 )
-@click.option(
-    "--fields",
-    metavar="COLUMN,...",
-    help="Columns whose words count too, for example title, subject or url.",
-)
-@click.option(
-    "--tags", is_flag=True, help="The texts are HTML: learn weights for links, headings and emphasis."
-)
-@click.option(
-    "--queries",
-    metavar="FILE",
-    help="A table of queries and counts, for the feature query_frequency.",
-)
-@click.option(
+@options.value("--fields COLUMN,...", "Columns whose words count too, for example title, subject or url.")
+@options.flag("--tags", "The texts are HTML: learn weights for links, headings and emphasis.")
+@options.value("--queries FILE", "A table of queries and counts, for the feature query_frequency.")
+@options.choice(
     "--initial-weights",
-    type=click.Choice(["auto", *INITIAL_CHOICES]),
-    default="auto",
-    show_default=True,
-    help="The initial weights; auto: front, unless others are clearly better on the labels.",
+    ["auto", *INITIAL_CHOICES],
+    "The initial weights; auto: front, unless others are clearly better on the labels.",
 )
-@click.option(
-    "--aim",
-    type=click.Choice(["vectors", "signatures"]),
-    default="vectors",
-    show_default=True,
-    help="Optimize exact scores, or their estimates by 384 sign bits.",
+@options.choice(
+    "--aim", ["vectors", "signatures"], "Optimize exact scores, or their estimates by 384 sign bits."
 )
-@judgement_options
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The random seed.",
-)
-@input_options
+@options.judgement
+@options.count("--seed", "The random seed.", 1)
+@options.reading
 def command(inputs: tuple[str, ...], **values: Any) -> None:
-    """Learn a similarity from labelled documents of INPUT: how much each word counts; write it as a model.
+    """Learn from the labelled documents of INPUT how much each word counts, and write a model.
 
     Learning needs at least 10 labelled documents; more than 60 add little. Documents without a label count towards
     document frequencies. The regularization strength, the threshold and the probability of a score are chosen on
     held-out labels.
 
-    \b
     Labels are as for `neardup evaluate`: a table of id and cluster, a table of judged pairs, or a folder.
 
     \b
@@ -129,32 +75,22 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     from neardup.learn.training.learner import learn
     from neardup.learn.training.public import training_setup
 
-    target = new_file(values["output"], values["force"])
-    if not Path(values["labels"]).exists():
-        raise InputError(f"{values['labels']} does not exist")
+    target = options.new_file(values["output"], values["force"])
     setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
         documents = read_input(inputs, values, progress, [setup.text])
         truth = read_truth(values, documents.ids)
         model = learn(documents, truth, setup, progress)
     model.write(target)
-    if values["as_json"]:
-        summary = {
-            "model": str(target),
-            "threshold": model.threshold,
-            "weights": model.weights,
-            **model.training,
-        }
-        click.echo(json.dumps(summary, indent=2))
-    else:
-        _show(model, target)
+    summary = {"model": str(target), "threshold": model.threshold, "weights": model.weights, **model.training}
+    emit(values["as_json"], summary, _lines(model, target), indent=2)
 
 
-def _show(model: Model, target: Path) -> None:
-    """Print a summary of the model."""
+def _lines(model: Model, target: Path) -> Iterator[str]:
+    """A summary of the model."""
     figures = model.training
     labels = "on held-out labels" if figures["held_out"] else "on the training labels"
-    click.echo(
+    yield (
         f"{counted(figures['documents'], 'labelled document')}, "
         f"{counted(figures['positive_pairs'], 'pair')} of near-duplicates."
     )
@@ -162,14 +98,13 @@ def _show(model: Model, target: Path) -> None:
         scores = (
             f"F1 {figures['f1']:.3f}, precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"
         )
-        click.echo(f"{model.similarity.capitalize()} ≥ {model.threshold:g}: {scores} {labels}.")
+        yield f"{model.similarity.capitalize()} ≥ {model.threshold:g}: {scores} {labels}."
     strength = figures["regularization"]
     trained = "kept unchanged" if strength is None else f"trained with regularization {strength:g}"
-    click.echo(f"Initial weights {figures['initial_weights']!r}, {trained}.")
-    click.echo("Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items()))
+    yield f"Initial weights {figures['initial_weights']!r}, {trained}."
+    yield "Weights: " + ", ".join(f"{name} {weight:+.3f}" for name, weight in model.weights.items())
     if figures["negative_weights"]:
         treatment = "dropped" if model.negative == "clip" else "kept"
-        click.echo(f"{figures['negative_weights']:.1%} of all k-grams have a weight below zero: {treatment}.")
-    for warning in figures["warnings"]:
-        click.echo(f"warning: {warning}")
-    click.echo(f"Model written to {target}. Use it with: --method andd --model {target}")
+        yield f"{figures['negative_weights']:.1%} of all k-grams have a weight below zero: {treatment}."
+    yield from (f"warning: {warning}" for warning in figures["warnings"])
+    yield f"Model written to {target}. Use it with: --method andd --model {target}"

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import input_options
 from neardup.plurals import counted
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
-)
-@input_options
-@grouped(
-    "Input",
-    click.option(
-        "--url-column", default="url", show_default=True, metavar="NAME", help="The column of URLs."
-    ),
-)
+@options.inputs
+@options.output("FILE", "The parquet file to write.")
+@options.reading
+@grouped("Input", options.value("--url-column NAME", "Column of URLs.", default="url"))
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
     """Add two columns to the HTML pages of INPUT: links, the URLs a page links to; anchors, the texts of links to it.
 
     Anchor texts come from the other pages of INPUT. As fields, both become features of a page: --fields
-    links:value,anchors. A page thus gets features from other pages: remove pages from INPUT that not everybody may
-    see.
+    links:value,anchors. A page thus gets features from other pages: leave out pages that not everybody may see.
 
     \b
-    Example:
+    Examples:
       neardup links crawl.jsonl -o linked.parquet
       neardup dedup linked.parquet -o clean --method simhash --fields links:value,anchors --weights 'tfidf, fields(0.5)'
     """
     import pyarrow as pa
 
-    from neardup.cli.support.pages import open_pages, report_problems
+    from neardup.cli.support.pages import report_problems
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
-    from neardup.errors import InputError, OutputError
+    from neardup.errors import InputError
     from neardup.index.links import link_columns
     from neardup.output import OutputFolder
 
-    if Path(output).suffix != ".parquet":
-        raise OutputError(f"{output} must end in .parquet, the only format of pages with links")
-    pages = open_pages(inputs, values)
+    target = options.with_ending(output, ".parquet")
+    pages = options.open_inputs(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
     tables = []
@@ -58,7 +46,7 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         column, _ = choose_columns(names, text=pages.columns.text, id=pages.columns.id, source=source.name)
         if url_column not in names:
             raise InputError(
-                f"{source.name} has no column {url_column!r}; its columns are {', '.join(names)}"
+                f"{source.name} has no column {url_column!r}: name one with --url-column ({', '.join(names)})"
             )
         for batch in source.read(None, pages.problems):
             texts += document_texts(batch, column, pages.problems).to_pylist()
@@ -70,10 +58,10 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         place = table.schema.get_field_index(name)
         table = table.remove_column(place) if place >= 0 else table
         table = table.append_column(name, pa.array(lists, kind))
-    with OutputFolder(Path(output).parent, force=force) as folder:
+    with OutputFolder(target.parent, force=force) as folder:
         import pyarrow.parquet as pq
 
-        pq.write_table(table, folder.file(Path(output).name))
+        pq.write_table(table, folder.file(target.name))
         folder.commit()
     report_problems(pages.problems)
     linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neardup.cli.support import options
+
 if TYPE_CHECKING:
     from neardup.registry import Method
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
+@options.as_json
 def command(name: str | None, as_json: bool) -> None:
     """List the methods, or describe the method NAME with its own options and defaults.
 

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli.support.groups import grouped
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import decide_option, input_options, resume_options, statistics_options
-from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_engine
+from neardup.cli.support.spark_engine import run_on_spark, take_engine
 from neardup.plurals import counted
 
 
 @click.command(cls=MethodCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
-)
-@decide_option
-@grouped(
-    "Decision",
-    click.option(
-        "--pairs",
-        type=click.Choice(["clusters", "all"]),
-        default="all",
-        show_default=True,
-        help="Compare the pairs that clusters need, or all (quadratic in the size of a cluster).",
-    ),
-)
-@resume_options
-@input_options
-@statistics_options
-@grouped("Engine", engine_options)
+@options.inputs
+@options.output("FILE", "The parquet file to write.")
+@options.decide
+@options.pairs(default="all")
+@options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
@@ -52,18 +34,12 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
     from neardup.engines.local.write import run_report, write_pairs
-    from neardup.errors import OutputError
     from neardup.output import OutputFolder
-    from neardup.plan import Keep
 
     engine = take_engine(values)
-    pairs, force, as_json = values.pop("pairs"), values.pop("force"), values["as_json"]
-    plan = complete_plan(
-        chosen.plan(), keep=Keep(), pairs=pairs, clusters="components", decide=values.pop("decide")
-    )
-    target = Path(output)
-    if target.suffix != ".parquet":
-        raise OutputError(f"{output} must end in .parquet: pairs are written in that format")
+    pairs, force = values.pop("pairs"), values.pop("force")
+    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", decide=values.pop("decide"))
+    target = options.with_ending(output, ".parquet")
     if engine is not None:
         tables = {target.name: "pairs"}
         report = run_on_spark(engine, plan, inputs, values, target.parent, tables, force, has_report=False)
@@ -75,11 +51,5 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
                     rows = write_pairs(run, path)
                 folder.commit()
                 report = {**run_report(run, [target.name]), "rows": rows}
-    if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        click.echo(
-            f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}, written to {output}"
-        )
-        for line in problem_lines(report["problems"]):
-            click.echo(line)
+    found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"
+    emit(values["as_json"], report, [f"{found}, written to {output}", *problem_lines(report["problems"])])

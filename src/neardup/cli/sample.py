@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.options import input_options, reading_options, taken_columns
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
+from neardup.cli.support.groups import GroupedCommand
 from neardup.plurals import counted
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE.csv", help="The table of pairs to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
+@options.inputs
+@options.output("FILE.csv", "The table of pairs to write.")
+@options.count("--pairs", "The number of pairs to write.", 456, least=1)
+@options.count(
+    "--draw", "How many pairs to draw and measure; an even spread of them is written.", 100_000, least=1
 )
+@options.count("--ngram", "Words in a phrase.", 7, least=1)
 @click.option(
-    "--pairs", type=int, default=456, show_default=True, metavar="N", help="The number of pairs to write."
-)
-@click.option(
-    "--draw", type=int, default=100_000, show_default=True, metavar="N",
-    help="How many pairs to draw and measure; an even spread of them is written.",
-)  # fmt: skip
-@click.option("--ngram", type=int, default=7, show_default=True, metavar="N", help="Words in a phrase.")
-@click.option(
-    "--idf", nargs=2, type=float, default=(0.2, 0.85), show_default=True, metavar="LOW HIGH",
+    "--idf", nargs=2, type=float, default=(0.2, 0.85), metavar="LOW HIGH",
     help="Normalised idf of the phrases that pairs share: 0 is in every document, 1 in one.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the draw.")
-@input_options
+@options.count("--seed", "The seed of the draw.", 1)
+@options.reading
 def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """Draw pairs of documents of INPUT to label, spread evenly over the range of similarity.
 
@@ -43,27 +35,27 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
 
     \b
     Example:
-      neardup sample crawl.parquet -o pairs.csv --pairs 300
+      neardup sample crawl.parquet -o to-label.csv --pairs 300
     """
     from neardup.cli.support.show import TerminalProgress
-    from neardup.documents import Problems, open_inputs
-    from neardup.errors import OutputError
     from neardup.evaluate.pair_sample import PairSampling, sample_pairs
     from neardup.output import OutputFolder
-    from neardup.workers import checked_threads
 
     low, high = values["idf"]
     sampling = PairSampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
-    columns = taken_columns(values)
-    target = Path(output)
-    if target.suffix != ".csv":
-        raise OutputError(f"{output} must end in .csv, the format of pairs to label")
+    target = options.with_ending(output, ".csv")
     with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
         path = folder.file(target.name)
+        opened = options.open_inputs(inputs, values)
         found = sample_pairs(
-            open_inputs(list(inputs), **reading_options(values)), columns, sampling, progress,
-            checked_threads(values["threads"]), values["work_dir"], Problems(strict=values["strict"]),
-        )  # fmt: skip
+            opened.sources,
+            opened.columns,
+            sampling,
+            progress,
+            opened.threads,
+            values["work_dir"],
+            opened.problems,
+        )
         import pyarrow.csv
 
         pyarrow.csv.write_csv(found.table, path)
@@ -75,14 +67,10 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
         "distance_from_uniform": round(found.distance, 4),
         "distance_of_all_drawn": round(found.distance_before, 4),
     }
-    if values["as_json"]:
-        click.echo(json.dumps(summary))
-        return
-    click.echo(
+    lines = [
         f"{counted(len(found.table), 'pair')} written to {output}, of {found.drawn:,} drawn by "
-        f"{counted(found.phrases, 'shared phrase')}"
-    )
-    click.echo(
+        f"{counted(found.phrases, 'shared phrase')}",
         f"earth mover's distance from uniform similarities: {found.distance:.3f} "
-        f"(all drawn pairs: {found.distance_before:.3f}; pairs of one similarity: up to 0.5)"
-    )
+        f"(all drawn pairs: {found.distance_before:.3f}; pairs of one similarity: up to 0.5)",
+    ]
+    emit(values["as_json"], summary, lines)

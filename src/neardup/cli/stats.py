@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.cli.support import options
+from neardup.cli.support.emit import emit
+from neardup.cli.support.groups import GroupedCommand
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, json_option, statistics_options
 from neardup.plurals import counted
 
 
@@ -26,33 +26,29 @@ def command() -> None:
 
 
 @command.command(cls=MethodCommand, default_method="rare_phrases")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
+@options.inputs
+@options.output("FILE", "The parquet file to write.")
+@options.count(
+    "--memory", "Megabytes of memory for the tables; the rest waits in the work folder.", 256, least=1
 )
-@click.option(
-    "--memory", type=click.IntRange(1), default=256, show_default=True, metavar="MB",
-    help="Memory for the tables; the rest waits in the work folder.",
-)  # fmt: skip
-@click.option(
-    "--at-least", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-    help="Leave out features of fewer documents: 2 makes a much smaller file; it states its error.",
-)  # fmt: skip
-@click.option(
-    "--sketch", type=click.IntRange(1), metavar="N",
-    help="Keep the N most frequent features of each type; the file states its error.",
-)  # fmt: skip
-@input_options
-@statistics_options
+@options.count(
+    "--at-least",
+    "Leave out features of fewer documents: 2 makes a much smaller file; it states its error.",
+    default=1,
+    least=1,
+)
+@options.count(
+    "--sketch", "Keep the N most frequent features of each type; the file states its error.", least=1
+)
+@options.reading
+@options.statistics
 def build(inputs: tuple[str, ...], output: str, force: bool, chosen: Chosen, **values: Any) -> None:
     """Count the document frequencies of INPUT that a method needs.
 
     \b
     Examples:
       neardup stats build archive/*.jsonl.gz -o archive.parquet
-      neardup stats build news.parquet -o news.parquet --ngram 7 --df-unit host:url
+      neardup stats build news.parquet -o frequencies.parquet --ngram 7 --df-unit host:url
       neardup dedup today.jsonl -o clean --method rare_phrases --stats archive.parquet
     """
     from neardup.cli.support.statistics import build_statistics
@@ -64,12 +60,8 @@ def build(inputs: tuple[str, ...], output: str, force: bool, chosen: Chosen, **v
 
 @command.command(cls=GroupedCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@grouped(
-    "Output",
-    click.option("-o", "--output", required=True, metavar="FILE", help="The parquet file to write."),
-    click.option("--force", is_flag=True, help="Overwrite the file."),
-    json_option,
-)
+@options.output("FILE", "The parquet file to write.")
+@options.as_json
 def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> None:
     """Add up the statistics of collections that have no document in common.
 
@@ -87,7 +79,7 @@ def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> No
 
 @command.command(cls=GroupedCommand)
 @click.argument("file", metavar="FILE")
-@json_option
+@options.as_json
 def info(file: str, as_json: bool) -> None:
     """Check a file of statistics, and print its documents and tables.
 
@@ -102,15 +94,13 @@ def info(file: str, as_json: bool) -> None:
 
 
 def _show(header: dict[str, Any], file: str, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(header, ensure_ascii=False))
-        return
-    click.echo(f"{file}: statistics {header['digest']} of neardup {header['neardup']}")
-    click.echo(
-        f"  {counted(header['documents'], 'document')}, unit of document frequency: {header['df_unit']}"
-    )
-    click.echo(f"  tokens: {header['text']}")
+    lines = [
+        f"{file}: statistics {header['digest']} of neardup {header['neardup']}",
+        f"  {counted(header['documents'], 'document')}, unit of document frequency: {header['df_unit']}",
+        f"  tokens: {header['text']}",
+    ]
     for table in header["tables"]:
         exact = "exact" if not table["slack"] else f"at most {table['slack']:,} too low"
         rest = "" if table["least"] == 1 else f", in at least {counted(table['least'], 'document')}"
-        click.echo(f"  {counted(table['features'], 'feature')}{rest}, {exact}: {table['counted']}")
+        lines.append(f"  {counted(table['features'], 'feature')}{rest}, {exact}: {table['counted']}")
+    emit(as_json, header, lines)

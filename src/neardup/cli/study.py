@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.support import options
+
 if TYPE_CHECKING:
     from neardup.evaluate.studies.registry import StudyTable
+
+PATH = click.Path(path_type=Path)
 
 
 @click.group()
@@ -20,7 +24,7 @@ def command() -> None:
     \b
     Examples:
       neardup study list
-      neardup study run spotsigs_table_1 --data ../shared/data
+      neardup study run spotsigs_table_1 --data data
       neardup study run 'andd_*' -o andd.md --plots figures
     """
 
@@ -45,24 +49,11 @@ def list_studies() -> None:
 
 @command.command("run")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="The folder of labelled collections.  [default: $NEARDUP_DATA]",
-)
-@click.option(
-    "--threads", type=click.IntRange(1), help="The number of threads.  [default: one for each processor]"
-)
+@click.option("--data", type=PATH, help="The folder of labelled collections.  [default: $NEARDUP_DATA]")
+@options.count("--threads", "The number of threads.  [default: one for each processor]", least=1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
-@click.option(
-    "--plots",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Draw figures into this folder, as .png files.",
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead of the terminal."
-)
+@click.option("--plots", type=PATH, metavar="DIR", help="Draw figures into this folder, as .png files.")
+@click.option("-o", "--output", type=PATH, help="Write to a file instead of the terminal.")
 def run_studies(
     names: tuple[str, ...], data: Path | None, threads: int | None, as_json: bool, plots: Path | None,
     output: Path | None,

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
+from neardup.cli.support import options
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, statistics_options
 from neardup.plurals import counted
 
 
 @click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("store", metavar="STORE")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@options.inputs
 @click.option(
     "--now",
     type=float,
@@ -30,8 +30,8 @@ from neardup.plurals import counted
     help="Switch to other options or statistics: earlier fingerprints become stale, and a page whose text is the same "
     "gets a new fingerprint.",
 )
-@input_options
-@statistics_options
+@options.reading
+@options.statistics
 def command(
     store: str,
     inputs: tuple[str, ...],
@@ -52,13 +52,13 @@ def command(
     Example:
       neardup track pages.db crawl-0301.jsonl --id-column url
     """
-    from neardup.cli.support.pages import fingerprint_plan, open_pages, report_problems
+    from neardup.cli.support.pages import fingerprint_plan, report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.fingerprints import fingerprint
     from neardup.index.track import Tracker
 
     plan, statistics = fingerprint_plan(chosen, values)
-    opened = open_pages(inputs, values)
+    opened = options.open_inputs(inputs, values)
     with TerminalProgress() as progress:
         pages = fingerprint(
             plan, opened.sources, opened.columns, statistics=statistics, threads=opened.threads,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
 from neardup.candidates.groups import Groups
-from neardup.cli.evaluate import label_options
+from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
-from neardup.cli.support.options import input_options, statistics_options
-from neardup.errors import OutputError, ParameterError
+from neardup.errors import ParameterError
 from neardup.plurals import counted
 from neardup.signatures.estimate import standard_error, wilson_interval
 
@@ -38,18 +36,15 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
     "--try", "tried", multiple=True, metavar="NAME[:OPTION=VALUE,...]",
     help="With --labels, a method to try, as in neardup evaluate; repeatable.  [default: all methods]",
 )  # fmt: skip
-@label_options(bootstrap=0)
-@click.option(
-    "--documents", type=click.IntRange(1), default=1_000_000, metavar="N", show_default=True,
-    help="How many documents to estimate memory and time for.",
-)  # fmt: skip
+@options.judging(bootstrap=0)
+@options.count("--documents", "How many documents to estimate memory and time for.", 1_000_000, least=1)
 @grouped(
     "Output",
-    click.option("--plot", metavar="FILE", help="Write the S-curve to a .png, .svg or .pdf file."),
-    click.option("--force", is_flag=True, help="Overwrite the plot if it exists."),
+    options.value("--plot FILE", "Write the S-curve to a .png, .svg or .pdf file."),
+    options.flag("--force", "Overwrite the plot if it exists."),
 )
-@input_options
-@statistics_options
+@options.reading
+@options.statistics
 def command(
     documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
 ) -> None:
@@ -78,7 +73,7 @@ def command(
     given = {name: int(chosen.options[name]) for name in BY_HAND if name in chosen.options}
     work = cost(shape, documents)
     if plot is not None:
-        _save(Path(plot), shape, plan.threshold, force)
+        _save(plot, shape, plan.threshold, force)
     if as_json:
         click.echo(json.dumps(_as_dict(plan, shape, given, work), indent=2))
     else:
@@ -91,16 +86,14 @@ def _shape(plan: Plan) -> Bands:
     """The bands of a plan that has them."""
     found = plan.candidates
     if not isinstance(found, Groups) or found.agree != 1:
-        raise ParameterError("method", "neardup tune", "a method with bands", plan.method)
+        raise ParameterError("method", "neardup tune", "a method with bands, such as minhash", plan.method)
     return Bands(found.groups, found.width)
 
 
-def _save(path: Path, shape: Bands, threshold: float, force: bool) -> None:
+def _save(plot: str, shape: Bands, threshold: float, force: bool) -> None:
     from neardup.cli.support.curve_plot import save_plot
 
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already: --force overwrites it")
-    save_plot(path, shape, threshold)
+    save_plot(options.new_file(plot, force), shape, threshold)
 
 
 def _reason(shape: Bands, given: dict[str, int], plan: Plan) -> str:
@@ -210,27 +203,20 @@ def _missed(found: float) -> str:
 
 def _cost_table(work: Cost) -> Table:
     """Memory and time by step."""
-    from rich.filesize import decimal
     from rich.table import Table
+
+    from neardup.cli.support.show import duration, size_in_words
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, show_header=False)
     table.add_column(justify="left")
     table.add_column(justify="right")
     table.add_column()
     table.add_row("documents", f"{work.documents:,}", f"with {SHINGLES} n-grams each, on one core")
-    table.add_row("keys", decimal(work.key_bytes), "for all bands at once")
-    table.add_row("signatures", decimal(work.signature_bytes), "if they are kept, as for estimates")
+    table.add_row("keys", size_in_words(work.key_bytes), "for all bands at once")
+    table.add_row("signatures", size_in_words(work.signature_bytes), "if they are kept, as for estimates")
     table.add_row("candidates", f"{work.candidates:,.0f}", "pairs to verify, in an average corpus")
     table.add_row("signing", duration(work.signing), "")
     table.add_row("sorting keys", duration(work.sorting), "")
     table.add_row("verifying", duration(work.verifying), "")
     table.add_row("total", duration(work.seconds), "without reading and writing", style="bold")
     return table
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

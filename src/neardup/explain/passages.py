@@ -86,7 +86,7 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     passages = _find_passages(texts, tokens, *_runs(plan, tokens))
     return Comparison(
         similarity=float(pairs.similarity[0]),
-        containment=float(pairs.containment[0]),
+        containment=float(counts.containment[0]),
         shared=int(counts.shared[0]),
         near_duplicates=_passes(plan, decisive),
         estimate=None if estimated is None else float(estimated.similarity[0]),

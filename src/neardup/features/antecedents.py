@@ -13,25 +13,16 @@ STOP_WORDS = "stopwords"  # every stop word of the language: the last bar of fig
 
 ARTICLES = "a an the"
 FORMS = "am are be been being is was were can could will would have had has having do does did doing done"  # be, can …
+ROWS = (
+    "is|the|is the|is the said|is the said was|is the said was there|is the said was there a|"
+    "is the said was there a it|the a can be will have do"
+)
 PRESETS: dict[str, tuple[str, ...]] = {
     # Theobald et al., SpotSigs (SIGIR 2008), 5.3.2 and figure 6: articles and forms of be, can, will, have, do.
     "paper": (*ARTICLES.split(), *FORMS.split()),
     "example": (*ARTICLES.split(), "is"),  # the example of section 3.2
     # Alonso, Fetterly and Manasse, Duplicate News Story Detection Revisited, table 5, row by row.
-    **{
-        row.replace(" ", "_"): tuple(row.split())
-        for row in (
-            "is",
-            "the",
-            "is the",
-            "is the said",
-            "is the said was",
-            "is the said was there",
-            "is the said was there a",
-            "is the said was there a it",
-            "the a can be will have do",
-        )
-    },
+    **{row.replace(" ", "_"): tuple(row.split()) for row in ROWS.split("|")},
     STOP_WORDS: (),  # filled in with the list of the language
 }
 

@@ -2,6 +2,5 @@
 
 from typing import Literal
 
-HtmlText = Literal[
-    "visible", "article", "segments", "resiliparse", "trafilatura"
-]  # the part of a page to compare
+# The part of a page to compare.
+HtmlText = Literal["visible", "article", "segments", "resiliparse", "trafilatura"]

@@ -14,13 +14,9 @@ DECLARATION = re.compile(
 DECLARED_WITHIN = 4096  # bytes: the standard asks for 1024
 # The HTML standard decodes these as their supersets.
 READ_AS = {
-    "iso8859-1": "cp1252",
-    "ascii": "cp1252",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "iso8859-9": "cp1254",
-}
-READ_AS |= {"euc_kr": "cp949", "shift_jis": "cp932", "tis-620": "cp874", "iso8859-11": "cp874"}
+    "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-9": "cp1254",
+    "euc_kr": "cp949", "shift_jis": "cp932", "tis-620": "cp874", "iso8859-11": "cp874",
+}  # fmt: skip
 
 
 def page_bytes(html: str | bytes) -> bytes:

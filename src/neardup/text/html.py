@@ -36,13 +36,9 @@ def visible_text(html: str | bytes, main_content: bool = False) -> str:
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
     if page.count("<") > _MANY_TAGS and _work(page) > _MUCH_WORK:
         return _flat_text(page)
-    options = {
-        "preserve_formatting": True,
-        "list_bullets": False,
-        "links": False,
-        "main_content": main_content,
-    }
-    text: str = extract(parse(page), **options)
+    text: str = extract(
+        parse(page), preserve_formatting=True, list_bullets=False, links=False, main_content=main_content
+    )
     return _UNFIT.sub("\ufffd", text).strip()
 
 

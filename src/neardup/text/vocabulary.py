@@ -25,19 +25,8 @@ OPAQUE = (
     "select datalist"
 ).split()
 BARRIERS = "html body table ul ol dl menu article main section aside nav header footer form".split()
-GROUPS = {
-    "li": 1,
-    "dd": 2,
-    "dt": 2,
-    "tr": 3,
-    "td": 7,
-    "th": 7,
-    "tbody": 4,
-    "thead": 4,
-    "tfoot": 4,
-    "option": 5,
-    "p": 6,
-}
+CLOSING_GROUPS = ("li", "dd dt", "tr", "tbody thead tfoot", "option", "p", "td th")  # one closes another
+GROUPS = {tag: number for number, tags in enumerate(CLOSING_GROUPS, 1) for tag in tags.split()}
 
 # Hints in the names of classes, ids, roles and properties.
 HINTS: dict[str, str] = {
@@ -93,14 +82,8 @@ INSIDE_NAMES = (
     *(f"named {hint}" for hint in (*HINT_NAMES, ARTICLE_BODY)),
     *(f"in <{tag}>" for tag in CONTEXTS),
 )
-ALWAYS = (
-    "named article",
-    "named body",
-    "named main",
-    "named comment",
-    "named article body",
-    "in <article>",
-    "in <main>",
+ALWAYS = tuple(
+    "named article|named body|named main|named comment|named article body|in <article>|in <main>".split("|")
 )
 EXCLUDED = ("named comment", "named foot", "named hidden", "in <nav>", "in <aside>", "in <footer>")
 NAME_ATTRIBUTES = "class id itemprop role".split()

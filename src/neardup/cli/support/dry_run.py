@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from neardup.api import with_statistics
-from neardup.cli.support.options import reading_options, taken_columns
-from neardup.documents import open_inputs
+from neardup.cli.support.emit import emit
+from neardup.cli.support.options import open_inputs
+from neardup.cli.support.show import duration, size_in_words
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import Settings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
 from neardup.plurals import counted
-from neardup.workers import checked_threads
 
 
 def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:
     """Prints the estimate."""
     memory = MemoryBudget(read_memory(values["memory"]))
-    settings = Settings(checked_threads(values["threads"]), work_dir=values["work_dir"], memory=memory)
-    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    sources = open_inputs(list(inputs), **reading_options(values))
-    found = estimate(plan, sources, columns, settings, mode, statistics)
-    if values["as_json"]:
-        click.echo(json.dumps(found.as_dict()))
-    else:
-        click.echo("\n".join(_lines(found, memory)))
+    opened = open_inputs(inputs, values)
+    settings = Settings(opened.threads, work_dir=values["work_dir"], memory=memory)
+    found = estimate(plan, opened.sources, opened.columns, settings, mode, statistics)
+    emit(values["as_json"], found.as_dict(), _lines(found, memory))
 
 
 def _lines(found: Estimate, memory: MemoryBudget) -> list[str]:
     rows = [
         ("documents", found.documents, _count),
-        ("text", found.text_bytes, _size),
-        ("time", found.seconds, _duration),
-        ("memory", found.memory_bytes, _size),
-        ("disk", found.disk_bytes, _size),
+        ("text", found.text_bytes, size_in_words),
+        ("time", found.seconds, duration),
+        ("memory", found.memory_bytes, size_in_words),
+        ("disk", found.disk_bytes, size_in_words),
         ("candidates", found.candidates, _count),
         ("removed", found.removed, _count),
     ]
-    lines = [
-        f"Estimate from a sample of {counted(found.sampled_documents, 'document')} (nothing was written):"
-    ]
+    sampled = counted(found.sampled_documents, "document")
+    is_whole = found.documents == Range.exactly(found.sampled_documents)
+    source = f"a trial run of all {sampled}" if is_whole else f"a sample of {sampled}"
+    lines = [f"Estimate from {source} (nothing was written):"]
     lines += [f"  {name:<11} {_ranged(some, show)}" for name, some, show in rows]
     if found.memory_bytes.expected > memory.budget:
         lines.append(
-            f"  The budget is {_size(memory.budget)}: give more with --memory, or use fewer threads."
+            f"  The budget is {size_in_words(memory.budget)}: give more with --memory, or use fewer threads."
         )
     return lines
 
@@ -62,17 +56,3 @@ def _ranged(some: Range, show: Any) -> str:
 
 def _count(value: float) -> str:
     return f"{round(value, 1 - len(str(int(value))) + 1):,.0f}" if value >= 100 else f"{value:.0f}"
-
-
-def _size(value: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
-
-
-def _duration(value: float) -> str:
-    if value < 120:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

@@ -60,24 +60,14 @@ def _head(evaluation: Evaluation) -> list[str]:
 def as_table(columns: list[str], body: list[list[str]]) -> str:
     """Names left-aligned, figures right-aligned; lines are never wrapped."""
     lines = [columns, *body]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
-    return "\n".join(
-        "  ".join(
-            [
-                line[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
-            ]
-        )
-        for line in lines
-    )
+    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    rows = ((name, zip(cells, widths, strict=True)) for name, *cells in lines)
+    return "\n".join("  ".join([name.ljust(first), *(c.rjust(w) for c, w in cells)]) for name, cells in rows)
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
-    return (
-        f"{figure(row[f'{name}_low'])}-{figure(row[f'{name}_high'])}"
-        if row[f"{name}_low"] is not None
-        else "–"
-    )
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "–" if low is None else f"{figure(low)}-{figure(high)}"
 
 
 def _threshold(value: float | None) -> str:

@@ -32,13 +32,14 @@ def grouped(group: str, *options: Callable[[Command], Command]) -> Callable[[Com
 def option_rows(
     parameters: Iterable[click.Parameter], context: click.Context
 ) -> dict[str, list[tuple[str, str]]]:
-    """The lines of the help in each group: option and sentence."""
-    rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+    """The lines of the help in each group: option and sentence; the options of a method follow its choice."""
+    rows: dict[str, list[tuple[str, str]]] = {}
     for option in parameters:
         record = option.get_help_record(context) if isinstance(option, click.Option) else None
         if record is not None:
             rows.setdefault(getattr(option, "group", OWN), []).append(record)
-    return {group: records for group, records in rows.items() if records}
+    order = {group: place for place, group in enumerate(GROUPS)}
+    return dict(sorted(rows.items(), key=lambda item: order.get(item[0], order["Method"] + 0.5)))
 
 
 class GroupedCommand(click.Command):

@@ -87,7 +87,7 @@ class MethodCommand(GroupedCommand):
 def _common(default: str) -> list[click.Option]:
     """The options that choose a method; and the threshold, which nearly all methods have."""
     helps = {
-        "--method NAME": f"A method of the list that `neardup methods` prints.  [default: {default}]",
+        "--method NAME": f"The method; `neardup methods` lists them.  [default: {default}]",
         "--preset NAME": "Options of a published pipeline: fineweb, slimpajama, … (neardup methods).",
         "--threshold NUMBER": "The least similarity of a near-duplicate.  [default: the method's own]",
     }
@@ -140,14 +140,11 @@ def _refuse_option(error: click.NoSuchOption, method: Method) -> None:
 
 def _replace_values(ctx: click.Context, named: bool) -> None:
     """Puts the method and its options, read and checked, in the place of their words."""
-    from neardup.registry import ALIASES, presets
+    from neardup.registry import preset_options
 
     method: Method = ctx.meta[METHOD]
     ctx.params.pop("method")
-    preset = ctx.params.pop("preset")
-    options = (
-        {} if preset is None else {ALIASES.get(k, k): v for k, v in presets(preset).items() if k != "method"}
-    )
+    options = preset_options(ctx.params.pop("preset"), method)
     for name, parameter in method.parameters.items():
         text = ctx.params.pop(name)
         if text is not None:

@@ -1,127 +1,236 @@
-"""Options that commands share, and the values that are made of them."""
+"""Options that commands share, each declared once, and the values that are made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 
 from neardup.cli.support.groups import grouped
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError
 from neardup.text import HtmlText
 
 if TYPE_CHECKING:
-    from neardup.documents import Limits
+    from neardup.documents import Inputs, Limits, Problems
     from neardup.engines.core.documents import InputColumns
 
 Command = Callable[..., Any]
+Option = Callable[[Command], Command]
 
-html_text_option = click.option(
-    "--html-text",
-    type=click.Choice(get_args(HtmlText)),
-    metavar="PART",
-    default="visible",
-    show_default=True,
-    help="The part of HTML to compare: " + ", ".join(get_args(HtmlText)) + ".",
-)
 
-text_options = grouped(
+def choice(flag: str, choices: Sequence[str], help: str, default: str | None = None) -> Option:
+    """An option that takes one of these words, the first one unless another is the default."""
+    default = default or choices[0]
+    return click.option(
+        flag, type=click.Choice(choices), metavar="|".join(choices), default=default, help=help
+    )
+
+
+def value(declared: str, help: str, **settings: Any) -> Option:
+    """An option that takes a value, declared as its help shows it: '--format FORMAT'."""
+    flag, metavar = declared.split(" ", 1)
+    return click.option(flag, metavar=metavar, help=help, **settings)
+
+
+def flag(name: str, help: str) -> Option:
+    """An option that is given or not."""
+    return click.option(name, is_flag=True, help=help)
+
+
+class NumberOption(click.Option):
+    """An option whose help does not spell out its range: a number outside is refused with it."""
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """The default alone."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+def count(
+    flag: str, help: str, default: int | None = None, least: int = 0, most: int | None = None
+) -> Option:
+    """An option that takes a whole number."""
+    span = click.IntRange(least, most)
+    return click.option(flag, cls=NumberOption, type=span, default=default, metavar="N", help=help)
+
+
+def output(metavar: str, help: str) -> Option:
+    """-o, and --force to overwrite."""
+    return grouped(
+        "Output",
+        click.option("-o", "--output", required=True, metavar=metavar, help=help),
+        flag("--force", "Overwrite an existing result."),
+    )
+
+
+inputs = click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+
+text = grouped(
     "Input",
-    click.option(
-        "--text-column", metavar="NAME", help="The text.  [default: text, content, contents, body or html]"
-    ),
-    click.option(
-        "--id-column", metavar="NAME", help="The id.  [default: id, doc_id, url or path; else file and number]"
-    ),
+    value("--text-column NAME", "Column of texts.  [default: text, content, contents, body, html]"),
+    value("--id-column NAME", "Column of ids.  [default: id, doc_id, url, path; else file:number]"),
     click.option(
         "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
     ),
-    html_text_option,
-    click.option("--format", metavar="FORMAT", help="The format, if it cannot be detected from the file name."),
-)  # fmt: skip
+    value(
+        "--html-text PART",
+        "The part of HTML to compare: " + ", ".join(get_args(HtmlText)) + ".",
+        type=click.Choice(get_args(HtmlText)),
+        default="visible",
+    ),
+    value("--format FORMAT", "The format, if it cannot be detected from the file name."),
+)
 
-json_option = grouped(
+as_json = grouped(
     "Output", click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary.")
 )
 
-input_options = grouped(
+reading = grouped(
     "Input",
-    text_options,
-    click.option(
-        "--duplicate-ids",
-        type=click.Choice(["error", "rename"]),
-        metavar="error|rename",
-        default="error",
-        show_default=True,
-        help="Stop at a repeated id, or rename it.",
+    text,
+    choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
+    flag("--strict", "Stop at the first bad record instead of counting it."),
+    value("--max-record SIZE", "Skip larger records (csv: than a quarter).  [default: 1G]"),
+    value(
+        "--max-expansion N", "Stop at a file that unpacks to N times its size.  [default: 1000]", type=float
     ),
-    click.option("--strict", is_flag=True, help="Stop at the first bad record instead of counting it."),
-    click.option("--max-record", metavar="SIZE", help="Skip longer records (a quarter for csv).  [default: 1G]"),
-    click.option(
-        "--max-expansion",
-        type=float,
-        metavar="N",
-        help="Stop at a file of N times its size unpacked.  [default: 1000]",
-    ),
-    click.option("--max-decompressed", metavar="SIZE", help="Stop at a file of this size unpacked.  [default: 1T]"),
-    click.option("--unescape-formulas", is_flag=True, help="Remove the ' that neardup put before csv formulas."),
+    value("--max-decompressed SIZE", "Stop at a file that unpacks to this size.  [default: 1T]"),
+    flag("--unescape-formulas", "Remove the ' that neardup put before csv formulas."),
     grouped(
         "Resources",
-        click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all processors]"),
-        click.option("--work-dir", metavar="DIR", help="The folder for temporary texts.  [default: the output folder]"),
+        value("--threads N", "Threads to use.  [default: all processors]", type=int),
+        value("--work-dir DIR", "The folder for temporary texts.  [default: the output folder]"),
     ),
-    json_option,
-)  # fmt: skip
+    as_json,
+)
 
-statistics_options = grouped(
+statistics = grouped(
     "Method",
-    click.option("--stats", metavar="FILE", help="Document frequencies (neardup stats build).  [default: of INPUT]"),
-    click.option(
-        "--df-unit",
-        metavar="UNIT",
-        help="Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
-    ),
-)  # fmt: skip
-
-resume_options = grouped(
-    "Resources",
-    click.option("--memory", metavar="SIZE", help="Memory to use, such as 4G.  [default: half of what is available]"),
-    click.option("--resume", is_flag=True, help="Continue the same command where it was stopped or killed."),
-    click.option(
-        "--checkpoint",
-        type=click.FloatRange(min=0),
-        default=5.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="The work that a killed run may lose.",
-    ),
-)  # fmt: skip
-
-decide_option = grouped(
-    "Decision",
-    click.option(
-        "--decide",
-        type=click.Choice(["similarity", "containment"]),
-        metavar="MEASURE",
-        default="similarity",
-        show_default=True,
-        help="The measure that must reach the threshold: similarity or containment.",
+    value("--stats FILE", "Document frequencies of neardup stats build.  [default: of INPUT]"),
+    value(
+        "--df-unit UNIT",
+        "Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
     ),
 )
+
+resume = grouped(
+    "Resources",
+    value("--memory SIZE", "Memory to use, such as 4G.  [default: half of what is available]"),
+    flag("--resume", "Continue the same command where it was stopped or killed."),
+    value(
+        "--checkpoint SECONDS",
+        "Save finished work this often; a killed run loses no more.",
+        cls=NumberOption,
+        type=click.FloatRange(min=0),
+        default=5.0,
+    ),
+)
+
+decide = grouped(
+    "Decision",
+    choice(
+        "--decide", ["similarity", "containment"], "Measure compared with the threshold.",
+    ),
+)  # fmt: skip
+
+
+def pairs(default: str) -> Option:
+    """--pairs, with this default."""
+    text = "Compare the pairs that clusters need, or all (quadratic in the size of a cluster)."
+    return grouped("Decision", choice("--pairs", ["clusters", "all"], text, default))
+
+
+engine = grouped(
+    "Engine",
+    choice("--engine", ["local", "spark"], "Run on this machine, or on Spark."),
+    value("--master URL", "Where Spark runs.  [default: local[*]]"),
+    value("--conf KEY=VALUE", "A setting of Spark; repeatable.", multiple=True),
+)
+
+run = grouped("Input", resume, reading, statistics, engine)  # of a command that runs on either engine
+
+attributes = grouped(
+    "Input",
+    value(
+        "--access-column NAME",
+        "Column of groups with access: a list, or names joined by commas. Null: everybody; empty: nobody.",
+    ),
+    value("--quality-column NAME", "Column of quality scores: numbers, best highest."),
+    value("--time-column NAME", "Column of dates."),
+    value("--url-column NAME", "Column of URLs."),
+)
+
+labels = grouped(
+    "Labels",
+    value("--labels FILE", "A table of clusters or judged pairs, or a folder.", required=True),
+)
+
+judgement = grouped(
+    "Labels",
+    value(
+        "--positive-from GRADE",
+        "The least grade of a near-duplicate, if judged pairs have grades.",
+        type=float,
+        default=1.0,
+    ),
+    value("--undecided FILE", "A table of cluster_a and cluster_b whose pairs of documents are left out."),
+    value(
+        "--goal GOAL",
+        "The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
+        default="f1",
+    ),
+)
+
+
+def judging(bootstrap: int) -> Option:
+    """The options of a command that judges by labels, with this number of bootstrap samples by default."""
+    return grouped(
+        "Labels",
+        judgement,
+        count("--splits", "Halvings of the clusters: the threshold of one half is applied to the other.", 5),
+        count("--bootstrap", "Samples of clusters for the 95 % intervals; 0 leaves them out.", bootstrap),
+    )
 
 
 def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
     """Where a file goes that a command makes; refused before the work rather than after."""
-    path = Path(name)
-    if endings and path.suffix.lower() not in endings:
-        raise OutputError(f"{name} must end in {endings[0]}")
+    path = with_ending(name, *endings)
     if path.exists() and not force:
-        raise OutputError(f"{name} exists already: --force overwrites it")
+        raise OutputError(f"{name} exists already: choose another output, or overwrite with --force")
     if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist")
+        raise OutputError(f"the folder {path.parent} does not exist: create it first")
     return path
+
+
+def with_ending(name: str, *endings: str) -> Path:
+    """The path of a file that must have one of these endings."""
+    if endings and Path(name).suffix.lower() not in endings:
+        raise OutputError(f"{name} must end in {endings[0]}, the format that is written")
+    return Path(name)
+
+
+class OpenInputs(NamedTuple):
+    """The inputs of a command, and how to read them."""
+
+    sources: Inputs
+    columns: InputColumns
+    problems: Problems
+    threads: int
+
+
+def open_inputs(inputs: Sequence[str], values: dict[str, Any]) -> OpenInputs:
+    """The inputs of a command line, opened with its reading options."""
+    from neardup import documents
+    from neardup.workers import checked_threads
+
+    if not all(inputs):
+        raise InputError("An INPUT has no name: give a file, a folder, a glob, or - for standard input.")
+    threads, columns = checked_threads(values["threads"]), taken_columns(values)
+    sources = documents.open_inputs(list(inputs), **reading_options(values))
+    return OpenInputs(sources, columns, documents.Problems(strict=values["strict"]), threads)
 
 
 def taken_columns(values: dict[str, Any]) -> InputColumns:

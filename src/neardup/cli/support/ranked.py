@@ -7,7 +7,8 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from neardup.cli.support.pages import attribute_columns, open_pages
+from neardup.cli.support import options
+from neardup.cli.support.pages import attribute_columns
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, open_inputs
 from neardup.errors import InputError
@@ -22,7 +23,7 @@ def ranked_documents(
     path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
 ) -> list[Document]:
     """The documents of a file that these groups have access to, in order."""
-    pages, attributes = open_pages([path], values), attribute_columns(values)
+    pages, attributes = options.open_inputs([path], values), attribute_columns(values)
     table = _table(path, pages.sources, pages.problems)
     for name in filter(None, (attributes.access, attributes.quality, attributes.time, attributes.url)):
         if name not in table.column_names:

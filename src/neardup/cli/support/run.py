@@ -11,9 +11,9 @@ from typing import Any
 
 import neardup
 from neardup.api import with_statistics
-from neardup.cli.support.options import reading_options, taken_columns
+from neardup.cli.support.options import open_inputs, reading_options
 from neardup.cli.support.show import TerminalProgress
-from neardup.documents import Inputs, open_inputs
+from neardup.documents import Inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
@@ -28,7 +28,6 @@ from neardup.engines.local.run import LocalRun, Settings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.plurals import counted
-from neardup.workers import checked_threads
 
 
 @contextmanager
@@ -44,11 +43,9 @@ def run_command(
 
     `check` gets the inputs before they are read, and whether an earlier run is resumed.
     """
-    threads = checked_threads(values["threads"])
-    _limit_arrow(threads)
-    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    sources = open_inputs(list(inputs), **reading_options(values))
+    sources, columns, _, threads = open_inputs(inputs, values)
+    _limit_arrow(threads)
     if check is not None:
         check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
     work = _work(plan, columns, sources, values, output, force)
@@ -106,8 +103,8 @@ def finished(
     if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
         return None
     plan, _ = with_statistics(plan, values["stats"], values["df_unit"])
-    sources = open_inputs(list(inputs), **reading_options(values))
-    digest = identity_digest(run_identity(plan, taken_columns(values), sources, values))
+    sources, columns, *_ = open_inputs(inputs, values)
+    digest = identity_digest(run_identity(plan, columns, sources, values))
     try:
         report: dict[str, Any] = json.loads((output / "report.json").read_text())
         same = report["run"] == digest and set(names(sources)) <= set(report["files"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -119,13 +118,20 @@ def _Listener(event: Any, notify: Any) -> Any:
     return Listener()
 
 
-def summary(report: dict[str, Any], folder: str | None, seconds: float) -> str:
+OUTCOMES = {  # what a mode does with documents
+    "remove": ("kept", "removed"),
+    "annotate": ("kept", "marked as near-duplicates"),
+    "none": ("to keep", "that would be removed"),
+}
+
+
+def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: str = "remove") -> str:
     """The last lines of a run: counts, the largest clusters, problems, and the files written."""
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
-    unverified = report["plan"]["check"]["level"] == "none"
+    unverified, (keep, remove) = report["plan"]["check"]["level"] == "none", OUTCOMES[mode]
     lines = [
         f"{counted(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
-        f"{report['kept']:,} kept, {removed:,} removed ({removed / n:.1%})",
+        f"{report['kept']:,} {keep}, {removed:,} {remove} ({removed / n:.1%})",
         f"{counted(report['clusters'], 'cluster')}; {counted(report['exact_copies'], 'exact copy')}; "
         + (
             f"{counted(pairs['verified'], 'pair')}, none of them verified"
@@ -257,13 +263,9 @@ def size_in_words(count: float) -> str:
     return f"{count:,.1f} TB"
 
 
-class Stopwatch:
-    """Seconds since it was made."""
-
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """So far."""
-        return time.perf_counter() - self._start
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

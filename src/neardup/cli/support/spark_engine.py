@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from neardup.plan import Plan
     from neardup.statistics import Statistics
 
-Command = Callable[..., Any]
 SETTINGS = {
     "spark.sql.caseSensitive": "true",  # the local engine distinguishes column names by case
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # other readers support it, with the time zone
@@ -38,25 +37,6 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "dry_run": "estimate the run with --engine local",
 }
 SUPPORTED = {"output_format": ("parquet",), "duplicate_ids": ("error",)}  # values; others are refused
-
-
-def engine_options(command: Command) -> Command:
-    """Adds the choice of the engine."""
-    options = [
-        click.option(
-            "--engine",
-            type=click.Choice(["local", "spark"]),
-            metavar="local|spark",
-            default="local",
-            show_default=True,
-            help="This machine, or Spark.",
-        ),
-        click.option("--master", metavar="URL", help="Where Spark runs.  [default: local[*]]"),
-        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True)
@@ -106,11 +86,10 @@ def run_on_spark(
 ) -> dict[str, Any]:
     """The report of a run, after its tables have been written; stages stay in DIR/.stages until then."""
     from neardup.api import with_statistics
-    from neardup.cli.support.options import reading_options, taken_columns
+    from neardup.cli.support.options import open_inputs
     from neardup.cli.support.run import finished, run_identity
     from neardup.cli.support.show import TerminalProgress
     from neardup.cli.support.spark_folder import SparkOutput
-    from neardup.documents import open_inputs
     from neardup.engines.local.checkpoint.workspace import identity_digest
     from neardup.engines.spark.session.session import make_session, parse_conf, require_spark
 
@@ -121,9 +100,8 @@ def run_on_spark(
     resumes = values["resume"] and has_report
     if resumes and (report := finished(plan, inputs, values, folder, lambda sources: list(tables))):
         return report
-    columns = taken_columns(values)
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    sources = open_inputs(list(inputs), **reading_options(values))
+    sources, columns, *_ = open_inputs(inputs, values)
     for note in sources.notes:
         click.echo(f"neardup: {note}", err=True)
     digest = identity_digest(run_identity(plan, columns, sources, values))

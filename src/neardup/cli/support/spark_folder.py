@@ -73,7 +73,7 @@ class SparkOutput:
         # A resumed run may overwrite the results that it had started to write.
         if existing and not force and not self.has_stages:
             raise OutputError(
-                f"{self.folder / existing[0]} exists already: choose another output folder, or overwrite with --force"
+                f"{self.folder / existing[0]} exists already: choose another output, or overwrite with --force"
             )
         for path in (self.folder / name for name in existing):
             if path.is_dir() and not is_spark_result(path) and not self.has_stages:

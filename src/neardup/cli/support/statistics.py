@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from neardup.cli.support.options import reading_options, taken_columns
+from neardup.cli.support.options import open_inputs
 from neardup.cli.support.show import TerminalProgress
-from neardup.documents import Problems, open_inputs
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.frequencies import count_into, units
@@ -19,7 +18,6 @@ from neardup.sorted_sets import count_distinct
 from neardup.statistics import Counter, Frequencies, Sketch
 from neardup.statistics.file import check_target, write_statistics
 from neardup.statistics.units import parse_df_unit
-from neardup.workers import checked_threads
 
 
 def build_statistics(
@@ -41,10 +39,7 @@ def build_statistics(
             "stats", "neardup stats build", "left out: the command makes the statistics", values["stats"]
         )
     plan = plan.with_(df_unit=parse_df_unit(values["df_unit"] or "texts"))
-    columns = taken_columns(values)
-    threads = checked_threads(values["threads"])
-    sources = open_inputs(list(inputs), **reading_options(values))
-    problems = Problems(strict=values["strict"])
+    sources, columns, problems, threads = open_inputs(inputs, values)
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Workspace(folder=values["work_dir"]))
         job = Job(plan, sources, work, columns, problems, progress, threads)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from neardup.cli.evaluate import protocol, read_input, read_truth
+from neardup.cli.support.emit import emit
 from neardup.cli.support.evaluation_table import as_table
 from neardup.cli.support.method_options import Chosen
-from neardup.cli.support.show import TerminalProgress, size_in_words
-from neardup.cli.tune import duration
+from neardup.cli.support.show import TerminalProgress, duration, size_in_words
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
 from neardup.plurals import counted
@@ -42,19 +38,13 @@ def tune_on_labels(
         raise ParameterError(
             "plot", "neardup tune", "omitted with --labels (use neardup evaluate --plots)", plot
         )
-    if not Path(labels).exists():
-        raise InputError(f"{labels} does not exist")
     specs, rules = _specs(chosen, values["tried"]), protocol(values)
     with TerminalProgress() as progress:
         texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
         bench = Bench(texts, read_truth(values, texts.ids), rules, progress)
         found = tune(bench, specs, documents)
-    if as_json:
-        click.echo(
-            json.dumps({"goal": str(rules.goal), **found.as_dict()}, ensure_ascii=False, allow_nan=False)
-        )
-    else:
-        click.echo("\n".join(_lines(found, str(rules.goal), _reading(inputs, values))))
+    goal = str(rules.goal)
+    emit(as_json, {"goal": goal, **found.as_dict()}, _lines(found, goal, _reading(inputs, values)))
 
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 The sample goes through the whole pipeline, so that its stages are timed as they are. Time grows with the bytes of
 text, but for verification, which grows with the candidates. A pair is in a sample of a share f of the documents with
 probability f², so pairs are estimated by (pairs of the sample) / f², and the range is that of a Poisson count.
+A sample of all documents is no sample: every figure is then as measured, without a range.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ ID = "neardup:id"  # a column of the sample
 CANDIDATE, EVIDENCE = 24, 120  # bytes of memory of a candidate and of a pair that is found, at the most
 BY_CANDIDATES = ("verify", "verify clusters")
 HOT_SHARE = 0.45  # of the documents in one bucket: pairs grow with their number, not its square
+START = 1.0  # seconds until Python, kernels and Arrow are loaded
 FEWER_REMOVED = 0.75  # documents removed for each pair: clusters of three have three pairs and lose two
 
 
@@ -49,6 +51,11 @@ class Range:
     def times(self, factor: float) -> Range:
         """The same in another unit."""
         return Range(self.expected * factor, self.low * factor, self.high * factor)
+
+    @staticmethod
+    def exactly(value: float) -> Range:
+        """A number that is known."""
+        return Range(value, value, value)
 
     def at_most(self, other: Range) -> Range:
         """The same, where there is a limit."""
@@ -80,6 +87,11 @@ class Sample:
     table: pa.Table
     text: str  # the column of the texts
     documents: Range
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every document is in the sample."""
+        return self.documents.low == self.documents.high == len(self.table)
 
 
 def estimate(
@@ -130,7 +142,7 @@ def _of_source(number: int, source: Source, names: list[str], room: float) -> tu
         if size >= room:
             break
     if not batches:
-        return None, Range(0, 0, 0)
+        return None, Range.exactly(0)
     taken = pa.Table.from_batches(batches)
     ids = pa.array([f"{number}:{k}" for k in range(len(taken))])
     return taken.append_column(ID, ids), _documents(source, len(taken), size, size >= room)
@@ -157,9 +169,9 @@ def _places(source: Source, names: list[str], room: float) -> Iterator[Batch]:
 def _documents(source: Source, taken: int, size: int, cut: bool) -> Range:
     """How many documents a source has: as it says, or as its size and the ratio of compression make it."""
     if source.rows is not None:
-        return Range(source.rows, source.rows, source.rows)
+        return Range.exactly(source.rows)
     if not cut:  # it was read to its end
-        return Range(taken, taken, taken)
+        return Range.exactly(taken)
     packed = source.compression is not None
     bytes_each = size / taken
     guess = (source.size or 0) * (3.0 if packed else 0.9) / bytes_each
@@ -186,30 +198,43 @@ def _trial(
 
 
 def _extrapolated(plan: Plan, sample: Sample, done: LocalRun, written: int, threads: int) -> Estimate:
-    taken = len(done.corpus)
-    times = sample.documents.times(1 / max(1, taken))
-    pairs = _pairs(done, times)
-    candidates = pairs.times(max(1, done.matches.candidates) / max(1, len(done.decisions.pairs)))
+    taken, documents = len(done.corpus), sample.documents
+    times = documents.times(1 / max(1, taken))
     tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
-    if plan.pairs == "clusters" and tables:
-        most = sample.documents.times(_most_each(done, tables))
-        candidates = candidates.at_most(Range(most.expected, most.low / 2, most.high * 1.5))
-    seconds = _seconds(done, times, candidates)
+    if sample.is_whole:
+        times, documents = Range.exactly(1), Range.exactly(taken)
+        candidates = Range.exactly(done.matches.candidates)
+        removed = Range.exactly(int((~done.decisions.kept).sum()))
+        seconds = Range.exactly(START + sum(done.progress.seconds.values()))
+    else:
+        pairs = _pairs(done, times)
+        candidates = _candidates(plan, documents, done, pairs, tables)
+        removed = _removed(done, documents, pairs)
+        seconds = _seconds(done, times, candidates)
     fixed = LEAST + (150 << 20)
     each = DOCUMENT + SORTING * threads
     text = times.times(done.corpus.spool.size)
     return Estimate(
-        documents=sample.documents,
+        documents=documents,
         text_bytes=text,
         seconds=seconds,
         memory_bytes=_plus(
-            _sum(sample.documents.times(each + _features(done, taken)), _pair_bytes(done, candidates)), fixed
+            _sum(documents.times(each + _features(done, taken)), _pair_bytes(done, candidates)), fixed
         ),
-        disk_bytes=_sum(text, _sum(times.times(written), sample.documents.times(8 * tables + 100))),
+        disk_bytes=_sum(text, _sum(times.times(written), documents.times(8 * tables + 100))),
         candidates=candidates,
-        removed=_removed(done, sample.documents, pairs),
+        removed=removed,
         sampled_documents=taken,
     )
+
+
+def _candidates(plan: Plan, documents: Range, done: LocalRun, pairs: Range, tables: int) -> Range:
+    """Candidates: as many for each pair as in the sample, up to the most that clusters need."""
+    candidates = pairs.times(max(1, done.matches.candidates) / max(1, len(done.decisions.pairs)))
+    if plan.pairs != "clusters" or not tables:
+        return candidates
+    most = documents.times(_most_each(done, tables))
+    return candidates.at_most(Range(most.expected, most.low / 2, most.high * 1.5))
 
 
 def _most_each(done: LocalRun, tables: int) -> float:
@@ -269,11 +294,10 @@ def _seconds(done: LocalRun, times: Range, candidates: Range) -> Range:
     slow = sum(spent.get(name, 0.0) for name in BY_CANDIDATES)
     rest = sum(value for name, value in spent.items() if name not in BY_CANDIDATES)
     grown = candidates.times(slow / max(1, done.matches.candidates))
-    start = 1.0  # Python, kernels and Arrow are loaded
     return Range(
-        start + rest * times.expected + grown.expected,
-        start + (0.7 * rest) * times.low + grown.low,
-        start + (1.5 * rest) * times.high + grown.high,
+        START + rest * times.expected + grown.expected,
+        START + (0.7 * rest) * times.low + grown.low,
+        START + (1.5 * rest) * times.high + grown.high,
     )
 
 

@@ -1,0 +1,17 @@
+"""Results on standard output: as JSON for programs, or as lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+
+def emit(as_json: bool, value: Any, lines: Iterable[str], indent: int | None = None) -> None:
+    """Prints the value as JSON, or these lines."""
+    if as_json:
+        lines = [json.dumps(value, ensure_ascii=False, indent=indent)]
+    for line in lines:
+        click.echo(line)
