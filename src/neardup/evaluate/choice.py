@@ -1,4 +1,4 @@
-"""The best of many settings for a goal, judged by clusters and removals, and how well the choice holds up.
+"""The best of many methods and settings for a goal, judged by clusters and removals, and how well the choice holds up.
 
 A choice from many settings looks better on the clusters that made it than on others. So the whole choice, not only
 its threshold, is repeated on halves of the clusters and scored on the other halves.
@@ -6,7 +6,7 @@ its threshold, is repeated on halves of the clusters and scored on the other hal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,14 @@ SAMPLES = 100  # bootstrap samples of clusters
 CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
 TIE = 0.005  # a simpler setting is preferred if its score is at most so much less …
 TIE_CONFIDENCE = 0.9  # … and the bootstrap does not tell the two apart
+INNER = 3  # halvings of a half, by which it chooses the method
 FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
 OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The tables of all settings, the simplest first: settings × COLUMNS × labelled clusters."""
+    """The tables of a method's settings, the simplest first: settings × COLUMNS × labelled clusters."""
 
     tables: Floats
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
@@ -46,7 +47,6 @@ class Chosen:
 class HeldOut:
     """The scores of choices on the clusters that did not make them, and on those that did."""
 
-    chosen: list[int]  # the setting of each half
     f1: Floats
     wrong_share: Floats
     duplicates_removed: Floats
@@ -93,36 +93,74 @@ def choose(settings: Settings, goal: Goal, weights: Floats, seed: int = 1) -> Ch
     return Chosen(_simplest(settings.tables, goal, near, best, draws), safe=True)
 
 
-def hold_out(settings: Settings, goal: Goal, repeats: int, seed: int) -> HeldOut | None:
-    """The choice of each half of the clusters, scored on the other half; None if clusters cannot be halved."""
-    rows, chosen = [], []
-    for half in _halves(settings.with_pairs, repeats, seed):
-        for own, other in ((half, 1.0 - half), (1.0 - half, half)):
-            found = choose(settings, goal, own, seed)
-            if found is None:
-                continue
-            table = settings.tables[found.number]
-            score, on_own = sum_up(table, other), sum_up(table, own)
-            chosen.append(found.number)
-            rows.append((score.f1, score.wrong_share, score.duplicates_removed, on_own.f1))
+def choose_method(
+    methods: Sequence[Settings], goal: Goal, weights: Floats, repeats: int, seed: int
+) -> tuple[int, Chosen] | None:
+    """The method whose choices hold up best on clusters that did not make them, and its best setting on all.
+
+    A flexible method fits any labels well; what counts is how its thresholds carry over. Without held-out halves
+    (`repeats` is 0, or too few clusters) the best score on the labels counts.
+    """
+    found = [choose(one, goal, weights, seed) for one in methods]
+    reached = [k for k, one in enumerate(found) if one is not None]
+    safe = [k for k in reached if found[k].safe] or reached  # type: ignore[union-attr]
+    if not safe:
+        return None
+    repeats = repeats if len(safe) > 1 else 0
+    value = np.array([_expected(methods[k], goal, weights, repeats, seed, found[k]) for k in safe])
+    best = safe[int(np.flatnonzero(value >= value.max() - TIE)[0])]  # the simplest of those that are as good
+    chosen = found[best]
+    assert chosen is not None
+    return best, chosen
+
+
+def _expected(
+    settings: Settings, goal: Goal, weights: Floats, repeats: int, seed: int, chosen: Chosen | None
+) -> float:
+    """The goal's score of a method's choices on held-out clusters."""
+    scores = []
+    for own, other in _halves(settings.with_pairs, weights, repeats, seed):
+        found = choose(settings, goal, own, seed)
+        if found is not None:
+            scores.append(_values(settings.tables[[found.number]] @ other, goal)[1][0])
+    if not scores and chosen is not None:
+        return float(_values(settings.tables[[chosen.number]] @ weights, goal)[1][0])
+    return float(np.mean(scores))
+
+
+def hold_out(methods: Sequence[Settings], goal: Goal, repeats: int, seed: int) -> HeldOut | None:
+    """The whole choice made on each half of the clusters, scored on the other; None if clusters cannot be halved."""
+    rows = []
+    with_pairs = methods[0].with_pairs
+    for own, other in _halves(with_pairs, np.ones(len(with_pairs)), repeats, seed):
+        found = choose_method(methods, goal, own, INNER, seed + 1)
+        if found is None:
+            continue
+        table = methods[found[0]].tables[found[1].number]
+        score, on_own = sum_up(table, other), sum_up(table, own)
+        rows.append((score.f1, score.wrong_share, score.duplicates_removed, on_own.f1))
     if not rows:
         return None
-    f1, wrong, removed, own_f1 = np.array(rows).T
-    return HeldOut(chosen, f1, wrong, removed, own_f1, int(settings.with_pairs.sum()))
+    return HeldOut(*np.array(rows).T, int(with_pairs.sum()))  # type: ignore[call-arg]
 
 
-def _halves(with_pairs: Mask, repeats: int, seed: int) -> Iterator[Floats]:
-    """Random halves of the clusters, as weights 0 and 1; clusters with near-duplicates are halved by themselves."""
-    groups = [np.flatnonzero(with_pairs), np.flatnonzero(~with_pairs)]
+def _halves(with_pairs: Mask, weights: Floats, repeats: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """Random halves of the clusters in use, as weights 0 and 1, each once to choose on and once to score.
+
+    Clusters with near-duplicates are halved by themselves, so that both halves have some.
+    """
+    used = weights > 0
+    groups = [np.flatnonzero(with_pairs & used), np.flatnonzero(~with_pairs & used)]
     if len(groups[0]) < 2:
         return
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        half = np.zeros(len(with_pairs))
+        half = np.zeros(len(weights))
         for group in groups:
             some = rng.permutation(group)
             half[some[: (len(some) + int(rng.integers(2))) // 2]] = 1.0
-        yield half
+        yield half, used - half
+        yield used - half, half
 
 
 def _draws(weights: Floats, seed: int) -> Floats:

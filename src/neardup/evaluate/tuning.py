@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from neardup.columns import Numbers
 from neardup.errors import ParameterError
-from neardup.evaluate.choice import HeldOut, Settings, choose, hold_out
+from neardup.evaluate.choice import HeldOut, Settings, choose, choose_method, hold_out
 from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
 from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
@@ -141,62 +142,58 @@ class _Tried:
 def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     goal, protocol, units = bench.protocol.goal, bench.protocol, sampling_units(bench.truth)
     tried = [_try(bench, spec, units) for spec in specs]
+    usable = [one for one in tried if one.tables]
+    groups = [_settings(bench, units, one.tables) for one in usable]
+    everywhere = np.ones(int(units.max(initial=-1)) + 1)
     with bench.progress.stage("choose"):
-        choices = [_best_of(bench, one, units) for one in tried]
-        order = [(one, k) for k in range(len(CLUSTERINGS)) for one in tried]  # the simplest settings first
-        every = [
-            (setting, table)
-            for one, k in order
-            for setting, table in zip(one.settings, one.tables, strict=True)
-            if CLUSTERINGS.index(setting.clusters) == k
-        ]
-        joint = _settings(bench, units, [table for _, table in every])
-        everywhere = np.ones(joint.tables.shape[2])
-        chosen = choose(joint, goal, everywhere, protocol.seed)
-        held_out = hold_out(joint, goal, protocol.splits, protocol.seed) if protocol.splits else None
-    choices.sort(key=lambda one: (one.reached, one.value if one.reached else 0.0), reverse=True)
-    if chosen is None:
-        return Tuning(choices, None, documents)
-    setting, table = every[chosen.number]
-    first = next(one for one in choices if one.result.name == _base(tried, setting).name)
-    best = replace(first, spec=setting.spec, clusters=setting.clusters, outcome=sum_up(table))
-    choices = [best, *(one for one in choices if one is not first)]
-    measured, outcome = _run(bench, setting)
-    return Tuning(choices, measured, documents, outcome, held_out, chosen.safe)
+        choices = {id(one): _best_of(bench, one, units) for one in tried}
+        found = choose_method(groups, goal, everywhere, protocol.splits, protocol.seed) if groups else None
+        held_out = hold_out(groups, goal, protocol.splits, protocol.seed) if groups else None
+    ranked = sorted(
+        choices.values(), key=lambda one: (one.reached, one.value if one.reached else 0.0), reverse=True
+    )
+    if found is None:
+        return Tuning(ranked, None, documents)
+    best = choices[id(usable[found[0]])]
+    measured, outcome = _run(bench, best.setting)
+    others = [one for one in ranked if one is not best]
+    return Tuning([best, *others], measured, documents, outcome, held_out, found[1].safe)
 
 
-def _base(tried: Sequence[_Tried], setting: Setting) -> MethodResult:
-    return next(one.result for one in tried if setting in one.settings)
-
-
-def _try(bench: Bench, spec: Spec, units: Any) -> _Tried:
-    """The tables of a method at every threshold that it can have, with every clustering."""
+def _try(bench: Bench, spec: Spec, units: Numbers) -> _Tried:
+    """The tables of a method with every clustering at every threshold that it can have, the safest first."""
     result, replay = bench.replayed(spec.name, spec.plan)
-    settings, tables, unbuilt = [], [], []
-    for threshold in thresholds(spec.plan, result.least) if replay is not None else [spec.plan.threshold]:
-        at = spec.at(threshold)
-        try:
-            fits = at.plan.threshold == threshold
-        except ParameterError as error:
-            unbuilt.append((threshold, str(error)))
-            continue
-        for clusters in CLUSTERINGS if fits else ():
-            setting = Setting(at, clusters)
-            decisions = replay.decide(threshold, clusters) if replay is not None else None
-            table = by_cluster(bench.truth, units, decisions or bench.run(setting.plan)[0])
-            settings.append(setting)
-            tables.append(table)
+    at, unbuilt = _built(spec, thresholds(spec.plan, result.least) if replay else [spec.plan.threshold])
+    settings = [Setting(one, clusters) for clusters in CLUSTERINGS for one in at]
+    tables = []
+    for one in settings:
+        threshold = one.plan.threshold
+        decisions = replay.decide(threshold, one.clusters) if replay else bench.run(one.plan)[0]
+        tables.append(by_cluster(bench.truth, units, decisions))
     return _Tried(spec, result, settings, tables, unbuilt)
 
 
-def _settings(bench: Bench, units: Any, tables: Sequence[Floats]) -> Settings:
+def _built(spec: Spec, values: Sequence[float]) -> tuple[list[Spec], list[tuple[float, str]]]:
+    """The method at the thresholds that it can have, the highest first; and the others, with why it cannot."""
+    found, unbuilt = [], []
+    for threshold in sorted(values, reverse=True):
+        at = spec.at(threshold)
+        try:
+            if at.plan.threshold == threshold:
+                found.append(at)
+        except ParameterError as error:
+            unbuilt.append((threshold, str(error)))
+    return found, unbuilt
+
+
+def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> Settings:
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
     return Settings(np.stack(tables), several)
 
 
-def _best_of(bench: Bench, one: _Tried, units: Any) -> Choice:
+def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
     """The best setting of one method."""
     goal, protocol = bench.protocol.goal, bench.protocol
     note = UNBUILT.format(threshold=one.unbuilt[0][0], reason=one.unbuilt[0][1]) if one.unbuilt else None
@@ -206,7 +203,7 @@ def _best_of(bench: Bench, one: _Tried, units: Any) -> Choice:
     chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
     if chosen is None:
         return Choice(one.spec, one.result, math.nan, note=note)
-    held_out = hold_out(settings, goal, protocol.splits, protocol.seed) if protocol.splits else None
+    held_out = hold_out([settings], goal, protocol.splits, protocol.seed)
     outcome = sum_up(one.tables[chosen.number])
     name = {"wrong": "duplicates_removed", "precision": "recall", "recall": "precision"}.get(goal.kind, "f1")
     value = getattr(outcome, name)
