@@ -13,8 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from neardup.errors import NeardupError
-from neardup.evaluate.gate import (
+from quality_gate import (
     Floors,
     LoweredFloor,
     Score,
@@ -25,6 +24,8 @@ from neardup.evaluate.gate import (
     read_floors,
     write_floors,
 )
+
+from neardup.errors import NeardupError
 
 FLOORS = Path(__file__).parent.parent / "tests" / "quality" / "floors.json"
 

@@ -32,7 +32,8 @@ from neardup.errors import ParameterError
 from neardup.plan import Clustering, ClusterKind, Plan
 from neardup.plurals import counted, listed_names
 from neardup.registry import ALIASES, get_method, preset_options, presets
-from neardup.statistics import Statistics, load_statistics, parse_df_unit
+from neardup.statistics import Statistics, parse_df_unit
+from neardup.statistics.file import load_statistics
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
 from neardup.workers import checked_threads

@@ -6,6 +6,8 @@ and several times the memory.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from neardup.columns import Numbers
@@ -46,3 +48,14 @@ def _fresh(values: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     fresh = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=fresh[1:])
     return fresh
+
+
+def run_starts(*columns: Any) -> Numbers:
+    """Where runs of rows with equal values start, followed by the number of rows."""
+    n = len(columns[0])
+    new = np.ones(n, np.bool_)
+    if n:
+        new[1:] = False
+        for values in columns:
+            new[1:] |= values[1:] != values[:-1]
+    return np.append(np.flatnonzero(new), n)

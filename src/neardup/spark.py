@@ -9,19 +9,21 @@ result.kept.write.parquet("hdfs:///clean")
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neardup.api import make_plan, with_statistics
 from neardup.engines.core.documents import InputColumns
-from neardup.engines.spark.io.frames import SparkResult, run
-from neardup.engines.spark.session.session import make_session
+from neardup.engines.spark.session.session import make_session, require_spark
 from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+require_spark()  # reports a missing or old pyspark in one line, before the engine imports it
+
+from pyspark.sql import DataFrame  # noqa: E402
+
+from neardup.engines.spark.io.frames import SparkResult, run  # noqa: E402
 
 __all__ = ["SparkError", "SparkResult", "dedup", "make_session", "pairs"]
 

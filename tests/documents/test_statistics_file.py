@@ -12,7 +12,8 @@ import pytest
 
 import neardup
 from neardup.errors import NeardupError, OutputError, StatisticsError
-from neardup.statistics import Frequencies, Statistics, load_statistics, read_header, save_statistics
+from neardup.statistics import Frequencies, Statistics
+from neardup.statistics.file import load_statistics, read_header, save_statistics
 
 
 def example(size: int = 5000) -> Statistics:

@@ -54,7 +54,7 @@ def test_encodings(tmp_path, data, text, count):
 
 
 def test_batches_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("neardup.documents.textfiles.BATCH_BYTES", 100)
+    monkeypatch.setattr("neardup.documents.source.BATCH_BYTES", 100)
     for n in range(30):
         put(tmp_path / f"{n:02}.txt", "x" * 40)
     assert [len(batch) for batch in batches(tmp_path)[0]] == [3] * 10

@@ -283,7 +283,7 @@ def test_tables_survive_a_round_trip(tmp_path_factory, records, format):
     )
     sources = open_inputs([data])
     path = folder / f"a.{format}"
-    writer = open_writer(path, format, columns=["text", "id"], schema=data.schema, escape_formulas=False)
+    writer = open_writer(path, format, data.schema, escape_formulas=False)
     for batch in sources[0].read(None, Problems()):
         writer.write(batch)
     writer.close()

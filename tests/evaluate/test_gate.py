@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from neardup.errors import InputError, ParameterError
-from neardup.evaluate.gate import (
+from quality_gate import (
     DataSet,
     Floors,
     LoweredFloor,
@@ -24,6 +21,8 @@ from neardup.evaluate.gate import (
     shortfalls,
     write_floors,
 )
+
+from neardup.errors import InputError, ParameterError
 
 TEXTS = {
     "a1": "the mayor opened the new bridge over the river on monday morning",
@@ -49,11 +48,8 @@ def floors(tmp_path: Path) -> Path:
 @pytest.fixture
 def set_floors(floors: Path) -> Callable[..., int]:
     """tools/set_floors.py on that file."""
-    sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-    try:
-        from set_floors import main
-    finally:
-        sys.path.pop(0)
+    from set_floors import main
+
     return lambda *given: main([*given, "--floors", str(floors)])
 
 

@@ -35,7 +35,9 @@ def pages_of(
     errors = worst_errors(left, right, scores, scores < 0, 0.5, **options)
     names = ids or [f"doc-{number}" for number in range(len(texts))]
     plan = neardup.make_plan(ngram=3)
-    return compare_worst(errors, left, right, scores, plan=plan, ids=names, text=texts), errors
+    name, text = names.__getitem__, texts.__getitem__
+    pairs = compare_worst(errors, left, right, scores, plan=plan, name=name, text=text, cluster=name)
+    return pairs, errors
 
 
 class Page(HTMLParser):
@@ -217,9 +219,9 @@ def test_the_terminal_shows_both_kinds_side_by_side() -> None:
         right,
         score,
         plan=plan,
-        ids=range(4),
+        name=str,
         text=texts.__getitem__,
-        clusters=["a", "b", "b", "b"],
+        cluster="abbb".__getitem__,
     )
     out = io.StringIO()
     print_errors(Console(file=out, width=100, no_color=True), found, errors)

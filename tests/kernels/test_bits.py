@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inputs import pack, unpack
 
 import naive
-from neardup.kernels import bits, occurrences, set_hash, sets, weighted
+from neardup.kernels import bits, phrases, set_hash, sets, weighted
 from neardup.signatures.sign_bits import Projection, coefficients
 
 hashes = st.integers(0, 2**64 - 1)
@@ -105,7 +105,7 @@ def test_values_of_occurrences_are_those_of_the_twin(rows: list[list[int]]) -> N
     keys, offsets = pack(features, np.uint64)
     seen, seen_offsets = pack(rows, np.uint64)
     out = np.full(len(keys), -1.0)
-    occurrences.largest_of_occurrences(keys, offsets, seen, seen_offsets, pack(values, np.float64)[0], out)
+    phrases.largest_of_occurrences(keys, offsets, seen, seen_offsets, pack(values, np.float64)[0], out)
     expected = [
         naive.largest_of_occurrences(*three, -1.0) for three in zip(features, rows, values, strict=True)
     ]

@@ -104,15 +104,6 @@ def test_sketches_of_documents_without_anything_in_common_differ() -> None:
     assert exact.may_share(sketches, 0, 1, 100, 0)
 
 
-@given(documents, fractions)
-def test_brute_force_is_that_of_the_twin(rows: list[Document], limit: Fraction) -> None:
-    hashes, weights, offsets = arrays(rows)
-    sizes = np.array([sum(row.values()) for row in rows], np.int64)
-    out = np.zeros((100, 3), np.int64)
-    count = exact.brute_force(hashes, weights, offsets, sizes, ratio(limit), out)
-    assert [*map(tuple, out[:count].tolist())] == naive.exact_pairs(rows, limit)
-
-
 @given(documents)
 def test_inverted_lists_are_those_of_the_twin(rows: list[Document]) -> None:
     ranks = np.arange(len(rows))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_html
-from neardup.kernels import blocks, markup, segments
+from neardup.kernels import blocks, markup
 from neardup.text import article
 from neardup.text.markup import MOST_BLOCKS, Page, scan_page
 from neardup.text.vocabulary import HINT_NAMES, tag_names
@@ -94,7 +94,7 @@ def test_features_are_those_of_the_twin(page: str) -> None:
 
 @given(st.lists(st.integers(-5, 5), max_size=30))
 def test_the_best_segment_is_that_of_the_twin(values: list[int]) -> None:
-    found = segments.best_segment(np.array(values, np.float64))
+    found = blocks.best_segment(np.array(values, np.float64))
     assert sum(values[slice(*found)]) == sum(values[slice(*naive_html.best_segment(values))])
     assert tuple(found) == naive_html.best_segment(values)
 

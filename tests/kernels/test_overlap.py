@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 import naive
 from neardup.candidates import allpairs
-from neardup.candidates.allpairs import all_pairs, similarities
+from neardup.candidates.allpairs import all_pairs
 from neardup.columns import Features
 from neardup.errors import ParameterError
 from neardup.kernels import overlap, weighted
@@ -41,7 +43,9 @@ def columns(features: Features, kind: allpairs.Kind, **options: float) -> dict[t
     pairs = all_pairs(features, kind, **options)
     order = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
     assert order == sorted(set(order))
-    values = zip(pairs.shared, pairs.left_size, pairs.right_size, similarities(pairs, kind), strict=True)
+    values = zip(
+        pairs.shared, pairs.left_size, pairs.right_size, replace(pairs, kind=kind).similarity, strict=True
+    )
     return {pair: tuple(map(float, row)) for pair, row in zip(order, values, strict=True)}
 
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from quality_gate import measure, open_bench, read_floors, shortfalls
 
-from neardup.evaluate.gate import measure, open_bench, read_floors, shortfalls
 from neardup.evaluate.run import Bench
 
 PATH = Path(__file__).parent / "floors.json"

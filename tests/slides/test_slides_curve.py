@@ -63,10 +63,9 @@ def test_reach_is_the_inverse_of_probability(bands: Bands, recall: float) -> Non
 def test_midpoints(bands: Bands) -> None:
     """At the rule of thumb P is 1 − (1 − 1/b)^b: 1 for one band, falling to 1 − 1/e."""
     assert bands.probability(bands.midpoint) == pytest.approx(0.5)
-    assert bands.midpoint < bands.approximate_midpoint
-    assert bands.probability(bands.approximate_midpoint) == pytest.approx(
-        1 - (1 - 1 / bands.bands) ** bands.bands
-    )
+    rule = (1 / bands.bands) ** (1 / bands.rows)
+    assert bands.midpoint < rule
+    assert bands.probability(rule) == pytest.approx(1 - (1 - 1 / bands.bands) ** bands.bands)
 
 
 def test_reach_at_the_ends() -> None:

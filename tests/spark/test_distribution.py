@@ -12,7 +12,8 @@ import pytest
 import neardup
 from neardup import candidates
 from neardup.candidates.groups import Groups
-from neardup.engines.spark.candidates.find import FIND, DistinctTexts, check_distribution, find_candidates
+from neardup.engines.spark.candidates.find import FIND, check_distribution, find_candidates
+from neardup.engines.spark.signatures import DistinctTexts
 from neardup.errors import PlanError
 from neardup.plan import Distribution
 from neardup.registry import methods

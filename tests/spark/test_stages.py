@@ -196,3 +196,10 @@ def test_command(spark, tmp_path):
     report = json.loads((tmp_path / "spark" / "report.json").read_text())
     assert (report["documents"], report["kept"], report["exact_copies"]) == (4, 2, 2)
     assert report["problems"]["total"] == 1, "a bad record is counted once, however often files are read"
+
+
+def test_missing_pyspark():
+    """The package reports what to install, before the engine's modules import pyspark."""
+    script = "import sys; sys.modules['pyspark'] = None; import neardup.spark"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "MissingExtra" in done.stderr and "pip install 'neardup[spark]'" in done.stderr

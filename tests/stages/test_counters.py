@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import OutputError, StatisticsError
-from neardup.statistics import Counter, Frequencies, Sketch, Statistics, add_up
+from neardup.statistics import Counter, Frequencies, Sketch, Statistics, add_up, merge
 
 values = st.sampled_from([*range(40), *(k << 57 for k in range(60)), 2**64 - 1])
 tables = st.lists(st.dictionaries(values, st.integers(1, 5), max_size=30), max_size=12)
@@ -119,4 +119,4 @@ def test_statistics_refuse_other_tokens_and_features() -> None:
     with pytest.raises(StatisticsError, match="do not cover spots"):
         statistics.check("words", ["spots"])
     with pytest.raises(StatisticsError, match="cannot be merged"):
-        statistics.merged(Statistics(1, "words", {"phrases": table({1: 1})}, "clusters"))
+        merge([statistics, Statistics(1, "words", {"phrases": table({1: 1})}, "clusters")])

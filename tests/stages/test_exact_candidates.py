@@ -13,6 +13,7 @@ from neardup.candidates import partitions, prefix
 from neardup.candidates.exact import Exact, FeatureSets, JoinedPairs, collect, exact_pairs, expand
 from neardup.columns import Features
 from neardup.errors import ParameterError, PlanError
+from neardup.kernels.exact import overlap
 from neardup.thresholds import as_fraction
 from neardup.weights.counts import Counts
 
@@ -41,11 +42,25 @@ def by_force(features: Features, threshold: float) -> list[list[int]]:
     limit = as_fraction(threshold)
     ratio = (limit.numerator, limit.denominator)
     out = np.zeros((5000, 3), np.int64)
-    while (
-        count := kernels.exact.brute_force(features.hashes, weights, features.offsets, sizes, ratio, out)
-    ) > len(out):
+    while (count := brute_force(features.hashes, weights, features.offsets, sizes, ratio, out)) > len(out):
         out = np.zeros((count, 3), np.int64)
     return out[:count].tolist()
+
+
+@kernels.jit
+def brute_force(hashes, weights, offsets, sizes, limit, out):
+    """The number of pairs of documents that reach the limit, the first of which are written to out."""
+    p, q = limit
+    count = 0
+    for a in range(len(sizes)):
+        for b in range(a + 1, len(sizes)):
+            needed = max((p * (sizes[a] + sizes[b]) + p + q - 1) // (p + q), 1)
+            shared = overlap(hashes, weights, offsets, a, b, (sizes[a], sizes[b]), needed)
+            if shared >= 0:
+                if count < len(out):
+                    out[count, 0], out[count, 1], out[count, 2] = a, b, shared
+                count += 1
+    return count
 
 
 def found_by(sets: FeatureSets, matches: JoinedPairs) -> list[list[int]]:

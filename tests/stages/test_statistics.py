@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from neardup.columns import Features
 from neardup.errors import StatisticsError
-from neardup.statistics import Frequencies, Statistics, add_up, count_features
+from neardup.statistics import Frequencies, Statistics, add_up, count_features, merge
 
 # Few values, so that they meet; and values at both ends, where the leading bits are all equal.
 hashes = st.sampled_from([*range(6), *range(2**64 - 6, 2**64), *(k << 58 for k in range(64))])
@@ -67,8 +67,8 @@ def test_merging_is_counting_together_whatever_the_order(
     one: list[list[int]], other: list[list[int]]
 ) -> None:
     a, b, both = statistics(one), statistics(other), statistics(one + other)
-    assert a.merged(b).digest == b.merged(a).digest == both.digest
-    assert a.merged(b).documents == len(one) + len(other)
+    assert merge([a, b]).digest == merge([b, a]).digest == both.digest
+    assert merge([a, b]).documents == len(one) + len(other)
 
 
 def test_the_digest_names_what_was_counted_and_the_result() -> None:
@@ -81,4 +81,4 @@ def test_what_was_not_counted_is_refused_by_name() -> None:
     with pytest.raises(StatisticsError, match="do not cover phrases; they cover shingles"):
         statistics([[1]]).table("phrases")
     with pytest.raises(StatisticsError, match="cannot be merged"):
-        statistics([[1]]).merged(statistics([[1]], "characters"))
+        merge([statistics([[1]]), statistics([[1]], "characters")])

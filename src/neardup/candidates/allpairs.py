@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs, make_distinct
 from neardup.errors import ParameterError
+from neardup.sorted_sets import run_starts
 from neardup.workers import checked_threads, ordered_map
-
-__all__ = ["Kind", "all_pairs", "similarities"]
 
 Kind = Literal["jaccard", "cosine"]
 BLOCK = 1 << 20  # pairs of one block of rows, at most
@@ -67,14 +66,6 @@ def all_pairs(
     return _joined(parts, rule.sizes)
 
 
-def similarities(pairs: Pairs, kind: Kind = "jaccard") -> NDArray[np.float64]:
-    """The similarity of each pair that `all_pairs` gave for this kind."""
-    if kind == "jaccard":
-        return pairs.similarity
-    whole = np.sqrt(pairs.left_size * pairs.right_size)
-    return np.divide(pairs.shared, whole, out=np.zeros(len(pairs)), where=whole > 0)
-
-
 def _check(features: Features, kind: str, least: float) -> None:
     """Refuse invalid parameters."""
     if kind not in ("jaccard", "cosine"):
@@ -99,9 +90,7 @@ def _invert(features: Features, between: int) -> Any:
     first, last = features.offsets[0], features.offsets[-1]
     hashes = features.hashes[first:last]
     order = np.argsort(hashes, kind="stable")  # within a list, documents stay in order
-    ordered = hashes[order]
-    edges = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])[: len(order) + 1]
-    bounds = np.flatnonzero(edges)  # where lists begin, and the end
+    bounds = run_starts(hashes[order])  # where lists begin, and the end
     sizes = np.diff(bounds)
     documents = np.repeat(np.arange(len(features), dtype=np.int32), features.sizes)[order]
     starts, ends = np.empty(len(order), np.int64), np.empty(len(order), np.int64)

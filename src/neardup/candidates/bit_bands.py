@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
+from neardup.candidates.groups import least_found
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.errors import PlanError
 from neardup.plan import Distribution
@@ -72,11 +73,7 @@ class BitBands:
 
     def reach(self, recall: float) -> float:
         """The least similarity that is found with at least this probability."""
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.probability(middle) >= recall else (middle, high)
-        return high
+        return least_found(self.probability, recall, steps=40)
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
+from neardup.sorted_sets import run_starts
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,7 @@ class Buckets:
 def find_buckets(keys: Hashes, documents: Numbers) -> Buckets:
     """The buckets of one table."""
     order = np.argsort(keys)
-    ordered = keys[order]
-    begins = (
-        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(keys) else documents[:0]
-    )
-    sizes = np.diff(np.append(begins, len(keys)))
+    sizes = np.diff(run_starts(keys[order]))
     several = sizes > 1
     members = documents[order[np.repeat(several, sizes)]]
     return Buckets(members, np.concatenate(([0], np.cumsum(sizes[several]))))

@@ -12,6 +12,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from neardup.candidates.exact import EveryPair
+from neardup.candidates.prefix import prefix_entries
 from neardup.columns import Features, Hashes, Numbers, Pairs, between, make_distinct
 from neardup.plan import Distribution
 from neardup.sorted_sets import distinct, without
@@ -21,7 +23,7 @@ BLOCK = 1 << 22  # pairs measured together
 
 
 @dataclass(frozen=True)
-class Contained:
+class Contained(EveryPair):
     """Every pair in which one document contains the other, and no other pair."""
 
     level: Literal["features"] = "features"
@@ -38,14 +40,6 @@ class Contained:
     ) -> tuple[Pairs, int]:
         """Pairs with the `most` largest documents of each posting list, and the number of truncated posting lists."""
         return self._find(features, threshold, most, first)
-
-    def probability(self, similarity: float) -> float:
-        """1: no pair is missed."""
-        return 1.0
-
-    def reach(self, recall: float) -> float:
-        """1: pairs below the threshold are not searched."""
-        return 1.0
 
     def _find(self, features: Features, threshold: float, most: int, first: int) -> tuple[Pairs, int]:
         sets = features if features.distinct else make_distinct(features)
@@ -70,7 +64,8 @@ def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[N
     _, place, df = np.unique(sets.hashes, return_inverse=True, return_counts=True)
     lists = np.lexsort((-sizes[documents], place))  # by feature, the largest documents first
     starts = np.concatenate([[0], np.cumsum(df)])
-    first = _prefix(documents, weights, sizes, df[place], sets.hashes, threshold)
+    slack = 1e-9 * sizes  # rounding must not lose a pair
+    first = prefix_entries(sets, df[place], (1 - threshold) * sizes + slack)
     reached = np.minimum(df[place[first]], most)
     cut = int((df[place[first]] > most).sum())
     ends = np.cumsum(reached)
@@ -85,22 +80,3 @@ def _candidates(sets: Features, threshold: float, most: int) -> Iterator[tuple[N
         low, high = np.minimum(mine, other), np.maximum(mine, other)
         yield distinct((low * n + high)[(low < high) & (sizes[other] >= sizes[mine])]), cut
         begin, cut = stop, 0
-
-
-def _prefix(
-    documents: Numbers,
-    weights: np.ndarray,
-    sizes: np.ndarray,
-    df: Numbers,
-    hashes: Hashes,
-    threshold: float,
-) -> Numbers:
-    """The entries of every document from the rarest on, until they weigh more than 1 − τ of it."""
-    order = np.lexsort((hashes, df, documents))
-    sums = np.cumsum(weights[order])
-    before = sums - weights[order]
-    starts = np.flatnonzero(np.diff(documents[order], prepend=-1))
-    base = np.repeat(before[starts], np.diff(np.append(starts, len(order))))
-    slack = 1e-9 * sizes[documents[order]]  # rounding must not lose a pair
-    needed: Numbers = order[before - base <= (1 - threshold) * sizes[documents[order]] + slack]
-    return needed

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Hashes, Numbers
+from neardup.sorted_sets import run_starts
 
 
 def collapse(digests: Hashes, id_hashes: Hashes, eligible: NDArray[np.bool_]) -> Numbers:
@@ -20,11 +21,9 @@ def collapse(digests: Hashes, id_hashes: Hashes, eligible: NDArray[np.bool_]) ->
     numbers = numbers[_repeated(digests[numbers, 0])]
     first, second = digests[numbers, 0], digests[numbers, 1]
     order = np.lexsort((id_hashes[numbers], second, first))
-    first, second, sorted_numbers = first[order], second[order], numbers[order]
-    begins = np.ones(len(numbers), np.bool_)
-    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    leaders = sorted_numbers[begins]
-    representatives[sorted_numbers] = leaders[np.cumsum(begins) - 1]
+    ordered = numbers[order]
+    starts = run_starts(first[order], second[order])
+    representatives[ordered] = np.repeat(ordered[starts[:-1]], np.diff(starts))
     return representatives
 
 

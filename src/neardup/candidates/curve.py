@@ -37,8 +37,6 @@ from numpy.typing import NDArray
 
 from neardup.errors import ParameterError
 
-__all__ = ["Bands", "Cost", "choose_bands", "cost", "expected_recall_table", "s_curve"]
-
 FloatArray = NDArray[np.float64]
 
 # Seconds on one core, rounded, from a trial on 275 MB of English prose.
@@ -116,11 +114,6 @@ class Bands:
     def midpoint(self) -> float:
         """The similarity that is found half of the time."""
         return self.reach(0.5)
-
-    @property
-    def approximate_midpoint(self) -> float:
-        """The rule of thumb (1/b)^(1/r): above the midpoint, where P is 1 − 1/e when b is large."""
-        return float((1 / self.bands) ** (1 / self.rows))
 
 
 @dataclass(frozen=True)

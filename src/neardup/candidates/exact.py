@@ -19,6 +19,7 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Offsets, Pairs, between, make_distinct
 from neardup.errors import ParameterError, PlanError
 from neardup.plan import Distribution
+from neardup.sorted_sets import run_starts
 from neardup.thresholds import as_fraction
 
 MOST = 2**31 - 1  # documents, and features of a document: products with the threshold stay in 64 bits
@@ -40,6 +41,13 @@ class FeatureSets:
         return len(self.documents)
 
     @property
+    def document_sizes(self) -> Numbers:
+        """The size of each document, by number."""
+        sizes = np.zeros(len(self.representatives), np.int64)
+        sizes[self.documents] = self.sizes
+        return sizes[self.representatives]
+
+    @property
     def arrays(self) -> tuple[Hashes, NDArray[np.float32], Offsets]:
         """Hashes, weights and offsets, as kernels take them."""
         return self.hashes, self.weights, self.offsets
@@ -52,11 +60,6 @@ class MatcherCounts:
     computed: Numbers  # similarity computations by rank
     visits: int  # members of inverted lists visited
     details: dict[str, int]  # other counts of the matcher
-
-    @property
-    def computations(self) -> int:
-        """Similarity computations in all."""
-        return int(self.computed.sum())
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,20 @@ class JoinedPairs:
 MatchFunction = Callable[[FeatureSets, Fraction, int], JoinedPairs]
 
 
+class EveryPair:
+    """Candidates among which no pair is missed, and none is below the threshold."""
+
+    def probability(self, similarity: float) -> float:
+        """1: no pair is missed."""
+        return 1.0
+
+    def reach(self, recall: float) -> float:
+        """1: pairs below the threshold are not searched."""
+        return 1.0
+
+
 @dataclass(frozen=True)
-class Exact:
+class Exact(EveryPair):
     """Candidates that need no verification; the result does not depend on the `matcher`."""
 
     matcher: Literal["auto", "prefix", "partitions"] = "auto"
@@ -103,14 +118,6 @@ class Exact:
         found = link(collection, matches)
         found = replace(found, left=order[found.left], right=order[found.right])
         return found.take(between(found.left, found.right, first)), matches.work.details.get("truncated", 0)
-
-    def probability(self, similarity: float) -> float:
-        """1: no pair is missed."""
-        return 1.0
-
-    def reach(self, recall: float) -> float:
-        """1: pairs below the threshold are not searched."""
-        return 1.0
 
 
 def exact_pairs(features: Features, threshold: float, matcher: str = "auto", threads: int = 1) -> Pairs:
@@ -180,31 +187,25 @@ def _as_sets(features: Features) -> Features:
 
 def link(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
     """Pairs of distinct feature sets, and each copy with its representative."""
-    size_of = np.zeros(len(collection.representatives), np.int64)
-    size_of[collection.documents] = collection.sizes
-    copies = np.flatnonzero(
-        (collection.representatives != np.arange(len(size_of))) & (size_of[collection.representatives] > 0)
-    )
+    size_of = collection.document_sizes
+    copies = np.flatnonzero((collection.representatives != np.arange(len(size_of))) & (size_of > 0))
     leaders = collection.representatives[copies]
     x = np.concatenate((collection.documents[matches.left], leaders))
     y = np.concatenate((collection.documents[matches.right], copies))
     shared = np.concatenate((matches.shared, size_of[leaders])).astype(np.float64)
-    sizes = size_of[collection.representatives].astype(np.float64)
+    sizes = size_of.astype(np.float64)
     x, y = np.minimum(x, y), np.maximum(x, y)
     return Pairs(x, y, shared, sizes[x], sizes[y])
 
 
 def expand(collection: FeatureSets, matches: JoinedPairs) -> Pairs:
     """Pairs of distinct feature sets as pairs of documents, copies included, by (left, right)."""
-    size_of = np.zeros(len(collection.representatives), np.int64)
-    size_of[collection.documents] = collection.sizes
-    size_of = size_of[collection.representatives]
+    size_of = collection.document_sizes
     members = np.flatnonzero(size_of > 0)
     members = members[np.argsort(collection.representatives[members], kind="stable")]
     representatives = collection.representatives[members]
-    changes = np.append(True, representatives[1:] != representatives[:-1])[: len(members)]
-    begins = np.flatnonzero(changes)
-    counts = np.diff(np.append(begins, len(members)))
+    starts = run_starts(representatives)
+    begins, counts = starts[:-1], np.diff(starts)
     begin_of, count_of = np.zeros_like(collection.representatives), np.zeros_like(collection.representatives)
     begin_of[representatives[begins]], count_of[representatives[begins]] = begins, counts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -76,8 +77,13 @@ class Groups:
 
     def reach(self, recall: float) -> float:
         """The least similarity that is found with at least this probability."""
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.probability(middle) >= recall else (middle, high)
-        return high
+        return least_found(self.probability, recall)
+
+
+def least_found(probability: Callable[[float], float], recall: float, steps: int = 60) -> float:
+    """The least similarity that has at least this probability, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (low, middle) if probability(middle) >= recall else (middle, high)
+    return high

@@ -24,6 +24,7 @@ from neardup.columns import Hashes, Numbers, Pairs, Signatures
 from neardup.errors import ParameterError
 from neardup.plan import Distribution
 from neardup.signatures.sign_bits import bit_agreement
+from neardup.sorted_sets import run_starts
 from neardup.thresholds import as_fraction
 
 RUN = 4096  # longer runs of equal keys are joined by themselves …
@@ -258,10 +259,8 @@ class _Groups:
 
 def _equal_groups(columns: Hashes) -> _Groups:
     order = np.lexsort(columns[::-1])
-    ordered = columns[:, order]
-    new = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))
-    begins = np.flatnonzero(new)
-    return _Groups(order, begins, np.diff(np.append(begins, len(order))))
+    starts = run_starts(*columns[:, order])
+    return _Groups(order, starts[:-1], np.diff(starts))
 
 
 def sort_by_bits(columns: Hashes, bits: Numbers) -> tuple[Order, Order]:
@@ -315,14 +314,10 @@ class HammingIndex:
     def search(self, queries: Hashes) -> DistancePairs:
         """The documents within the distance of each query (words × queries): query, document, distance."""
         query, document, apart = _stacked(
-            [part for table in self._numbers for part in self._look_up(table, queries)]
+            [part for table in range(len(self.tables)) for part in self._look_up(table, queries)]
         )
         order = np.lexsort((document, apart, query))
         return query[order], document[order], apart[order]
-
-    @property
-    def _numbers(self) -> range:
-        return range(len(self.tables))
 
     def _look_up(self, table: int, queries: Hashes) -> Iterator[DistancePairs]:
         """The pairs that this table finds and no earlier one."""

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from neardup.candidates.allpairs import Kind, all_pairs
+from neardup.candidates.exact import EveryPair
 from neardup.columns import Features, Hashes, Pairs
 from neardup.plan import Distribution
 from neardup.thresholds import TOLERANCE
 
 
 @dataclass(frozen=True)
-class Inverted:
+class Inverted(EveryPair):
     """All pairs that share a feature and reach the threshold: work for every shared feature, nothing pruned.
 
     A feature of all n documents costs n²/2 steps: use it for thousands of documents, not millions.
@@ -42,11 +43,3 @@ class Inverted:
             pairs = replace(close, kind="jaccard")
             return pairs.take(pairs.similarity >= least)
         return replace(all_pairs(features, self.kind, threads, least, first), kind=self.kind)
-
-    def probability(self, similarity: float) -> float:
-        """1: no pair is missed."""
-        return 1.0
-
-    def reach(self, recall: float) -> float:
-        """1: pairs below the threshold are not searched."""
-        return 1.0

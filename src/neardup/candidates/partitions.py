@@ -37,23 +37,22 @@ def boundaries(limit: Fraction, largest: int) -> Numbers:
 
 
 def match(
-    collection: FeatureSets,
-    limit: Fraction,
-    threads: int = 1,
-    partitions: bool = True,
-    pruning: bool = True,
+    collection: FeatureSets, limit: Fraction, threads: int = 1, partitions: bool = True, pruning: bool = True
 ) -> JoinedPairs:
     """All similar pairs of distinct feature sets. Without partitions or pruning: the same pairs at a higher cost."""
     n = len(collection)
     spans = _spans(collection.sizes, limit) if partitions else [(0, n, 0, n)]
     if limit == 1 and partitions and pruning:
         spans = []  # distinct feature sets are never equal
-    heavy = max(n // (2 * threads), 1000)
+    heavy, rule = max(n // (2 * threads), 1000), (limit, pruning)
     small = [span for span in spans if span[1] - span[0] <= heavy]
     with ThreadPoolExecutor(threads) as pool:
-        found = [*pool.map(lambda span: _match_span(collection, span, limit, pruning), small)]
+        found = [*pool.map(lambda span: _look_up(collection, _lists(collection, span), span, *rule), small)]
         for span in (span for span in spans if span[1] - span[0] > heavy):
-            found += _match_large(collection, span, limit, pruning, pool, 4 * threads)
+            table = _lists(collection, span)  # a partition with much of the collection: by all threads
+            cuts = np.linspace(span[0], span[1], 4 * threads + 1).astype(int).tolist()
+            parts = [(a, b, span[2], span[3]) for a, b in pairwise(cuts) if b > a]
+            found += pool.map(lambda part, table=table: _look_up(collection, table, part, *rule), parts)
     work = MatcherCounts(
         np.zeros(n, np.int64), sum(part.visits for part in found), {"partitions": len(spans)}
     )
@@ -88,19 +87,9 @@ def _spans(sizes: Numbers, limit: Fraction) -> list[Span]:
     ]
 
 
-def _match_span(collection: FeatureSets, span: Span, limit: Fraction, pruning: bool) -> SpanPairs:
-    table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
-    return _look_up(collection, table, span, limit, pruning)
-
-
-def _match_large(
-    collection: FeatureSets, span: Span, limit: Fraction, pruning: bool, pool: ThreadPoolExecutor, pieces: int
-) -> list[SpanPairs]:
-    """A partition with much of the collection is looked up in pieces, by all threads."""
-    table = kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
-    cuts = np.linspace(span[0], span[1], pieces + 1).astype(int).tolist()
-    parts = [(a, b, span[2], span[3]) for a, b in pairwise(cuts) if b > a]
-    return [*pool.map(lambda part: _look_up(collection, table, part, limit, pruning), parts)]
+def _lists(collection: FeatureSets, span: Span) -> object:
+    """The inverted lists of the documents that others are looked up in."""
+    return kernels.partitions.build_lists(collection.arrays, collection.documents, span[2], span[3])
 
 
 def _look_up(collection: FeatureSets, table: object, span: Span, limit: Fraction, pruning: bool) -> SpanPairs:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.candidates.exact import FeatureSets, JoinedPairs, MatcherCounts
-from neardup.columns import Hashes, Numbers
+from neardup.columns import Features, Hashes, Numbers
 from neardup.errors import PlanError
 
 TABLE_BITS = 20  # classes: a megabyte, which fits a core's cache
@@ -97,6 +97,22 @@ def estimate_classes(collection: FeatureSets) -> Classes:
     return levels[counts // usual]
 
 
+def ranges(total: int, pieces: int) -> Iterable[tuple[int, int]]:
+    """Consecutive ranges of about equal size up to the total."""
+    return pairwise(np.linspace(0, total, pieces + 1).astype(np.int64).tolist())
+
+
+def prefix_entries(sets: Features, frequencies: Numbers, room: NDArray[Any]) -> Numbers:
+    """The entries of each document's prefix: from the rarest on, while those before weigh no more than its room."""
+    documents = np.repeat(np.arange(len(sets)), sets.sizes)
+    order = np.lexsort((sets.hashes, frequencies, documents))
+    weights = np.ones(len(order)) if sets.weights is None else sets.weights[order].astype(np.float64)
+    before = np.cumsum(weights) - weights
+    full = sets.sizes > 0
+    before -= np.repeat(before[sets.offsets[:-1][full]], sets.sizes[full])
+    return order[before <= room[documents[order]]]
+
+
 @dataclass(frozen=True)
 class PrefixJoin:
     """The steps of a match, each spread over threads."""
@@ -108,8 +124,7 @@ class PrefixJoin:
 
     def spread(self, function: Callable[[tuple[int, int]], Any], total: int, pieces: int) -> list[Any]:
         """The results of the function for consecutive ranges up to the total, in order."""
-        cuts = np.linspace(0, total, pieces + 1).astype(np.int64).tolist()
-        return [*self.pool.map(function, pairwise(cuts))]
+        return [*self.pool.map(function, ranges(total, pieces))]
 
     def prefixes(self, classes: Classes) -> PrefixLists:
         """The prefixes in the order of these classes."""
@@ -146,8 +161,7 @@ class PrefixJoin:
             visits: int = link(parts, bounds, span, entries, c.sizes, self.limit, long)
             return visits
 
-        cuts = np.linspace(0, len(bounds) - 1, self.threads + 1).astype(np.int64).tolist()
-        tasks: Iterable[Any] = zip(longs, pairwise(cuts), strict=True)
+        tasks: Iterable[Any] = zip(longs, ranges(len(bounds) - 1, self.threads), strict=True)
         visits = sum(self.pool.map(link_parts, tasks))
         long = np.maximum.reduce(longs)
         return PrefixLists(starts, counts, rests, weights, stops, parts, visits, long)
@@ -159,8 +173,7 @@ class PrefixJoin:
         shift = np.uint64(64 - bits)
         pieces = self.threads
         sizes = np.zeros((pieces, 1 << bits), np.int64)
-        cuts = np.linspace(0, len(counts), pieces + 1).astype(np.int64).tolist()
-        spans = [*enumerate(pairwise(cuts))]
+        spans = [*enumerate(ranges(len(counts), pieces))]
         count, write = kernels.prefix.count_parts, kernels.prefix.scatter
         [*self.pool.map(lambda s: count(hashes, starts, counts, s[1], shift, sizes[s[0]]), spans)]
         places = (np.cumsum(sizes.T).reshape(sizes.T.shape) - sizes.T).T.astype(np.uint64)

@@ -7,32 +7,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.columns import Numbers
 from neardup.documents.encodings import as_utf8
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES
 from neardup.errors import InputError
 from neardup.output import one_line
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "Block",
-    "Bytes",
-    "line_blocks",
-    "newline_of",
-    "pieces",
-    "positions",
-    "read",
-    "slices",
-    "suffix_compression",
-]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _FAILED = (OSError, pa.ArrowException)
@@ -59,7 +45,7 @@ class Bytes:
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 
-    def size(self) -> int:
+    def stored_bytes(self) -> int:
         """The bytes on disk, 0 if the file no longer exists."""
         with suppress(OSError):
             return Path(self.path).stat().st_size
@@ -67,11 +53,19 @@ class Bytes:
 
 
 @dataclass(frozen=True)
+class FileSource(Bytes):
+    """A source that is one file, read from beginning to end."""
+
+    size: int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
 class Block:
     """Whole lines: their bytes, the end of each line, the number of the first one and its byte offset."""
 
     data: bytes
-    ends: NDArray[np.int64]
+    ends: Numbers
     line: int
     offset: int
 
@@ -91,7 +85,7 @@ def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
         said = str(error).rpartition("cannot be read: ")[2]
         problems.add(where.name, f"unreadable file: {said}", action="file skipped")
         return
-    meter = Meter(where.limits, where.size())
+    meter = Meter(where.limits, where.stored_bytes())
     reason: str | None = None
     with stream:
         while reason is None:
@@ -155,19 +149,18 @@ def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
         rest.append(piece[cut:])
         pending += len(piece) - cut
         if pending > where.limits.record:
-            too_long = f"record too long: more than {where.limits.record:,} bytes (--max-record)"
-            problems.add(where.name, too_long, record=line, offset=offset)
+            problems.add(where.name, where.limits.too_long, record=line, offset=offset)
             offset, rest, pending, skipping = offset + pending, [], 0, True
     if last := b"".join(rest):
         yield Block(last, np.array([len(last)]), line, offset)
 
 
-def positions(data: bytes, byte: bytes) -> NDArray[np.int64]:
+def positions(data: bytes, byte: bytes) -> Numbers:
     """The positions of a byte in the data."""
     return np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord(byte))
 
 
-def slices(data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> pa.Array[Any]:
+def slices(data: bytes, starts: Numbers, ends: Numbers) -> pa.Array[Any]:
     """The spans of the block, in ascending order, as a large_binary array."""
     if len(starts) == 0:
         return pa.array([], pa.large_binary())

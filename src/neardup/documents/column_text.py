@@ -9,8 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["column_as_text"]
-
 ToText = Callable[[Any], str]
 
 

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.columns import Numbers
 from neardup.documents.delimited import DELIMITERS, columns_of, record_cells
 from neardup.documents.formulas import escaped
 from neardup.documents.output_lines import glued, joined, output_stream, values_buffer
 from neardup.documents.source import Batch
 from neardup.documents.values import plain
 from neardup.documents.writers import cast, fitted, taken
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["CsvWriter"]
 
 
 class CsvWriter:
@@ -43,9 +38,7 @@ class CsvWriter:
         self._file = output_stream(path, compression)
         self._end = ""  # of a line, from the first record copied
 
-    def write(
-        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
-    ) -> None:
+    def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows: an input record in this format keeps its bytes, and the added cells follow."""
         if rows is not None and not len(rows):
             return
@@ -64,7 +57,7 @@ class CsvWriter:
         ]
         self._file.write(self._lines([*cells, *added]))
 
-    def _table(self, batch: Batch, rows: NDArray[np.int64] | None) -> pa.RecordBatch:
+    def _table(self, batch: Batch, rows: Numbers | None) -> pa.RecordBatch:
         """The columns of a batch, parsed from its raw records if it has no columns."""
         if batch.raw is None or batch.columns.num_columns:
             return taken(batch.columns, rows)

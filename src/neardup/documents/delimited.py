@@ -6,39 +6,28 @@ import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.blocks import Bytes, slices
+from neardup.columns import Numbers
+from neardup.documents.blocks import FileSource, slices
 from neardup.documents.formulas import unescaped
-from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
 from neardup.documents.records import FIELD, Records, record_blocks
-from neardup.documents.source import Batch, empty_columns, sliced
+from neardup.documents.source import Batch, Batches, StringColumns, empty_columns, sliced
 from neardup.documents.values import plain, row_report
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["DELIMITERS", "DelimitedSource"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 STRAY_END = "malformed csv: a line end is outside quotes"
 
 
 @dataclass(frozen=True)
-class DelimitedSource:
+class DelimitedSource(StringColumns, FileSource):
     """The records of one csv or tsv file, numbered from 1 after the header; blank lines do not count."""
 
-    name: str
-    path: str
     format: str = "csv"
-    compression: str | None = None
-    size: int | None = None
-    rows: int | None = None
-    limits: Limits = LIMITS
     unescape: bool = False  # remove the apostrophes that neardup put before formulas
 
     @property
@@ -46,8 +35,7 @@ class DelimitedSource:
         return DELIMITERS[self.format]
 
     def _blocks(self, problems: Problems) -> Iterator[Records]:
-        where = Bytes(self.name, self.path, self.compression, self.limits)
-        return record_blocks(where, self._delimiter, problems)
+        return record_blocks(self, self._delimiter, problems)
 
     @cached_property
     def _header(self) -> list[str]:
@@ -65,19 +53,12 @@ class DelimitedSource:
         """The cells of the header."""
         return self._header
 
-    def schema(self) -> pa.Schema:
-        """Every column as text."""
-        return pa.schema([(name, pa.string()) for name in self._header])
-
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of the records that have as many cells as the header."""
         header = self._header
-        requested = (
-            range(len(header)) if columns is None else [column_index(header, name) for name in columns]
-        )
         names = header if columns is None else list(columns)
+        places = {name: place for place, name in reversed(list(enumerate(header)))}  # of several the first
+        requested = range(len(header)) if columns is None else [places.get(name) for name in columns]
         number = 0  # of the first record in the block; the header is number 0
         for block in self._blocks(problems):
             if number == 0 and not header and (block.broken is not None or len(block.starts)):
@@ -99,7 +80,7 @@ class DelimitedSource:
         requested: Sequence[int | None],
         names: list[str],
         problems: Problems,
-    ) -> tuple[NDArray[np.int64], pa.RecordBatch]:
+    ) -> tuple[Numbers, pa.RecordBatch]:
         first = 1 if number == 0 else 0
         if block.broken is not None:
             problems.add(self.name, block.broken, record=number)
@@ -117,9 +98,7 @@ class DelimitedSource:
         table = pa.RecordBatch.from_arrays(arrays, names=names) if arrays else empty_columns(len(good))
         return good, table
 
-    def _full(
-        self, cells: list[list[str] | None], first: int, number: int, problems: Problems
-    ) -> NDArray[np.int64]:
+    def _full(self, cells: list[list[str] | None], first: int, number: int, problems: Problems) -> Numbers:
         """The positions of the records with the right number of cells; the others are reported."""
         width, good = len(self._header), []
         for row, record in enumerate(cells, start=first):
@@ -131,11 +110,6 @@ class DelimitedSource:
                 reason = f"wrong number of cells: {len(record)} instead of {width}"
             problems.add(self.name, reason, record=number + row)
         return np.array(good, dtype=np.int64)
-
-
-def column_index(header: list[str], name: str) -> int | None:
-    """The index of a column; of the first one if several have the name."""
-    return header.index(name) if name in header else None
 
 
 def parsed(block: Records, first: int, last: int, delimiter: str) -> list[list[str] | None]:

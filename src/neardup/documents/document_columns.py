@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from neardup.documents.source import Batch, Problems
+from neardup.columns import Numbers
+from neardup.documents.problems import Problems
+from neardup.documents.source import Batch
 from neardup.documents.values import plain, row_report
 from neardup.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from neardup.text.article import HtmlText
-
-__all__ = [
-    "ID_NAMES",
-    "TEXT_NAMES",
-    "choose_columns",
-    "document_ids",
-    "document_texts",
-    "joined_ids",
-    "page_text",
-    "plain_column",
-]
+from neardup.text import HtmlText
 
 TEXT_NAMES = ("text", "content", "contents", "body", "html")
 ID_NAMES = ("id", "doc_id", "url", "path")
@@ -43,9 +29,9 @@ def choose_columns(
     if not names:
         return text or TEXT_NAMES[0], id
     if text is not None:
-        _require(names, text, source, "text")
+        require_column(text, names, source, " (--text-column)")
     if id is not None:
-        _require(names, id, source, "id")
+        require_column(id, names, source, " (--id-column)")
     found = text if text is not None else _first(names, TEXT_NAMES)
     if found is None:
         known = ", ".join(TEXT_NAMES)
@@ -56,11 +42,10 @@ def choose_columns(
     return found, id if id is not None else _first([name for name in names if name != found], ID_NAMES)
 
 
-def _require(names: Sequence[str], name: str, source: str, role: str) -> None:
-    if name not in names:
-        raise InputError(
-            f"{source} has no column {name!r} (--{role}-column); its columns are {_listed(names)}"
-        )
+def require_column(name: str, names: Sequence[str], source: str, why: str = "") -> None:
+    """Raises if a source with columns lacks this one; `why` says what requests it."""
+    if names and name not in names:
+        raise InputError(f"{source} has no column {name!r}{why}; its columns are {_listed(names)}")
 
 
 def _first(names: Sequence[str], usual: Sequence[str]) -> str | None:
@@ -165,7 +150,7 @@ def _named(value: bytes | None) -> str | None:
         return "0x" + value.hex() if value is not None else None
 
 
-def _numbered(source: str, numbers: NDArray[np.int64]) -> list[str]:
+def _numbered(source: str, numbers: Numbers) -> list[str]:
     return [f"{source}:{number}" for number in numbers.tolist()]
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from neardup.documents.problems import Problems
 from neardup.documents.values import clean
 
-__all__ = ["as_utf8", "decoded", "encoding_of"]
-
 _MARKS = (  # the longer marks first: that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),

@@ -12,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["ColumnChunk", "column_chunks"]
-
 LARGEST = 4 << 20  # bytes of a footer: reading it takes a second
 BYTE_ARRAY = 6
 

@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 
 from neardup.documents.output_lines import glued
 
-__all__ = ["escaped", "unescaped"]
-
 _STARTS = r"[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
 _FORMULA = f"^'*{_STARTS}"
 _ESCAPED = f"^'+{_STARTS}"

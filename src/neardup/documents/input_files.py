@@ -13,27 +13,18 @@ from neardup.documents.encodings import as_utf8
 from neardup.documents.problems import Problems
 from neardup.errors import InputError
 
-__all__ = ["FORMATS", "InputFile", "expanded", "format_of", "is_maildir", "is_stream", "sniffed"]
-
 SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",  # if its first line is an object: many corpora have this suffix
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "text",
-    ".text": "text",
-    ".md": "text",
-    ".markdown": "text",
-    ".html": "text",
-    ".htm": "text",
-    ".xhtml": "text",
-    ".mbox": "mail",
-    ".eml": "mail",
-    ".warc": "warc",
+    suffix: format
+    for format, suffixes in {
+        "parquet": (".parquet", ".pq"),
+        "jsonl": (".jsonl", ".ndjson", ".json"),  # .json if its first line is an object: many corpora have it
+        "csv": (".csv",),
+        "tsv": (".tsv", ".tab"),
+        "text": (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml"),
+        "mail": (".mbox", ".eml"),
+        "warc": (".warc",),
+    }.items()
+    for suffix in suffixes
 }
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail", "warc")
 _COMPRESSED = ("jsonl", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole

@@ -6,18 +6,14 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, sniffed
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.source import Source, UnreadableSource
 from neardup.errors import InputError, ParameterError
 from neardup.plurals import counted
-
-if TYPE_CHECKING:
-    from neardup.text.article import HtmlText
-
-__all__ = ["Inputs", "open_inputs"]
+from neardup.text import HtmlText
 
 
 class Inputs(list[Source]):
@@ -60,7 +56,7 @@ def open_inputs(
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
     opened = _opened(found, limits, unescape_formulas, html_text)
-    return Inputs(_not_empty(opened, inputs, notes), notes)
+    return Inputs(_not_empty(opened, notes), notes)
 
 
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[InputFile]:
@@ -143,19 +139,19 @@ def _file_source(found: InputFile, limits: Limits, unescape: bool) -> Source:
     if found.format == "jsonl":
         from neardup.documents.jsonl import JsonlSource
 
-        return JsonlSource(found.name, found.path, found.compression, size, limits=limits)
+        return JsonlSource(found.name, found.path, found.compression, limits, size)
     if found.format == "warc":
         from neardup.documents.warc import WarcSource
 
-        return WarcSource(found.name, found.path, found.compression, size, limits=limits)
+        return WarcSource(found.name, found.path, found.compression, limits, size)
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 
-        return LineSource(found.name, found.path, found.compression, size, limits=limits)
+        return LineSource(found.name, found.path, found.compression, limits, size)
     from neardup.documents.delimited import DelimitedSource
 
     return DelimitedSource(
-        found.name, found.path, found.format, found.compression, size, limits=limits, unescape=unescape
+        found.name, found.path, found.compression, limits, size, format=found.format, unescape=unescape
     )
 
 
@@ -167,7 +163,7 @@ def _size(found: InputFile) -> int | None:
         return None
 
 
-def _not_empty(sources: list[Source], inputs: Sequence[Any], notes: list[str]) -> list[Source]:
+def _not_empty(sources: list[Source], notes: list[str]) -> list[Source]:
     """The sources but for empty files, which have no columns to choose from."""
     full = [source for source in sources if source.size != 0 or source.format in ("text", "mail", "memory")]
     if not full:

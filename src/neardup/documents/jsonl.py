@@ -11,53 +11,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.blocks import Block, Bytes, line_blocks, slices
+from neardup.columns import Numbers
+from neardup.documents.blocks import Block, FileSource, line_blocks, slices
 from neardup.documents.document_columns import TEXT_NAMES
-from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
-from neardup.documents.source import Batch, empty_columns, sliced
-from neardup.documents.values import (
-    SURROGATE,
-    clean,
-    column_type,
-    common_type,
-    json_type,
-    nested_type,
-    plain_type,
-    row_report,
-    to_array_or_strings,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["JsonlSource"]
+from neardup.documents.source import Batch, Batches, empty_columns, sliced
+from neardup.documents.values import SURROGATE, clean, plain_type, row_report, schema_of, to_array_or_strings
 
 _RETURN, _OPEN, _CLOSE = 13, ord("{"), ord("}")
 _ABSENT = "\0"  # a key that no file has, for reads of which only the number of rows matters
 
 
 @dataclass(frozen=True)
-class JsonlSource:
+class JsonlSource(FileSource):
     """The objects of one JSON lines file; a record's number is its line."""
 
-    name: str
-    path: str
-    compression: str | None = None
-    size: int | None = None
     format: str = "jsonl"
-    rows: int | None = None
-    limits: Limits = LIMITS
     _bad: dict[str, set[int]] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def _bytes(self) -> Bytes:
-        return Bytes(self.name, self.path, self.compression, self.limits)
 
     @cached_property
     def _head(self) -> pa.Schema:
@@ -69,17 +44,9 @@ class JsonlSource:
         return self._scan(None)
 
     def _scan(self, blocks: int | None) -> pa.Schema:
-        json_types: dict[str, set[str]] = {}
-        nested: dict[str, pa.DataType] = {}
-        for block in islice(line_blocks(self._bytes, Problems()), blocks):
-            rows = [row for _, row in parsed_lines(block, Lines.of(block), self.name, Problems())]
-            for name in dict.fromkeys(name for row in rows for name in row):
-                values = [row.get(name) for row in rows]
-                json_types.setdefault(name, set()).update(map(json_type, values))
-                if json_types[name] & {"dict", "list"}:
-                    nested[name] = common_type(nested.get(name, pa.null()), nested_type(values))
-        types = {name: column_type(found, nested.get(name, pa.null())) for name, found in json_types.items()}
-        return pa.schema([(name, pa.string() if pa.types.is_null(t) else t) for name, t in types.items()])
+        found = islice(line_blocks(self, Problems()), blocks)
+        lines = (parsed_lines(block, Lines.of(block), self.name, Problems()) for block in found)
+        return schema_of([row for _, row in rows] for rows in lines)
 
     def names(self) -> list[str]:
         """The keys of the first 4 MB of the file, in order of appearance."""
@@ -98,14 +65,12 @@ class JsonlSource:
         known = name.lower() not in TEXT_NAMES and name in self._head.names
         return plain_type(self._head.field(name).type) if known else pa.string()
 
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of the good lines; blank lines are numbered and skipped."""
         schema = self._requested(columns)
         bad: set[int] = set()
         known = self._bad.get("lines") if not schema.names else None
-        for block in line_blocks(self._bytes, problems):
+        for block in line_blocks(self, problems):
             lines = Lines.of(block)
             good, table = (
                 skim(lines, known) if known is not None else self._parse(block, lines, schema, problems)
@@ -139,9 +104,9 @@ class JsonlSource:
 class Lines:
     """The lines of a block that are not blank: number, first byte, and the byte after the last."""
 
-    numbers: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    numbers: Numbers
+    starts: Numbers
+    ends: Numbers
     tidy: bool  # each begins with { and ends with }: no record can reach over a line end
 
     @classmethod
@@ -157,7 +122,7 @@ class Lines:
         numbers = np.arange(block.line, block.line + len(ends), dtype=np.int64)
         return cls(numbers[filled], starts[filled], ends[filled], bool(tidy.all()))
 
-    def take(self, places: NDArray[np.int64]) -> Lines:
+    def take(self, places: Numbers) -> Lines:
         """Some of the lines."""
         return Lines(self.numbers[places], self.starts[places], self.ends[places], self.tidy)
 

@@ -8,20 +8,15 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.columns import Numbers
 from neardup.documents.output_lines import glued, joined, output_stream, values_buffer
 from neardup.documents.source import Batch
-from neardup.documents.writers import fitted, full_schema, taken
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["JsonlWriter", "json_text"]
+from neardup.documents.writers import fitted, full_schema, requested_schema, taken
 
 _CONTROL = r"[\x00-\x1f]"
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
@@ -31,18 +26,12 @@ class JsonlWriter:
     """Rows to one JSON lines file."""
 
     def __init__(
-        self,
-        path: Path,
-        columns: pa.Schema | Sequence[str],
-        extra: pa.Schema | None,
-        compression: str | None,
+        self, path: Path, columns: pa.Schema | Sequence[str], extra: pa.Schema | None, compression: str | None
     ) -> None:
         self._columns, self._extra = columns, extra
         self._file = output_stream(path, compression)
 
-    def write(
-        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
-    ) -> None:
+    def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows: an input record in JSON keeps its bytes, and the added members follow."""
         if not len(batch) or (rows is not None and not len(rows)):
             return
@@ -51,14 +40,10 @@ class JsonlWriter:
             self._file.write(joined(records if extra is None else with_members(records, extra)))
             return
         table = taken(batch.columns, rows)
-        table = fitted(table, extra, full_schema(self._schema(table.schema), self._extra))
+        table = fitted(
+            table, extra, full_schema(requested_schema(self._columns, table.schema, pa.null()), self._extra)
+        )
         self._file.write(values_buffer(glued("{", *members(table), "}\n")))
-
-    def _schema(self, found: pa.Schema) -> pa.Schema:
-        if isinstance(self._columns, pa.Schema):
-            return self._columns
-        known = {field.name: field for field in found}
-        return pa.schema([known.get(name, pa.field(name, pa.null())) for name in self._columns])
 
     def close(self) -> None:
         """Finish the file."""
@@ -158,10 +143,7 @@ def _rewritten(record: bytes, extra: pa.RecordBatch, place: int) -> bytes | None
     """The record with its members replaced, or None if it has none of them."""
     try:
         row = json.loads(record.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
-    except (
-        ValueError,
-        RecursionError,
-    ):  # too deep, or a number too long: parsers take the last member
+    except (ValueError, RecursionError):  # too deep, or a number too long: parsers take the last member
         return None
     added = {name: _finite(extra.column(name)[place].as_py()) for name in extra.schema.names}
     if not row.keys() & added.keys():

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from neardup.errors import ParameterError
 
-__all__ = ["LIMITS", "Limits", "Meter", "size_in_bytes"]
-
 ALLOWED = 1 << 30  # a file may expand to this many bytes whatever its ratio
 _UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PIECE = 4 << 20  # files are read in pieces of this size, which are not measured
@@ -33,6 +31,11 @@ class Limits:
             raise ParameterError("max_expansion", "reading", "at least 1", self.expansion)
         if self.decompressed < 1:
             raise ParameterError("max_decompressed", "reading", "at least 1 byte", self.decompressed)
+
+    @property
+    def too_long(self) -> str:
+        """The problem of a record above the limit."""
+        return f"record too long: more than {self.record:,} bytes (--max-record)"
 
 
 LIMITS = Limits()

@@ -9,23 +9,17 @@ from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from neardup.documents.blocks import Bytes
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.mailboxes import files_of, messages_of
 from neardup.documents.problems import Problems
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch
-from neardup.documents.textfiles import picked
+from neardup.documents.source import Batches, StringColumns, string_batches
 from neardup.documents.values import clean
 
-__all__ = ["MailSource", "message_fields"]
-
-COLUMNS = ("id", "subject", "from", "date", "text", "path")
 _LONGEST_HEADER = 2000  # characters: the standard library's parser is quadratic in the length of a header
 
 
@@ -40,7 +34,7 @@ _PARSER: Any = BytesParser(policy=_Policy())
 
 
 @dataclass(frozen=True)
-class MailSource:
+class MailSource(StringColumns):
     """All mail of a run; `files` are pairs of a path (mbox, Maildir or message) and its name in reports.
 
     The id of a message is its Message-ID; if it has none, or an earlier message has the same, `path:number`.
@@ -52,48 +46,31 @@ class MailSource:
     compression: str | None = None
     rows: int | None = None
     limits: Limits = LIMITS
+    column_names = ("id", "subject", "from", "date", "text", "path")
 
     @cached_property
     def size(self) -> int | None:
         """The bytes of all files."""
         with suppress(OSError):
             files = [str(file) for path, _ in self.files for file in files_of(Path(path))]
-            return sum(Bytes(file, file).size() for file in files)
+            return sum(Bytes(file, file).stored_bytes() for file in files)
         return None
 
-    def names(self) -> list[str]:
-        """The fields of a message, its decoded text, and its path."""
-        return list(COLUMNS)
-
-    def schema(self) -> pa.Schema:
-        """All as strings."""
-        return pa.schema([(name, pa.string()) for name in COLUMNS])
-
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of messages; one that cannot be parsed is reported."""
-        ids: set[str] = set()
-        found: list[dict[str, Any]] = []
-        size = 0
-        for number, (place, data) in enumerate(self._messages(problems), start=1):
-            fields = self._fields(place, data, number, ids, problems)
-            if fields is not None:
-                found.append(fields)
-                size += len(fields["text"])
-            if found and (size >= BATCH_BYTES or len(found) >= BATCH_ROWS):
-                yield self._batch(found, columns)
-                found, size = [], 0
-        if found:
-            yield self._batch(found, columns)
+        return string_batches(self, self._rows(problems), "text", columns)
 
-    def _messages(self, problems: Problems) -> Iterator[tuple[tuple[str, int], bytes]]:
-        """Every message with the name of its file and its number in it (0: the file is the message)."""
-        for path, known_as in self.files:
-            yield from messages_of(Path(path), known_as, self.limits, problems)
+    def _rows(self, problems: Problems) -> Iterator[dict[str, Any]]:
+        """The fields of every message that can be parsed, with its number."""
+        ids: set[str] = set()
+        files = (messages_of(Path(path), name, self.limits, problems) for path, name in self.files)
+        for number, (place, data) in enumerate(chain.from_iterable(files), start=1):
+            fields = self._fields(place, data, ids, problems)
+            if fields is not None:
+                yield fields | {"number": number}
 
     def _fields(
-        self, place: tuple[str, int], data: bytes, number: int, ids: set[str], problems: Problems
+        self, place: tuple[str, int], data: bytes, ids: set[str], problems: Problems
     ) -> dict[str, Any] | None:
         name, within = place
         where = f"{name}:{within}" if within else name
@@ -105,12 +82,7 @@ class MailSource:
         if not fields["id"] or fields["id"] in ids:
             fields["id"] = where
         ids.add(fields["id"])
-        return fields | {"path": name, "number": number}
-
-    def _batch(self, found: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
-        arrays = {name: pa.array([row[name] for row in found], pa.string()) for name in COLUMNS}
-        numbers = np.array([row["number"] for row in found], dtype=np.int64)
-        return Batch(self.name, numbers, picked(arrays, columns, len(found)), None, self.format)
+        return fields | {"path": name}
 
 
 def message_fields(data: bytes) -> dict[str, str]:

@@ -11,8 +11,6 @@ from neardup.documents.problems import Problems
 from neardup.documents.textfiles import file_bytes
 from neardup.output import reason
 
-__all__ = ["files_of", "mbox_messages", "messages_of"]
-
 _LINE = 1 << 20  # a longer line is read in parts
 
 
@@ -35,8 +33,7 @@ def messages_of(
         elif _is_mbox(path):
             for number, message in enumerate(mbox_messages(path, limits), start=1):
                 if message is None:
-                    too_long = f"record too long: more than {limits.record:,} bytes (--max-record)"
-                    problems.add(known_as, too_long, record=number)
+                    problems.add(known_as, limits.too_long, record=number)
                 else:
                     yield (known_as, number), message
         else:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Problems, empty_columns
-from neardup.documents.values import SURROGATE, clean, read_value, row_report
+from neardup.documents.problems import Problems
+from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Batches, with_plain_columns
+from neardup.documents.values import SURROGATE, clean
 from neardup.errors import InputError
-
-__all__ = ["MemorySource", "memory_source"]
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,7 @@ class MemorySource:
         """The columns as they are."""
         return self.table.schema
 
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of rows, without copying."""
         each = max(1, self.table.get_total_buffer_size() // max(1, self.table.num_rows))
         most = max(1, min(BATCH_ROWS, BATCH_BYTES // each))
@@ -57,22 +54,8 @@ class MemorySource:
             numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
             if batch.num_rows:
-                yield Batch(
-                    self.name, numbers, self._chosen(batch, columns, numbers, problems), None, self.format
-                )
-
-    def _chosen(
-        self, batch: pa.RecordBatch, columns: Sequence[str] | None, numbers: Any, problems: Problems
-    ) -> pa.RecordBatch:
-        if columns is None:
-            return batch
-        report = row_report(problems.add, self.name, numbers)
-        places = [batch.schema.get_all_field_indices(name) for name in columns]
-        missing = pa.nulls(batch.num_rows, pa.string())
-        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in places]
-        if not arrays:
-            return empty_columns(batch.num_rows)
-        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+                found = Batch(self.name, numbers, batch, None, self.format)
+                yield found if columns is None else with_plain_columns(found, columns, problems)
 
 
 def memory_source(data: Any, name: str) -> MemorySource:

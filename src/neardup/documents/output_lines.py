@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["glued", "joined", "output_stream", "values_buffer"]
-
 
 def output_stream(path: Path, compression: str | None) -> Any:
     """A stream to the file, compressed on the way."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +15,17 @@ import pyarrow.parquet as pq
 from neardup.documents.footers import ColumnChunk, column_chunks
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns
-from neardup.documents.values import read_value, row_report
+from neardup.documents.source import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    Batch,
+    Batches,
+    empty_columns,
+    with_plain_columns,
+)
 from neardup.errors import InputError
 from neardup.output import one_line
 from neardup.plurals import counted
-
-__all__ = ["ParquetSource"]
 
 # A column chunk is read through a buffer of this size: without it, and with Arrow's pre-buffering, the
 # whole compressed row group (or file) is in memory. No memory map: a file that shrinks would end the process.
@@ -92,35 +95,28 @@ class ParquetSource:
         """The columns as they are stored."""
         return pa.schema([]) if self._known is None else self._known[1]
 
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of rows; a damaged row group is reported, and reading continues with the next one."""
         for batch in self._stored(columns, problems, fill=columns is None):
-            if columns is None:
-                yield batch
-            else:
-                chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
-                yield Batch(self.name, batch.numbers, chosen, None, self.format)
+            yield batch if columns is None else with_plain_columns(batch, columns, problems)
 
-    def read_from(self, columns: Sequence[str], problems: Problems, row: int) -> Iterator[Batch]:
+    def read_from(self, columns: Sequence[str], problems: Problems, row: int) -> Batches:
         """The same batches without row groups that end before a row; all of them if the file may exceed the limits."""
         for batch in self._stored(columns, problems, skip=0 if self._may_exceed_limits() else row):
-            chosen = self._chosen(batch.columns, columns, batch.numbers, problems)
-            yield Batch(self.name, batch.numbers, chosen, None, self.format)
+            yield with_plain_columns(batch, columns, problems)
 
     def _may_exceed_limits(self) -> bool:
         """Whether the file may expand to more than the limits allow, by its footer."""
         size = sum(chunk.uncompressed for group in self._chunks for chunk in group)
         return Meter(self.limits, self.size or 0).add(2 * size) is not None
 
-    def read_rest(self, column: str, problems: Problems) -> Iterator[Batch]:
+    def read_rest(self, column: str, problems: Problems) -> Batches:
         """All columns but one, as stored, in the same batches: for a caller that already has that column."""
         yield from self._stored([name for name in self.names() if name != column], problems, fill=True)
 
     def _stored(
         self, columns: Sequence[str] | None, problems: Problems, *, fill: bool = False, skip: int = 0
-    ) -> Iterator[Batch]:
+    ) -> Batches:
         start = 0
         try:
             opened = self._open()
@@ -154,7 +150,7 @@ class ParquetSource:
         columns: Sequence[str] | None,
         problems: Problems,
         fill: bool,
-    ) -> Iterator[Batch]:
+    ) -> Batches:
         """The batches of a row group up to the first damage; with `fill` only the damaged columns are lost."""
         rows, done = group_rows(file, group), 0
         if rows != file.metadata.row_group(group).num_rows:
@@ -174,8 +170,7 @@ class ParquetSource:
             for batch in batches:
                 part = checked(batch).slice(0, good - done)
                 if part.num_rows:
-                    numbers = np.arange(start + done + 1, start + done + part.num_rows + 1, dtype=np.int64)
-                    yield Batch(self.name, numbers, part, None, self.format)
+                    yield self._numbered(part, start + done)
                 done += part.num_rows
             if done < good:
                 raise pa.ArrowInvalid("fewer rows than the footer says")
@@ -209,26 +204,19 @@ class ParquetSource:
         arrays = [found[f.name].pop(0) if found[f.name] else pa.nulls(rows, f.type) for f in fields]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _cut(self, table: pa.Table, start: int, step: int) -> Iterator[Batch]:
+    def _cut(self, table: pa.Table, start: int, step: int) -> Batches:
         for batch in table.to_batches(step):
-            numbers = np.arange(start + 1, start + batch.num_rows + 1, dtype=np.int64)
-            yield Batch(self.name, numbers, batch, None, self.format)
+            yield self._numbered(batch, start)
             start += batch.num_rows
 
-    def _bare(self, start: int, rows: int, step: int) -> Iterator[Batch]:
-        for first in range(start, start + rows, step):
-            numbers = np.arange(first + 1, min(first + step, start + rows) + 1, dtype=np.int64)
-            yield Batch(self.name, numbers, empty_columns(len(numbers)), None, self.format)
+    def _bare(self, start: int, rows: int, step: int) -> Batches:
+        for first in range(0, rows, step):
+            yield self._numbered(empty_columns(min(step, rows - first)), start + first)
 
-    def _chosen(
-        self, batch: pa.RecordBatch, columns: Sequence[str], numbers: Any, problems: Problems
-    ) -> pa.RecordBatch:
-        report = row_report(problems.add, self.name, numbers)
-        # By position: of two columns with one name, the first one counts.
-        indices = [batch.schema.get_all_field_indices(name) for name in columns]
-        missing = pa.nulls(batch.num_rows, pa.string())
-        arrays = [read_value(batch.column(at[0]), report) if at else missing for at in indices]
-        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    def _numbered(self, rows: pa.RecordBatch, start: int) -> Batch:
+        """Rows of the file after the first `start`."""
+        numbers = np.arange(start + 1, start + rows.num_rows + 1, dtype=np.int64)
+        return Batch(self.name, numbers, rows, None, self.format)
 
 
 def _column(file: pq.ParquetFile, group: int, name: str) -> list[pa.ChunkedArray]:

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.columns import Numbers
 from neardup.documents.source import Batch
-from neardup.documents.writers import fitted, full_schema, taken
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["ParquetWriter"]
+from neardup.documents.writers import fitted, full_schema, requested_schema, taken
 
 GROUP_BYTES = 8 << 20
 GROUP_ROWS = 1 << 20
@@ -43,11 +39,7 @@ class ParquetWriter:
     """Rows to one parquet file."""
 
     def __init__(
-        self,
-        path: Path,
-        columns: pa.Schema | Sequence[str],
-        extra: pa.Schema | None,
-        compression: str | None,
+        self, path: Path, columns: pa.Schema | Sequence[str], extra: pa.Schema | None, compression: str | None
     ) -> None:
         self._columns, self._extra = columns, extra
         self._codec = (compression or "zstd").lower()
@@ -57,9 +49,7 @@ class ParquetWriter:
         self._path = path
         self._file: pq.ParquetWriter | None = None
 
-    def write(
-        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
-    ) -> None:
+    def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows; they reach the file when a row group is full."""
         if rows is not None and not len(rows):
             return
@@ -78,15 +68,11 @@ class ParquetWriter:
 
     def _opened(self, found: pa.Schema | None) -> pa.Schema:
         if self._schema_out is None:
-            self._schema_out = storable(full_schema(self._schema(found), self._extra))
+            self._schema_out = storable(
+                full_schema(requested_schema(self._columns, found, pa.string()), self._extra)
+            )
             self._file = open_parquet(self._path, self._schema_out, self._codec)
         return self._schema_out
-
-    def _schema(self, found: pa.Schema | None) -> pa.Schema:
-        if isinstance(self._columns, pa.Schema):
-            return self._columns
-        known = {} if found is None else {field.name: field for field in found}
-        return pa.schema([known.get(name, pa.field(name, pa.string())) for name in self._columns])
 
     def _flush(self) -> None:
         if self._waiting and self._file is not None:
@@ -136,7 +122,7 @@ def _accepted(schema: pa.Schema) -> bool:
     return True
 
 
-def runs(columns: pa.RecordBatch, rows: NDArray[np.int64] | None) -> list[pa.RecordBatch]:
+def runs(columns: pa.RecordBatch, rows: Numbers | None) -> list[pa.RecordBatch]:
     """The rows as slices of the batch without a copy; copied if they are scattered."""
     if rows is None:
         return [columns]

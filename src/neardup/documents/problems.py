@@ -16,8 +16,6 @@ from typing import IO, Any
 
 from neardup.errors import OutputError, RecordError
 
-__all__ = ["Problem", "Problems"]
-
 KEPT_PROBLEMS = 100
 
 

@@ -12,17 +12,12 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neardup.columns import Numbers
 from neardup.documents.blocks import Bytes, newline_of, pieces, positions
 from neardup.documents.problems import Problems
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Records", "record_blocks", "parsed_records"]
 
 FIELD = (1 << 31) - 1  # the longest cell that the standard library accepts
 _RETURN = ord("\r")
@@ -33,8 +28,8 @@ class Records:
     """Whole records of a block, without blank ones: the start and end of each, and its cells if already parsed."""
 
     data: bytes
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    starts: Numbers
+    ends: Numbers
     cut: int  # the bytes of the records, including line ends and blank records
     cells: list[list[str]] | None = None
     broken: str | None = None  # why the (only) record cannot be parsed
@@ -87,7 +82,7 @@ def split(data: bytes, delimiter: str, newline: bytes, *, final: bool = False) -
     return filled(data, ends)
 
 
-def tidy(data: bytes, quotes: NDArray[np.int64], delimiter: str) -> bool:
+def tidy(data: bytes, quotes: Numbers, delimiter: str) -> bool:
     """Whether every quote opens a cell, closes one, or is one half of a doubled quote."""
     if not len(quotes):
         return True
@@ -97,7 +92,7 @@ def tidy(data: bytes, quotes: NDArray[np.int64], delimiter: str) -> bool:
     return bool(edge[padded[quotes[0::2]]].all() and edge[padded[quotes[1::2] + 2]].all())
 
 
-def filled(data: bytes, ends: NDArray[np.int64]) -> Records:
+def filled(data: bytes, ends: Numbers) -> Records:
     """The records with these ends, without the blank ones."""
     starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
     characters = np.frombuffer(data, dtype=np.uint8)
@@ -107,7 +102,7 @@ def filled(data: bytes, ends: NDArray[np.int64]) -> Records:
     return Records(data[:cut], starts[full], ends[full], cut)
 
 
-def parsed_records(data: bytes, lines: NDArray[np.int64], delimiter: str) -> Records:
+def parsed_records(data: bytes, lines: Numbers, delimiter: str) -> Records:
     """The whole records among these lines, parsed one by one up to the first unclosed quote."""
     csv.field_size_limit(FIELD)
     bounds = [0, *(np.minimum(lines + 1, len(data))).tolist()]

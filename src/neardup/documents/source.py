@@ -8,32 +8,17 @@ A bad record does not stop a reader: it is added to `Problems`, and no other rec
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.problems import Problem, Problems
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "BATCH_BYTES",
-    "BATCH_ROWS",
-    "Batch",
-    "Problem",
-    "Problems",
-    "Source",
-    "UnreadableSource",
-    "empty_columns",
-    "sliced",
-    "stamp",
-    "watched",
-]
+from neardup.columns import Numbers
+from neardup.documents.problems import Problems
+from neardup.documents.values import read_value, row_report
 
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 8192
@@ -44,13 +29,16 @@ class Batch:
     """Consecutive good rows of one source."""
 
     source: str
-    numbers: NDArray[np.int64]
+    numbers: Numbers
     columns: pa.RecordBatch
     raw: pa.Array[Any] | None = None
     format: str = ""  # of the source, and so of the raw records
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+
+Batches = Iterator[Batch]
 
 
 class Source(Protocol):
@@ -82,9 +70,7 @@ class Source(Protocol):
     def schema(self) -> pa.Schema:
         """The columns that `read(None, ...)` gives; for jsonl this reads the whole file."""
 
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of at most 8192 rows and about 4 MB.
 
         `columns=None` gives every column in its stored type, for writing. Columns requested by name come in plain
@@ -112,15 +98,13 @@ class UnreadableSource:
         """No columns."""
         return pa.schema([])
 
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """No batch; the reason is reported."""
         problems.add(self.name, self.reason)
         yield from ()
 
 
-def sliced(batch: Batch, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+def sliced(batch: Batch, rows: int = BATCH_ROWS) -> Batches:
     """The batch in parts of at most `rows` rows, without copying."""
     if len(batch) <= rows:
         yield batch
@@ -137,6 +121,60 @@ def empty_columns(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(struct)
 
 
+class StringColumns:
+    """The columns of a source that are all strings."""
+
+    column_names: ClassVar[tuple[str, ...]]
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.column_names)
+
+    def schema(self) -> pa.Schema:
+        """All as strings."""
+        return pa.schema([(name, pa.string()) for name in self.names()])
+
+
+def string_batches(
+    source: Source, rows: Iterable[dict[str, Any]], text: str, columns: Sequence[str] | None
+) -> Batches:
+    """Batches of rows, each with its number and a string for each column; almost all bytes are in column `text`."""
+    found: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        found.append(row)
+        size += len(row[text])
+        if size >= BATCH_BYTES or len(found) >= BATCH_ROWS:
+            yield _string_batch(source, found, columns)
+            found, size = [], 0
+    if found:
+        yield _string_batch(source, found, columns)
+
+
+def _string_batch(source: Source, rows: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
+    arrays = {name: pa.array([row[name] for row in rows], pa.string()) for name in source.names()}
+    numbers = np.array([row["number"] for row in rows], dtype=np.int64)
+    return Batch(source.name, numbers, picked(arrays, columns, len(rows)), None, source.format)
+
+
+def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int) -> pa.RecordBatch:
+    """The requested columns; nulls for a column that does not exist."""
+    names = list(arrays) if columns is None else list(columns)
+    if not names:
+        return empty_columns(rows)
+    missing = pa.nulls(rows, pa.string())
+    return pa.RecordBatch.from_arrays([arrays.get(name, missing) for name in names], names=names)
+
+
+def with_plain_columns(batch: Batch, columns: Sequence[str], problems: Problems) -> Batch:
+    """The batch with the requested columns in plain types; of two columns with one name, the first one counts."""
+    report = row_report(problems.add, batch.source, batch.numbers)
+    stored = batch.columns
+    places = {name: stored.schema.get_all_field_indices(name) for name in columns}
+    arrays = {name: read_value(stored.column(at[0]), report) for name, at in places.items() if at}
+    return replace(batch, columns=picked(arrays, columns, stored.num_rows))
+
+
 def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
     """Path, size and modification time of the files of a source: equal as long as nobody writes to them."""
     own = getattr(source, "path", None)
@@ -149,7 +187,7 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
     return tuple(found)
 
 
-def watched(source: Source, columns: Sequence[str], problems: Problems, start: int = 0) -> Iterator[Batch]:
+def watched(source: Source, columns: Sequence[str], problems: Problems, start: int = 0) -> Batches:
     """The batches of a source; files that change or disappear meanwhile are reported.
 
     Row groups before the record `start` may be left out, if the format has row groups.

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents.blocks import Bytes, line_blocks, slices
+from neardup.documents.blocks import Bytes, FileSource, line_blocks, slices
 from neardup.documents.document_columns import page_text
 from neardup.documents.encodings import decoded
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, empty_columns, sliced
+from neardup.documents.source import Batch, Batches, StringColumns, picked, sliced, string_batches
 from neardup.documents.values import clean, plain, row_report
 from neardup.output import reason
-
-if TYPE_CHECKING:
-    from neardup.text.article import HtmlText
-
-__all__ = ["LineSource", "TextSource", "file_bytes"]
+from neardup.text import HtmlText
 
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 
@@ -39,14 +35,13 @@ def file_bytes(
         problems.add(known_as, f"unreadable file: {reason(error)}", record=record)
         return None
     if len(data) > limits.record:
-        too_long = f"record too long: more than {limits.record:,} bytes (--max-record)"
-        problems.add(known_as, too_long, record=record)
+        problems.add(known_as, limits.too_long, record=record)
         return None
     return data
 
 
 @dataclass(frozen=True)
-class TextSource:
+class TextSource(StringColumns):
     """All text files of a run, one document each; `files` are pairs of a path and its id."""
 
     name: str
@@ -55,41 +50,27 @@ class TextSource:
     compression: str | None = None
     limits: Limits = LIMITS
     html_text: HtmlText = "visible"  # which text of HTML is compared
+    column_names = ("path", "text")  # the path of a file is its id
 
     @cached_property
     def size(self) -> int | None:
         """The bytes of all files."""
-        return sum(Bytes(path, path).size() for path, _ in self.files)
+        return sum(Bytes(path, path).stored_bytes() for path, _ in self.files)
 
     @property
     def rows(self) -> int | None:
         """The number of files."""
         return len(self.files)
 
-    def names(self) -> list[str]:
-        """The path of a file is its id."""
-        return ["path", "text"]
-
-    def schema(self) -> pa.Schema:
-        """Both as strings."""
-        return pa.schema([("path", pa.string()), ("text", pa.string())])
-
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of documents; a file that cannot be read is reported."""
-        found: list[tuple[int, str, str]] = []
-        size = 0
+        return string_batches(self, self._rows(problems), "text", columns)
+
+    def _rows(self, problems: Problems) -> Iterator[dict[str, Any]]:
         for number, (path, known_as) in enumerate(self.files, start=1):
             text = self._text(path, known_as, number, problems)
             if text is not None:
-                found.append((number, known_as, text))
-                size += len(text)
-            if found and (size >= BATCH_BYTES or len(found) >= BATCH_ROWS):
-                yield self._batch(found, columns)
-                found, size = [], 0
-        if found:
-            yield self._batch(found, columns)
+                yield {"number": number, "path": clean(known_as), "text": text}
 
     def _text(self, path: str, known_as: str, number: int, problems: Problems) -> str | None:
         data = file_bytes(Path(path), known_as, self.limits, problems, number)
@@ -103,52 +84,17 @@ class TextSource:
             text = page_text(text, self.html_text, lambda why, action: report(why, action=action))
         return clean(text)
 
-    def _batch(self, found: list[tuple[int, str, str]], columns: Sequence[str] | None) -> Batch:
-        numbers, paths, texts = zip(*found, strict=True)
-        arrays = {"path": pa.array(map(clean, paths), pa.string()), "text": pa.array(texts, pa.string())}
-        return Batch(
-            self.name,
-            np.array(numbers, dtype=np.int64),
-            picked(arrays, columns, len(found)),
-            None,
-            self.format,
-        )
-
-
-def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int) -> pa.RecordBatch:
-    """The requested columns; nulls for a column that does not exist."""
-    names = list(arrays) if columns is None else list(columns)
-    if not names:
-        return empty_columns(rows)
-    missing = pa.nulls(rows, pa.string())
-    return pa.RecordBatch.from_arrays([arrays.get(name, missing) for name in names], names=names)
-
 
 @dataclass(frozen=True)
-class LineSource:
+class LineSource(StringColumns, FileSource):
     """The lines of one file, one document each; blank lines are numbered and skipped."""
 
-    name: str
-    path: str
-    compression: str | None = None
-    size: int | None = None
     format: str = "lines"
-    rows: int | None = None
-    limits: Limits = LIMITS
+    column_names = ("text",)  # documents are numbered
 
-    def names(self) -> list[str]:
-        """Only the text: documents are numbered."""
-        return ["text"]
-
-    def schema(self) -> pa.Schema:
-        """The text as a string."""
-        return pa.schema([("text", pa.string())])
-
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of lines, without their ends."""
-        for block in line_blocks(Bytes(self.name, self.path, self.compression, self.limits), problems):
+        for block in line_blocks(self, problems):
             data = np.frombuffer(block.data, dtype=np.uint8)
             starts = np.concatenate([[0], block.ends[:-1] + 1])
             ends = block.ends - ((block.ends > starts) & (data[block.ends - 1] == ord("\r")))

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-
-__all__ = [
-    "SURROGATE",
-    "as_string",
-    "clean",
-    "common_type",
-    "infer",
-    "json_type",
-    "nested_type",
-    "plain",
-    "plain_type",
-    "row_report",
-    "column_type",
-    "to_array",
-]
 
 Report = Callable[[int, str, str], None]  # row, reason, action
 
@@ -54,6 +39,20 @@ def json_type(value: Any) -> str:
     return type(value).__name__
 
 
+def schema_of(parts: Iterable[Sequence[dict[str, Any]]]) -> pa.Schema:
+    """The members of JSON objects, in order of appearance, each with a type that holds all its values."""
+    json_types: dict[str, set[str]] = {}
+    nested: dict[str, pa.DataType] = {}
+    for rows in parts:
+        for name in dict.fromkeys(name for row in rows for name in row):
+            values = [row.get(name) for row in rows]
+            json_types.setdefault(name, set()).update(map(json_type, values))
+            if json_types[name] & {"dict", "list"}:
+                nested[name] = common_type(nested.get(name, pa.null()), nested_type(values))
+    types = {name: column_type(found, nested.get(name, pa.null())) for name, found in json_types.items()}
+    return pa.schema([(name, pa.string() if pa.types.is_null(t) else t) for name, t in types.items()])
+
+
 def column_type(types: set[str], nested: pa.DataType) -> pa.DataType:
     """The Arrow type of a column with values of these JSON types: string if they do not agree."""
     types = types - {"NoneType"}
@@ -63,20 +62,12 @@ def column_type(types: set[str], nested: pa.DataType) -> pa.DataType:
         return pa.bool_()
     if types <= {"int", "long"}:
         return pa.int64()
-    if types <= {
-        "int",
-        "float",
-    }:  # no long: a large integer must not be rounded because another value has a point
+    # No long: a large integer must not be rounded because another value has a point.
+    if types <= {"int", "float"}:
         return pa.float64()
     if types in ({"dict"}, {"list"}):
         return nested if _storable(nested) else pa.string()
     return pa.string()
-
-
-def infer(values: Sequence[Any]) -> pa.DataType:
-    """The Arrow type that holds all JSON values of a column."""
-    types = {json_type(value) for value in values}
-    return column_type(types, nested_type(values) if types & {"dict", "list"} else pa.null())
 
 
 def nested_type(values: Sequence[Any]) -> pa.DataType:
@@ -120,16 +111,6 @@ def _textual(found: pa.DataType) -> bool:
     return pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
 
 
-def to_array(values: Sequence[Any], target: pa.DataType, report: Report) -> pa.Array[Any]:
-    """The JSON values as an Arrow array; a value that the type cannot hold becomes null and is reported."""
-    if pa.types.is_string(target):
-        values = [as_string(value) for value in values]
-    try:
-        return pa.array(values, target)
-    except _UNFIT:
-        return pa.array([_fitted(row, value, target, report) for row, value in enumerate(values)], target)
-
-
 def to_array_or_strings(values: Sequence[Any], target: pa.DataType, report: Report) -> pa.Array[Any]:
     """The JSON values in the type, or all of them as strings if one does not fit: no id is lost because of its type."""
     if pa.types.is_string(target):
@@ -141,20 +122,20 @@ def to_array_or_strings(values: Sequence[Any], target: pa.DataType, report: Repo
             return pa.array(values, target)
         except _UNFIT:
             pass
-    return to_array(values, pa.string(), report)
-
-
-def _fitted(row: int, value: Any, target: pa.DataType, report: Report) -> Any:
+    texts = [as_string(value) for value in values]
     try:
-        pa.scalar(value, target)
-        return value
+        return pa.array(texts, pa.string())
     except UnicodeEncodeError:
-        report(row, "lone surrogate", "replaced")
-        return clean(value) if isinstance(value, str) else None
-    except _UNFIT:
-        expected = "that of its column" if pa.types.is_nested(target) else target
-        report(row, f"value of another type: not {expected}", "taken as missing")
-        return None
+        return pa.array(
+            [_without_surrogates(row, text, report) for row, text in enumerate(texts)], pa.string()
+        )
+
+
+def _without_surrogates(row: int, text: str | None, report: Report) -> str | None:
+    if text is None or not SURROGATE.search(text):
+        return text
+    report(row, "lone surrogate", "replaced")
+    return clean(text)
 
 
 def plain_type(stored: pa.DataType) -> pa.DataType:
@@ -198,26 +179,20 @@ def plain(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     if pa.types.is_dictionary(stored):
         return plain(array.dictionary_decode(), report)
     if pa.types.is_nested(stored):
-        values = [None if value is None else _json(value) for value in array.to_pylist()]
-        return pa.array(values, pa.string())
-    if pa.types.is_fixed_size_binary(
-        stored
-    ):  # a key, not text: replaced characters could make two keys equal
+        values = array.to_pylist()
+        texts = [
+            None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values
+        ]
+        return pa.array(texts, pa.string())
+    # A key, not text: replaced characters could make two keys equal.
+    if pa.types.is_fixed_size_binary(stored):
         keys = [None if value is None else value.hex() for value in array.to_pylist()]
         return pa.array(keys, pa.string())
     if pa.types.is_string_view(stored):
-        return array.cast(_string_type(array))
+        return array.cast(pa.large_string() if array.get_total_buffer_size() > _BIG else pa.string())
     if _binary(stored):
         return _decoded(array, report)
     return checked(array, report) if _textual(stored) else array
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _string_type(array: pa.Array[Any]) -> Any:
-    return pa.large_string() if array.get_total_buffer_size() > _BIG else pa.string()
 
 
 def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:

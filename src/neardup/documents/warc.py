@@ -9,69 +9,35 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.blocks import FileSource
 from neardup.documents.problems import Problems
-from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch
-from neardup.documents.textfiles import picked
+from neardup.documents.source import BATCH_BYTES, Batches, StringColumns, string_batches
 from neardup.documents.values import clean
 from neardup.errors import MissingExtra
 from neardup.output import reason
 from neardup.text.encoding import page_bytes
 
-__all__ = ["WarcSource"]
-
-COLUMNS = ("id", "url", "date", "html", "type")
 STARTS = {"gzip": b"\x1f\x8b\x08", None: b"WARC/1."}  # how a record begins
 READABLE = ("text/", "application/xhtml", "application/xml")
 
 
 @dataclass(frozen=True)
-class WarcSource:
+class WarcSource(StringColumns, FileSource):
     """A .warc or .warc.gz file: responses, resources and conversions that hold text.
 
     A record that cannot be read is reported, and reading continues with the next record found.
     """
 
-    name: str
-    path: str
-    compression: str | None = None
-    size: int | None = None
     format: str = "warc"
-    rows: int | None = None
-    limits: Limits = LIMITS
+    column_names = ("id", "url", "date", "html", "type")
 
-    def names(self) -> list[str]:
-        """Record id, address, date, page, content type."""
-        return list(COLUMNS)
-
-    def schema(self) -> pa.Schema:
-        """All as strings."""
-        return pa.schema([(name, pa.string()) for name in COLUMNS])
-
-    def read(
-        self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False
-    ) -> Iterator[Batch]:
+    def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of pages."""
-        found: list[dict[str, Any]] = []
-        size = 0
-        for number, page in enumerate(self._pages(problems), start=1):
-            found.append(page | {"number": number})
-            size += len(page["html"])
-            if size >= BATCH_BYTES or len(found) >= BATCH_ROWS:
-                yield self._batch(found, columns)
-                found, size = [], 0
-        if found:
-            yield self._batch(found, columns)
+        pages = enumerate(self._pages(problems), start=1)
+        rows = (page | {"number": number} for number, page in pages)
+        return string_batches(self, rows, "html", columns)
 
-    def _batch(self, found: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
-        arrays = {name: pa.array([row[name] for row in found], pa.string()) for name in COLUMNS}
-        numbers = np.array([row["number"] for row in found], dtype=np.int64)
-        return Batch(self.name, numbers, picked(arrays, columns, len(found)), None, self.format)
-
-    def _pages(self, problems: Problems) -> Iterator[dict[str, str]]:
+    def _pages(self, problems: Problems) -> Iterator[dict[str, Any]]:
         """The pages of all records that can be read."""
         try:
             file = Path(self.path).open("rb")  # noqa: SIM115 - closed below

@@ -11,19 +11,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
+from neardup.columns import Numbers
 from neardup.documents.source import Batch, Source
 from neardup.documents.values import common_type
 from neardup.errors import OutputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["OutputLayout", "Writer", "open_writer", "output_format", "output_layout", "unified_schema"]
 
 FORMATS = ("parquet", "jsonl", "csv", "tsv")
 _SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
@@ -33,9 +28,7 @@ _CODEC = {"gz": "gzip", "zst": "zstd"}
 class Writer(Protocol):
     """One output file."""
 
-    def write(
-        self, batch: Batch, rows: NDArray[np.int64] | None = None, extra: pa.RecordBatch | None = None
-    ) -> None:
+    def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows of a batch (None: all), with `extra` columns that are aligned with the rows."""
 
     def close(self) -> None:
@@ -57,22 +50,9 @@ class OutputLayout:
         """The columns to `read`: none if the raw records are copied."""
         return [] if self.verbatim else None
 
-    def open(
-        self,
-        path: Path,
-        extra: pa.Schema | None = None,
-        escape_formulas: bool = True,
-    ) -> Writer:
+    def open(self, path: Path, extra: pa.Schema | None = None, escape_formulas: bool = True) -> Writer:
         """A writer of documents in this layout."""
-        return open_writer(
-            path,
-            self.format,
-            columns=self.schema.names,
-            extra=extra,
-            compression=self.compression,
-            schema=self.schema,
-            escape_formulas=escape_formulas,
-        )
+        return open_writer(path, self.format, self.schema, extra, self.compression, escape_formulas)
 
 
 def output_format(sources: Sequence[Source], requested: str | None) -> tuple[str, str, str | None]:
@@ -140,14 +120,12 @@ def output_layout(sources: Sequence[Source], requested: str | None = None) -> Ou
 def open_writer(
     path: Path,
     format: str,
-    *,
-    columns: Sequence[str],
+    columns: pa.Schema | Sequence[str],
     extra: pa.Schema | None = None,
     compression: str | None = None,
-    schema: pa.Schema | None = None,
     escape_formulas: bool = True,
 ) -> Writer:
-    """A writer of the format; `schema` gives the types of the columns, otherwise the first batch does.
+    """A writer of the format; a schema gives the types of the columns, otherwise the first batch does.
 
     `escape_formulas` concerns csv and tsv: a text cell that a spreadsheet would run as a formula gets a
     leading apostrophe when neardup makes the cell. Records copied verbatim stay as they are.
@@ -155,21 +133,32 @@ def open_writer(
     if format == "parquet":
         from neardup.documents.parquet_writer import ParquetWriter
 
-        return ParquetWriter(path, schema or columns, extra, compression)
+        return ParquetWriter(path, columns, extra, compression)
     if format == "jsonl":
         from neardup.documents.jsonl_writer import JsonlWriter
 
-        return JsonlWriter(path, schema or columns, extra, compression)
+        return JsonlWriter(path, columns, extra, compression)
     if format in ("csv", "tsv"):
         from neardup.documents.csv_writer import CsvWriter
 
-        return CsvWriter(path, format, columns, extra, compression, escape_formulas)
+        names = columns.names if isinstance(columns, pa.Schema) else columns
+        return CsvWriter(path, format, names, extra, compression, escape_formulas)
     raise OutputError(f"{format!r} is not an output format: choose one of {', '.join(FORMATS)}")
 
 
-def taken(array: Any, rows: NDArray[np.int64] | None) -> Any:
+def taken(array: Any, rows: Numbers | None) -> Any:
     """The rows of an array or batch, without a copy if these are all."""
     return array if rows is None or len(rows) == len(array) else array.take(pa.array(rows))
+
+
+def requested_schema(
+    columns: pa.Schema | Sequence[str], found: pa.Schema | None, absent: pa.DataType
+) -> pa.Schema:
+    """The schema that was given, or the types found for columns given by name; `absent` is that of the others."""
+    if isinstance(columns, pa.Schema):
+        return columns
+    known = {} if found is None else {field.name: field for field in found}
+    return pa.schema([known.get(name, pa.field(name, absent)) for name in columns])
 
 
 def full_schema(columns: pa.Schema, extra: pa.Schema | None) -> pa.Schema:

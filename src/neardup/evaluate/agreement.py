@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,18 +14,13 @@ from neardup.errors import ParameterError
 from neardup.evaluate.packages import load
 
 
-def cohen_kappa(
-    first: Sequence[Any], second: Sequence[Any], weights: Literal["linear", "quadratic"] | None = None
-) -> float:
-    """Cohen's kappa of two raters' labels of the same items (J. Cohen, 1960); NaN if only one label occurs.
-
-    With weights, close grades count as partial agreement.
-    """
+def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
+    """Cohen's kappa of two raters' labels of the same items (J. Cohen, 1960); NaN if only one label occurs."""
     if len(first) != len(second) or len(first) == 0:
         raise ParameterError("second", "cohen_kappa", "as long as the first, and not empty", len(second))
     if len({*first, *second}) < 2:
         return math.nan  # chance agreement is 1: kappa is 0 / 0
-    return float(load("sklearn.metrics").cohen_kappa_score(first, second, weights=weights))
+    return float(load("sklearn.metrics").cohen_kappa_score(first, second))
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:

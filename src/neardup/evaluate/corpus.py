@@ -21,6 +21,7 @@ from neardup.documents import (
     open_inputs,
     plain_column,
 )
+from neardup.documents.document_columns import require_column
 from neardup.engines.core.documents import InputColumns, with_fields
 from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.progress import Progress
@@ -91,7 +92,8 @@ def read_documents(
                 source.names(), text=columns.text, id=columns.id, source=source.name
             )
             html = columns.is_html(text) and not markup
-            _check_fields(source, fields)
+            for name in fields:
+                require_column(name, source.names(), source.name, ", which is requested as a field")
             requested = dict.fromkeys(name for name in (text, identity, *fields) if name)
             for batch in source.read(list(requested), problems):
                 found = document_texts(batch, text, problems, html=html, html_text=columns.html_text)
@@ -116,16 +118,6 @@ def _inputs_of(stages: Sequence[Text]) -> tuple[tuple[str, ...], bool]:
         limit = "methods that all read HTML tags, or all do not (evaluate them separately)"
         raise ParameterError("method", "evaluate", limit, "both")
     return tuple(fields), markup == {True}
-
-
-def _check_fields(source: Source, fields: Sequence[str]) -> None:
-    names = source.names()
-    for name in fields:
-        if names and name not in names:
-            known = ", ".join(names)
-            raise InputError(
-                f"{source.name} has no column {name!r}, which is requested as a field; its columns are {known}"
-            )
 
 
 @dataclass(frozen=True)
@@ -177,14 +169,8 @@ def run_plan(
 
 def corpus_bytes(corpus: Corpus) -> float:
     """The memory of a corpus without its keys."""
-    arrays = (
-        corpus.id_hashes,
-        corpus.present,
-        corpus.digests,
-        corpus.lengths,
-        corpus.tokens,
-        corpus.features,
-    )
+    arrays = [corpus.id_hashes, corpus.present, corpus.digests]
+    arrays += [corpus.lengths, corpus.tokens, corpus.features]
     slots = corpus.signatures.slots.nbytes if corpus.signatures is not None else 0
     features = corpus.distinct_features.bytes if corpus.distinct_features is not None else 0
     fixed = corpus.spool.offsets.nbytes + corpus.ids.nbytes

@@ -14,10 +14,8 @@ from neardup.columns import to_utf8
 from neardup.errors import OutputError
 from neardup.evaluate.worst_errors import WorstErrors, WorstPair
 from neardup.explain.excerpts import cut_middle, visible
-from neardup.explain.passages import Passage, Side
+from neardup.explain.passages import Side
 from neardup.plurals import counted
-
-__all__ = ["errors_page", "write_errors_page"]
 
 AROUND = 40  # words shown on either side of a shared passage
 WITHIN = 30  # words at each end of a long shared passage
@@ -147,12 +145,12 @@ def _pieces(side: Side) -> Iterator[str]:
             inner = _shortened(words, WITHIN, WITHIN)
             yield f'<mark class="t{passage.number % TINTS}" data-n="{passage.number}">{inner}</mark>'
         else:
-            yield _shortened(words, *_context(place, last, side.passages))
+            yield _shortened(words, *_context(place, last))
     if last >= MOST_PASSAGES:
         yield f' <span class="gap">… {counted(last + 1 - MOST_PASSAGES, "more passage")}</span>'
 
 
-def _context(place: int, last: int, passages: Sequence[Passage]) -> tuple[int, int]:
+def _context(place: int, last: int) -> tuple[int, int]:
     """The number of words to show at both ends of an unshared passage, next to the shared ones.
 
     The beginning of a text is always shown.

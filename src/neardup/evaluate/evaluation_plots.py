@@ -10,12 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from neardup.errors import OutputError
-from neardup.evaluate.plots import (
-    plot_candidates,
-    plot_precision_recall,
-    plot_similarities,
-    plot_thresholds,
-)
+from neardup.evaluate.plots import plot_candidates, plot_precision_recall, plot_similarities, plot_thresholds
 from neardup.evaluate.results import MethodResult
 
 POINTS = 201  # of an expected curve

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from neardup.candidates.buckets import numbered_rows, unranked_pairs
+from neardup.candidates.buckets import Buckets
 from neardup.columns import Numbers
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth, pack_pairs
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.scores import Floats, ScoredPairs
+from neardup.evaluate.similarities import pairs_inside
 from neardup.evaluate.worst_errors import WorstErrors, WorstPair, compare_worst, worst_errors
 from neardup.plan import Plan
 from neardup.registry import get_method
+from neardup.sorted_sets import run_starts
 
-BLOCK = 1 << 20
 MOST_UNSCORED = 1 << 22  # pairs of score 0 that are listed
 
 
@@ -44,14 +42,18 @@ def find_errors(documents: Documents, truth: Truth, result: MethodResult, most: 
     )
     positive = np.concatenate([scored.positive, np.ones(len(left), np.bool_)])
     errors = worst_errors(*columns, positive, result.threshold, clusters=truth.clusters, most=most)
-    pairs = compare_worst(
-        errors,
-        *columns,
-        plan=_comparison_plan(result.plan),
-        ids=_Items(documents.ids),
-        text=_Items(documents.texts),
-        clusters=None if truth.clusters is None else _Labels(truth.clusters, truth.names),
-    )
+
+    def name(number: int) -> str:
+        return str(documents.ids[number].as_py())
+
+    def text(number: int) -> str:
+        return str(documents.texts[number].as_py())
+
+    def cluster(number: int) -> str:
+        return name(number) if truth.clusters is None else truth.names[truth.clusters[number]]
+
+    plan = _comparison_plan(result.plan)
+    pairs = compare_worst(errors, *columns, plan=plan, name=name, text=text, cluster=cluster)
     return MethodErrors(result.name, result.threshold, pairs, errors)
 
 
@@ -85,39 +87,4 @@ def _inside_clusters(clusters: Numbers) -> tuple[Numbers, Numbers]:
     """All pairs of documents with the same label."""
     order = np.argsort(clusters, kind="stable")
     order = order[clusters[order] >= 0]
-    _, starts, sizes = np.unique(clusters[order], return_index=True, return_counts=True)
-    left: list[Numbers] = [np.zeros(0, np.int64)]
-    right: list[Numbers] = [np.zeros(0, np.int64)]
-    for group, k in numbered_rows(sizes * (sizes - 1) // 2, BLOCK):
-        i, j = unranked_pairs(k)
-        left.append(order[starts[group] + i])
-        right.append(order[starts[group] + j])
-        if sum(map(len, left)) >= MOST_UNSCORED:
-            break
-    return np.concatenate(left), np.concatenate(right)
-
-
-class _Items(Sequence[str]):
-    """Values of an Arrow column by position, as Python strings."""
-
-    def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
-        self._column = column
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    def __getitem__(self, place: Any) -> Any:
-        return str(self._column[place].as_py())
-
-
-class _Labels(Sequence[str]):
-    """The name of each document's cluster."""
-
-    def __init__(self, clusters: Numbers, names: tuple[str, ...]) -> None:
-        self._clusters, self._names = clusters, names
-
-    def __len__(self) -> int:
-        return len(self._clusters)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._names[self._clusters[place]]
+    return pairs_inside(Buckets(order, run_starts(clusters[order])), MOST_UNSCORED)

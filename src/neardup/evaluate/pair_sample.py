@@ -27,7 +27,7 @@ from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.registry import get_method
-from neardup.sorted_sets import distinct
+from neardup.sorted_sets import distinct, run_starts
 from neardup.verify.jaccard import Jaccard
 from neardup.workers import ordered_map
 
@@ -126,9 +126,8 @@ def _features(plan: Plan, spool: Spool, representatives: Numbers, one_in: int, t
 def _groups(features: Features, n: int, sampling: PairSampling) -> tuple[Numbers, Numbers, Numbers]:
     """The documents of every phrase inside the idf interval, phrase by phrase: documents, starts, sizes."""
     order = np.argsort(features.hashes, kind="stable")
-    ordered = features.hashes[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
-    sizes = np.diff(np.append(starts, len(ordered)))
+    starts = run_starts(features.hashes[order])
+    sizes, starts = np.diff(starts), starts[:-1]
     idf = np.log(n / sizes) / np.log(max(n, 2))
     inside = (sizes >= 2) & (idf >= sampling.idf_low) & (idf <= sampling.idf_high)
     numbers = np.repeat(np.arange(len(features)), features.sizes)
@@ -168,6 +167,3 @@ def unevenness(similarity: np.ndarray) -> float:
     ordered = np.sort(similarity)
     ideal = (np.arange(len(ordered)) + 0.5) / len(ordered)
     return float(np.abs(ordered - ideal).mean())
-
-
-__all__ = ["PairSample", "PairSampling", "even", "sample_pairs", "unevenness"]

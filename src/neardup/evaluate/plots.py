@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_candidates", "plot_precision_recall", "plot_similarities", "plot_thresholds"]
-
 Values = NDArray[np.float64]
 FORMATS = (".png", ".svg", ".pdf")
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, OLIVE = (
@@ -30,13 +28,12 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, OLIVE = (
 COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, BLACK, SKY, OLIVE)
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+BINS = 50  # of similarity
 GRID = 1000  # curves are drawn to a thousandth of the axes, whatever their number of points
 LEVELS = (0.2, 0.4, 0.6, 0.8)  # of F1, drawn behind precision and recall
 
 
-def plot_precision_recall(
-    path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], title: str = ""
-) -> Path:
+def plot_precision_recall(path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Path:
     """Precision against recall of each method (recall, precision), its best F1 marked."""
     figure = new_figure((8.2, 5.2))
     axes = figure.add_subplot()
@@ -54,13 +51,11 @@ def plot_precision_recall(
         label = f"{name}  (F1 {f1[best]:.3f})" if len(f1) else name
         _draw_curve(axes, number, label, recall, precision, best, drawstyle="steps-pre")
     axes.set(xlim=(0, 1.005), ylim=(0, 1.015), xlabel="recall", ylabel="precision")
-    finish_figure(figure, [axes], title or "Precision and recall over all thresholds")
+    finish_figure(figure, [axes], "Precision and recall over all thresholds")
     return write_figure(figure, path)
 
 
-def plot_thresholds(
-    path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]], title: str = ""
-) -> Path:
+def plot_thresholds(path: str | Path, curves: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]) -> Path:
     """F1 and MCC of each method (thresholds, F1, MCC) against its threshold, the best ones marked."""
     figure = new_figure((10.5, 4.6))
     panels = figure.subplots(1, 2, sharey=True)
@@ -76,7 +71,7 @@ def plot_thresholds(
     for axes, label in zip(panels, ("F1", "MCC"), strict=True):
         axes.set(xlim=(0, 1.005), ylim=(lowest * 1.05, 1.015), xlabel="threshold", ylabel=label)
         axes.tick_params(labelleft=True)
-    finish_figure(figure, panels, title or "Scores by threshold")
+    finish_figure(figure, panels, "Scores by threshold")
     return write_figure(figure, path)
 
 
@@ -86,7 +81,6 @@ def plot_similarities(
     positive: ArrayLike,
     *,
     threshold: float | None = None,
-    bins: int = 50,
     title: str = "",
 ) -> Path:
     """The histogram of similarities by label, on a logarithmic scale."""
@@ -96,7 +90,7 @@ def plot_similarities(
         raise ParameterError("positive", "plot_similarities", f"as long as {len(values)} scores", len(same))
     figure = new_figure((7.6, 4.4))
     axes = figure.add_subplot()
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.linspace(0, 1, BINS + 1)
     series = (("different", values[~same], RED, "\\\\\\"), ("same", values[same], BLUE, "///"))
     for name, chosen, colour, hatch in series:
         counts, _ = np.histogram(np.clip(chosen, 0, 1), edges)
@@ -186,13 +180,15 @@ def _columns(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
     return first[known], second[known]
 
 
-def new_figure(size: tuple[float, float]) -> Figure:
-    """An empty figure without a window."""
+def new_figure(
+    size: tuple[float, float], extra: str = "evaluate", purpose: str = "A plot of the evaluation"
+) -> Figure:
+    """An empty figure without a window; `extra` brings matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("matplotlib", "evaluate", "A plot of the evaluation") from error
+        raise MissingExtra("matplotlib", extra, purpose) from error
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -74,11 +74,15 @@ def evaluation(
     stages = [one.text if isinstance(one, Plan) else one.plan.text for one in plans]
     columns = InputColumns(text_column, id_column, html, html_text=html_text)
     read = read_documents(inputs, columns, progress or Progress(), stages=stages)
-    if isinstance(labels, (str, os.PathLike)):
-        truth = read_labels(labels, read.ids, positive_from=positive_from)
-    else:
-        truth = clusters_in_memory(labels, read.ids).require("the labels")
+    truth = labels_of(labels, read.ids, positive_from).require("the labels")
     return evaluate(read, truth, plans, protocol, progress)
+
+
+def labels_of(labels: Any, ids: pa.Array, positive_from: float) -> Truth:
+    """The truth of a label file, or of labels in memory."""
+    if isinstance(labels, (str, os.PathLike)):
+        return read_labels(labels, ids, positive_from=positive_from)
+    return clusters_in_memory(labels, ids)
 
 
 def clusters_in_memory(labels: Any, ids: pa.Array) -> Truth:

@@ -11,6 +11,8 @@ from typing import Any
 from neardup.evaluate.intervals import Interval
 from neardup.evaluate.results import Evaluation, MethodResult
 
+CLUSTERING = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1")
+
 
 def rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """The scores of each method by column; None if a score does not apply."""
@@ -31,9 +33,7 @@ def _row(result: MethodResult) -> dict[str, Any]:
         "f1": counts.f1,
         **_bounds("f1", result.intervals.get("f1")),
         "mcc": counts.mcc,
-        "macro_precision": macro.get("precision"),
-        "macro_recall": macro.get("recall"),
-        "macro_f1": macro.get("f1"),
+        **{f"macro_{name}": macro.get(name) for name in ("precision", "recall", "f1")},
         "best_threshold": best.threshold if best else None,
         "best_precision": best.counts.precision if best else None,
         "best_recall": best.counts.recall if best else None,
@@ -45,10 +45,7 @@ def _row(result: MethodResult) -> dict[str, Any]:
         "separation": result.separation,
         "held_out_f1": held_out["f1"]["mean"] if held_out else None,
         "held_out_f1_deviation": held_out["f1"]["standard_deviation"] if held_out else None,
-        "adjusted_rand": found.adjusted_rand if found else None,
-        "bcubed_precision": found.bcubed_precision if found else None,
-        "bcubed_recall": found.bcubed_recall if found else None,
-        "bcubed_f1": found.bcubed_f1 if found else None,
+        **{name: getattr(found, name) if found else None for name in CLUSTERING},
         "candidate_recall": result.candidate_recall.recall if result.candidate_recall else None,
         "seconds": result.measured.seconds if result.measured else None,
         "mb_per_second": result.measured.megabytes_per_second if result.measured else None,

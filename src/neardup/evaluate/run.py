@@ -15,17 +15,8 @@ from neardup.engines.core.decide import Decisions
 from neardup.engines.core.progress import Progress, peak_memory
 from neardup.engines.local.run import LocalRun
 from neardup.errors import ParameterError
+from neardup.evaluate import comparison
 from neardup.evaluate.clusterings import score_clustering
-from neardup.evaluate.comparison import (
-    align,
-    chi_square,
-    corrected_t_test,
-    correlation,
-    earth_movers_distance,
-    mcnemar,
-    paired_t_test,
-    separation,
-)
 from neardup.evaluate.corpus import Documents, MeasuredCost, find_candidates, run_plan
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.intervals import interval, intervals, judged_precision, resample
@@ -163,7 +154,7 @@ class Bench:
             best=best,
             average_precision=curve.average_precision,
             pearson=pearson(pairs),
-            separation=separation(pairs),
+            separation=comparison.separation(pairs),
             sensitivity={offset: curve.at(threshold + offset).f1 for offset in OFFSETS},
             by_cluster=score_clusters(truth, found, threshold) if truth.clusters is not None else None,
             judged=_judged(truth, counts.true, counts.false_positives),
@@ -188,25 +179,27 @@ class Bench:
 
     def compare(self, first: MethodResult, second: MethodResult) -> MethodComparison:
         """Compares the second method with the first."""
-        both, decided = align(first.pairs, second.pairs), align(first.found, second.found)
+        both, decided = (
+            comparison.align(first.pairs, second.pairs),
+            comparison.align(first.found, second.found),
+        )
         difference = None
         if first.samples and second.samples:
             difference = interval(second.samples["f1"] - first.samples["f1"], self.protocol.confidence)
-        halves = first.splits is not None and second.splits is not None
-        x, y = (first.splits.f1, second.splits.f1) if first.splits and second.splits else (None, None)
+        halves = (first.splits.f1, second.splits.f1) if first.splits and second.splits else None
         return MethodComparison(
             first=first.name,
             second=second.name,
             f1_difference=second.counts.f1 - first.counts.f1,
             f1_interval=difference,
-            correlation=correlation(both),
-            earth_movers_distance=earth_movers_distance(
+            correlation=comparison.correlation(both),
+            earth_movers_distance=comparison.earth_movers_distance(
                 first.pairs.score, first.pairs.total, second.pairs.score, second.pairs.total
             ),
-            mcnemar=mcnemar(decided, first.threshold, second.threshold),
-            chi_square=chi_square(first.counts, second.counts),
-            t_test=paired_t_test(x, y) if halves and x is not None and y is not None else None,
-            corrected_t_test=corrected_t_test(x, y) if halves and x is not None and y is not None else None,
+            mcnemar=comparison.mcnemar(decided, first.threshold, second.threshold),
+            chi_square=comparison.chi_square(first.counts, second.counts),
+            t_test=comparison.paired_t_test(*halves) if halves else None,
+            corrected_t_test=comparison.corrected_t_test(*halves) if halves else None,
         )
 
 

@@ -36,14 +36,8 @@ class ScoredPairs:
 
     def take(self, which: Mask | Numbers, truth: Truth) -> ScoredPairs:
         """Some of the pairs, with the counts of `truth`."""
-        return ScoredPairs(
-            self.left[which],
-            self.right[which],
-            self.score[which],
-            self.positive[which],
-            truth.positives,
-            truth.total,
-        )
+        columns = (self.left[which], self.right[which], self.score[which], self.positive[which])
+        return ScoredPairs(*columns, truth.positives, truth.total)
 
 
 def score_pairs(truth: Truth, left: Numbers, right: Numbers, score: Floats) -> ScoredPairs:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from neardup.clusters.sizes import ClusterSizes, Evenness
 from neardup.columns import Texts
-from neardup.errors import MissingExtra, OutputError
+from neardup.errors import OutputError
+from neardup.evaluate.plots import new_figure
 from neardup.index.overview import Overview, weight_stages
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -74,11 +75,7 @@ def plot_cluster_sizes(path: Path, sizes: ClusterSizes) -> Path:
 
 
 def _axes(x: str, y: str) -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "Drawing") from None
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = new_figure((7, 4), "plot", "Drawing")
     axes = figure.subplots()
     axes.set(xlabel=x, ylabel=y)
     return figure, axes

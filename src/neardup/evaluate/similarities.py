@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.candidates.allpairs import Kind, all_pairs
-from neardup.candidates.buckets import numbered_rows, unranked_pairs
+from neardup.candidates.buckets import Buckets, numbered_rows, unranked_pairs
+from neardup.candidates.buckets import all_pairs as all_bucket_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.tables import expanded_pairs
 from neardup.engines.local.read import Corpus
@@ -18,6 +20,7 @@ from neardup.engines.local.verify import Matches, Measurer, features_of
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import USUAL_RECALL, Plan
+from neardup.sorted_sets import run_starts
 from neardup.verify.cosine import Cosine
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.multiset import MultisetJaccard
@@ -118,18 +121,20 @@ def _featureless_copies(corpus: Corpus, matches: Matches, labelled: Numbers) -> 
     """Pairs of copies without features, which share no feature but are found by the engine."""
     representative = matches.representative
     some = labelled[~corpus.present[labelled]]
-    groups, sizes = np.unique(representative[some], return_counts=True)
-    some = some[np.isin(representative[some], groups[sizes > 1])]
     order = some[np.argsort(representative[some], kind="stable")]
-    sizes = sizes[sizes > 1]
-    starts = np.cumsum(sizes) - sizes
-    left: list[Numbers] = [np.zeros(0, np.int64)]
-    right: list[Numbers] = [np.zeros(0, np.int64)]
-    for group, k in numbered_rows(sizes * (sizes - 1) // 2, BLOCK):
-        i, j = unranked_pairs(k)
-        left.append(order[starts[group] + i])
-        right.append(order[starts[group] + j])
-    return np.concatenate(left), np.concatenate(right)
+    return pairs_inside(Buckets(order, run_starts(representative[order])))
+
+
+def pairs_inside(groups: Buckets, most: float = math.inf) -> tuple[Numbers, Numbers]:
+    """All pairs of documents of each group; after `most` of them, a few more at the most."""
+    blocks, total = [(np.zeros(0, np.int64), np.zeros(0, np.int64))], 0
+    for left, right in all_bucket_pairs(groups, BLOCK):
+        blocks.append((left, right))
+        total += len(left)
+        if total >= most:
+            break
+    left, right = (np.concatenate(side) for side in zip(*blocks, strict=True))
+    return left, right
 
 
 def _with_copies(

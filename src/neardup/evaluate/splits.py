@@ -30,13 +30,8 @@ class SplitScores:
     def as_dict(self) -> dict[str, Any]:
         """Means and standard deviations, as plain values."""
         known = ~np.isnan(self.threshold)
-        columns = {
-            "threshold": self.threshold,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
-        summary = {name: _summary(values[known]) for name, values in columns.items()}
+        names = ("threshold", "precision", "recall", "f1")
+        summary = {name: _summary(getattr(self, name)[known]) for name in names}
         around = {f"{offset:+g}": _mean(values[known]) for offset, values in self.sensitivity.items()}
         halves = {"halves": len(known), "reached": int(known.sum())}
         return {"goal": str(self.goal), **halves, **summary, "f1_around_threshold": around}

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neardup.evaluate.plots import COLOURS, DASHES, MARKERS, finish_figure, new_figure, write_figure
-
-if TYPE_CHECKING:
-    from neardup.evaluate.studies.registry import StudyTable
+from neardup.evaluate.studies.registry import StudyTable
 
 
 def plot_table(path: str | Path, table: StudyTable) -> Path:

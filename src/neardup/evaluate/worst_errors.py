@@ -7,9 +7,9 @@ round is the number of worse pairs of its clusters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,7 @@ from neardup.columns import Numbers
 from neardup.errors import ParameterError
 from neardup.explain.passages import Comparison, shared_passages
 from neardup.plan import Plan
-
-__all__ = ["WorstErrors", "WorstPair", "compare_worst", "worst_errors"]
-
+from neardup.sorted_sets import run_starts
 
 ErrorKind = Literal["false positive", "false negative"]
 
@@ -91,24 +89,22 @@ def compare_worst(
     score: ArrayLike,
     *,
     plan: Plan,
-    ids: Sequence[Any],
-    text: Callable[[int], str] | Sequence[str],
-    clusters: Sequence[Any] | None = None,
+    name: Callable[[int], str],
+    text: Callable[[int], str],
+    cluster: Callable[[int], str],
 ) -> list[WorstPair]:
     """Each of the worst errors with its ids, clusters and shared passages; false positives come first.
 
-    `text` gives the text of a document by its number: a list, or a function that reads it.
+    The functions read the id, the text and the cluster of a document by its number.
     """
     ends = np.asarray(left, np.int64), np.asarray(right, np.int64)
     scores = np.asarray(score, np.float64)
-    read = text if callable(text) else text.__getitem__
-    labels = ids if clusters is None else clusters
 
     def pair(kind: ErrorKind, place: int, similar: int) -> WorstPair:
         a, b = int(ends[0][place]), int(ends[1][place])
-        compared = shared_passages(plan, read(a), read(b))
-        names, clusters_shown = (str(ids[a]), str(ids[b])), (str(labels[a]), str(labels[b]))
-        return WorstPair(kind, *names, float(scores[place]), clusters_shown, similar, compared)
+        compared = shared_passages(plan, text(a), text(b))
+        clusters = cluster(a), cluster(b)
+        return WorstPair(kind, name(a), name(b), float(scores[place]), clusters, similar, compared)
 
     positives = zip(errors.false_positives.tolist(), errors.similar_positives.tolist(), strict=True)
     negatives = zip(errors.false_negatives.tolist(), errors.similar_negatives.tolist(), strict=True)
@@ -134,9 +130,8 @@ def _spread(pair_clusters: Numbers) -> Numbers:
     place = np.concatenate([np.arange(count), np.flatnonzero(~inside)])  # a pair touches one cluster or two
     touched = np.concatenate([pair_clusters[0], pair_clusters[1][~inside]])
     order = np.lexsort((place, touched))
-    of = touched[order]
-    starts = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]])[: len(of)])
-    before = np.arange(len(of)) - np.repeat(starts, np.diff(np.append(starts, len(of))))
+    starts = run_starts(touched[order])
+    before = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
     rounds = np.zeros(count, np.int64)
     np.maximum.at(rounds, place[order], before)
     return np.argsort(rounds, kind="stable")

@@ -35,9 +35,8 @@ def clusters_by_master(
     """
     order = best_first(documents, master)
     fingerprints, neighbours = find_neighbours(documents, distance, same)
-    free: list[list[int]] = [
-        [] for _ in neighbours
-    ]  # documents of each fingerprint without a cluster, in order
+    # The documents of each fingerprint without a cluster, in order.
+    free: list[list[int]] = [[] for _ in neighbours]
     for place, number in enumerate(fingerprints):
         if number >= 0:
             free[number].append(place)

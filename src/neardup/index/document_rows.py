@@ -13,6 +13,7 @@ import numpy as np
 
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, Source, open_inputs, plain_column
+from neardup.documents.document_columns import require_column
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
@@ -43,19 +44,14 @@ class AttributeColumns:
         totals = []
         for source in sources:
             known = source.names()
-            _check_columns(source, requested, known)
+            for name in requested:
+                require_column(name, known, source.name)
             totals.append(0)
             for batch in source.read(requested or known[:1], Problems()):
                 totals[-1] += len(batch)
                 for name in found:
                     found[name] += plain_column(batch, name).to_pylist()
         return [[None] * sum(totals) if name is None else found[name] for name in names], totals
-
-
-def _check_columns(source: Source, requested: list[str], names: list[str]) -> None:
-    for name in requested:
-        if names and name not in names:
-            raise InputError(f"{source.name} has no column {name!r}; its columns are {', '.join(names)}")
 
 
 def read_access(value: Any) -> Access:

@@ -15,7 +15,7 @@ from neardup.documents import Problems, Source
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.read import Job
+from neardup.engines.local.read import Corpus, Job
 from neardup.engines.local.run import read_corpus
 from neardup.errors import PlanError
 from neardup.plan import Plan
@@ -65,24 +65,25 @@ def fingerprint(
             "(--stats), or choose weights without tfidf, for example --weights tf."
         )
     with Workspace(folder=folder) as work:
-        job = Job(
-            plan,
-            sources,
-            work,
-            columns or InputColumns(),
-            problems or Problems(),
-            progress or Progress(),
-            threads,
-        )
-        corpus = read_corpus(job, statistics)
+        corpus = signed_corpus(plan, sources, work, columns, statistics, problems, progress, threads)
     assert corpus.signatures is not None
-    return Fingerprints(
-        corpus.ids.to_pylist(),
-        corpus.signatures.slots,
-        corpus.signatures.present,
-        corpus.digests,
-        corpus.lengths,
-    )
+    slots, present = corpus.signatures.slots, corpus.signatures.present
+    return Fingerprints(corpus.ids.to_pylist(), slots, present, corpus.digests, corpus.lengths)
+
+
+def signed_corpus(
+    plan: Plan,
+    sources: Sequence[Source],
+    work: Workspace,
+    columns: InputColumns | None,
+    statistics: Statistics | None,
+    problems: Problems | None,
+    progress: Progress | None,
+    threads: int,
+) -> Corpus:
+    """The documents of the sources with their signatures."""
+    columns, problems, progress = columns or InputColumns(), problems or Problems(), progress or Progress()
+    return read_corpus(Job(plan, sources, work, columns, problems, progress, threads), statistics)
 
 
 def bits_apart(left: bytes, right: bytes) -> int:

@@ -7,8 +7,6 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from neardup.text.tag_scan import pieces
 
-__all__ = ["LinkColumns", "address", "link_columns", "outgoing"]
-
 LONGEST = 200  # characters of an anchor text; a longer one is no description
 MOST = 1000  # links of a page, and anchor texts of a page
 

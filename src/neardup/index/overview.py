@@ -16,12 +16,11 @@ from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
-from neardup.engines.local.read import Job
 from neardup.engines.local.representations import spooled_chunks
-from neardup.engines.local.run import read_corpus
 from neardup.errors import InputError
-from neardup.index.fingerprints import check_fingerprints
+from neardup.index.fingerprints import check_fingerprints, signed_corpus
 from neardup.plan import Plan
+from neardup.sorted_sets import run_starts
 from neardup.statistics import Statistics
 
 MOST_FEATURES = 1_000_000  # distinct hashes for the evenness of features
@@ -77,16 +76,7 @@ def overview(
     check_fingerprints(plan)
     with Workspace(folder=folder) as work:
         spool = work.spool
-        job = Job(
-            plan,
-            sources,
-            work,
-            columns or InputColumns(),
-            problems or Problems(),
-            progress or Progress(),
-            threads,
-        )
-        corpus = read_corpus(job, statistics)
+        corpus = signed_corpus(plan, sources, work, columns, statistics, problems, progress, threads)
         assert corpus.signatures is not None
         slots, present = corpus.signatures.slots, corpus.signatures.present
         ids = corpus.ids.to_pylist()
@@ -105,12 +95,11 @@ def overview(
 def sizes_by_distance(columns: Hashes, most: int) -> ClusterSizes:
     """Cluster sizes by distance; equal fingerprints are grouped first, so that copies cost nothing."""
     order = np.lexsort(columns[::-1])
-    ordered = columns[:, order]
-    new = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))[: len(order)]
+    starts = run_starts(*columns[:, order])
+    counts = np.diff(starts)
     group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(new) - 1
-    left, right, apart = near_pairs(np.ascontiguousarray(ordered[:, new]), most)
-    counts = np.bincount(group)
+    group[order] = np.repeat(np.arange(len(counts)), counts)
+    left, right, apart = near_pairs(np.ascontiguousarray(columns[:, order[starts[:-1]]]), most)
     return ClusterSizes(cluster_sizes(len(counts), left, right, apart, most, counts).sizes[:, group])
 
 

@@ -229,11 +229,10 @@ class IndexedDocuments:
 
     def recompute(self, *, threads: int = 1, progress: Progress | None = None) -> int:
         """Recompute stale fingerprints from their source files; returns how many could be."""
-        done, stale = (
-            0,
-            "SELECT number, description FROM sources WHERE number IN (SELECT source FROM documents ",
-        )
-        sources = self._store.execute(stale + "WHERE statistics < ?)", (self._frozen.version,)).fetchall()
+        done = 0
+        stale = "SELECT source FROM documents WHERE statistics < ?"
+        query = f"SELECT number, description FROM sources WHERE number IN ({stale})"
+        sources = self._store.execute(query, (self._frozen.version,)).fetchall()
         for number, description in sources:
             try:
                 inputs, columns = reopen_source(description)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from neardup.errors import InputError, PlanError
 from neardup.index.database import open_database, read_about, transaction, write_about
 from neardup.index.fingerprints import Fingerprints, bits_apart
-from neardup.plan import Plan
+from neardup.plan import Plan, stage_json
 
 FORMAT = "2"
 BATCH = 1000  # pages that are committed together
@@ -198,6 +198,4 @@ class Tracker:
 
 def _view_of(plan: Plan) -> str:
     """The stages a fingerprint depends on, as JSON: text, features, weights and signature, not the distance."""
-    from neardup.plan import stage_json
-
     return stage_json(plan.text) + stage_json(plan.view)

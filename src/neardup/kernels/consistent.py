@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.sets import longest_run
 
 F32, I32, U32, U64 = np.float32, np.int32, np.uint32, np.uint64
 GOLDEN = 0x9E3779B97F4A7C15
@@ -77,9 +78,7 @@ def sample(hashes, log_weights, offsets, seed, slots):
     all three from (phrase, k), t = ⌊ln w / R + β⌋ and ln a = ln c − (t − β + 1) R; the phrase of the least a wins.
     Weights must be above 0. A document without features keeps 0 in every slot.
     """
-    longest = 0
-    for d in range(len(offsets) - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
+    longest = longest_run(offsets)
     floats = np.empty((5, longest), F32)
     bits = floats.view(np.int32)
     halves = np.empty((2, longest), U32)

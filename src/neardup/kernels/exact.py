@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.hamming import count_ones
 
 U64 = np.uint64
+SPREAD = 0x9E3779B97F4A7C15
+
+
+@inline
+def part_of(h, shift):
+    """The part, or the slot of a table, that a hash belongs to: its upper bits, after a multiplication."""
+    return U64(U64(h * U64(SPREAD)) >> shift)
 
 
 @jit
@@ -104,19 +112,9 @@ def may_share(sketches, a, b, both, needed):
     Every slot whose parities differ holds at least one feature that only one of the two has: with x such slots the
     overlap is at most (L + L' − x) / 2. (Sandes et al., A bitmap filter for exact set similarity joins, 2020.)
     """
-    return (
-        2 * needed + differing(sketches[a, 0] ^ sketches[b, 0]) + differing(sketches[a, 1] ^ sketches[b, 1])
-        <= both
-    )
-
-
-@inline
-def differing(x):
-    """The number of bits that are set."""
-    x = x - ((x >> U64(1)) & U64(0x5555555555555555))
-    x = (x & U64(0x3333333333333333)) + ((x >> U64(2)) & U64(0x3333333333333333))
-    x = (x + (x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F)
-    return np.int64(U64(x * U64(0x0101010101010101)) >> U64(56))
+    low = count_ones(U64(sketches[a, 0] ^ sketches[b, 0]))
+    high = count_ones(U64(sketches[a, 1] ^ sketches[b, 1]))
+    return 2 * needed + np.int64(low) + np.int64(high) <= both
 
 
 @jit
@@ -146,19 +144,3 @@ def overlap(hashes, weights, offsets, a, b, sizes, needed):
             i += U64(x <= y)
             j += U64(y <= x)
     return shared if shared >= needed else np.int64(-1)
-
-
-@jit
-def brute_force(hashes, weights, offsets, sizes, limit, out):
-    """The number of pairs of documents that reach the limit, the first of which are written to out; for tests."""
-    p, q = limit
-    count = 0
-    for a in range(len(sizes)):
-        for b in range(a + 1, len(sizes)):
-            needed = max((p * (sizes[a] + sizes[b]) + p + q - 1) // (p + q), 1)
-            shared = overlap(hashes, weights, offsets, a, b, (sizes[a], sizes[b]), needed)
-            if shared >= 0:
-                if count < len(out):
-                    out[count, 0], out[count, 1], out[count, 2] = a, b, shared
-                count += 1
-    return count

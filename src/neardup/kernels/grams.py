@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.sets import spread_sort
+from neardup.kernels.sets import longest_run, spread_sort
 
 U32, U64 = np.uint32, np.uint64
 
@@ -79,9 +79,7 @@ def collect(source, d, mask, buffers):
 @jit
 def tabulate(source, out):
     """Offsets of each document's distinct k-grams, which are written to `out` in the order of their hashes."""
-    n, longest = len(source.offsets) - 1, 1
-    for d in range(n):
-        longest = max(longest, source.offsets[d + 1] - source.offsets[d])
+    n, longest = len(source.offsets) - 1, max(longest_run(source.offsets), 1)
     size = 2
     while size < 2 * longest:
         size *= 2
@@ -108,11 +106,8 @@ def tabulate(source, out):
             k = buffers.table[find(buffers.table, room.hashes, mask, h)] - U32(1)
             at = ends[d] + i
             out.hashes[at], out.counts[at], out.firsts[at] = h, room.counts[k], room.firsts[k]
-            out.capitals[at], out.digits[at], out.places[at] = (
-                room.capitals[k],
-                room.digits[k],
-                room.places[k],
-            )
+            out.capitals[at], out.digits[at] = room.capitals[k], room.digits[k]
+            out.places[at] = room.places[k]
         ends[d + 1] = ends[d] + found
     return ends
 
@@ -158,9 +153,7 @@ def minhash_levels(hashes, levels, offsets, mix, steps, slots):
     again with the number of the level and take part in the minimum. A slot's value is u·steps[k] + v with the two
     halves of that hash mixed as in `minhash`.
     """
-    longest = 0
-    for d in range(len(offsets) - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
+    longest = longest_run(offsets)
     values, strides = np.empty(longest, U32), np.empty(longest, U32)
     for d in range(len(offsets) - 1):
         slots[d, :] = U32(0xFFFFFFFF)

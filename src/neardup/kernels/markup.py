@@ -47,9 +47,8 @@ PARAGRAPH = 1 << 14  # ends where another block begins
 UNNAMED = 1 << 15  # its names are not read: those of <body> describe the page, not its text
 GROUP_SHIFT = 16
 
-NONE, SPACE, LINE, TWO_LINES = range(
-    4
-)  # values of state[GAP]: white space between the text so far and the next
+# Values of state[GAP]: white space between the text so far and the next.
+NONE, SPACE, LINE, TWO_LINES = range(4)
 REACH = 256  # open elements that are searched for the one that an end tag closes
 
 # Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; the

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import inline, jit
-from neardup.kernels.exact import overlap  # touch this file when they change (cache)
+from neardup.kernels import jit
+from neardup.kernels.exact import overlap, part_of  # touch this file when they change (cache)
+from neardup.kernels.sets import first_from
 
 U64 = np.uint64
-SPREAD = 0x9E3779B97F4A7C15
-
-
-@inline
-def home(h, shift):
-    """The home slot of a hash in a table."""
-    return U64(U64(h * U64(SPREAD)) >> shift)
 
 
 @jit
 def find_key(keys, starts, h, shift):
     """The slot of a hash, or the empty slot where it belongs; starts is -1 in empty slots."""
     last = U64(len(keys) - 1)
-    s = home(h, shift)
+    s = part_of(h, shift)  # its home slot
     while (starts[s] >= 0) & (keys[s] != h):
         s = (s + U64(1)) & last
     return s
@@ -65,18 +59,6 @@ def build_lists(arrays, documents, first, last):
         if starts[s] >= 0:
             starts[s] -= counts[s]
     return keys, starts, counts, members
-
-
-@inline
-def first_above(members, start, stop, rank):
-    """The first position of a list whose member has a higher rank."""
-    while start < stop:
-        middle = (start + stop) >> 1
-        if members[middle] <= rank:
-            start = middle + 1
-        else:
-            stop = middle
-    return start
 
 
 @jit
@@ -148,7 +130,7 @@ def look_up(arrays, collection, table, span, limit, prune):
             i = offsets[d] + np.int64(found[k] & U64(0xFFFFFFFF))
             s = find_key(keys, starts, hashes[i], U64(64 - bits))
             stop = starts[s] + counts[s]
-            for m in range(first_above(members, starts[s], stop, r), stop):
+            for m in range(first_from(members, starts[s], stop, r + 1), stop):
                 visits += 1
                 other = members[m]
                 if prune and (size - done) * q < p * (sizes[other] + done):  # (a)

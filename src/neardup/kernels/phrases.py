@@ -1,10 +1,11 @@
-"""Weights of phrases: sums over the words around them, and the largest weight of each phrase."""
+"""Values of phrases and other features, from the values of words around them or of their occurrences."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from neardup.kernels import jit
+from neardup.kernels.sets import first_from
 
 
 @jit
@@ -40,3 +41,16 @@ def heaviest(hashes, weights, offsets, out, heaviest_weights):
                 total += 1
         ends[d + 1] = total
     return ends
+
+
+@jit
+def largest_of_occurrences(hashes, offsets, occurrences, occurrence_offsets, values, out):
+    """Raises out[i] to the largest value among the occurrences of feature i in its document.
+
+    Features are sorted by hash within a document; occurrences of other hashes are skipped.
+    """
+    for d in range(len(offsets) - 1):
+        for i in range(occurrence_offsets[d], occurrence_offsets[d + 1]):
+            place = first_from(hashes, offsets[d], offsets[d + 1], occurrences[i])
+            if place < offsets[d + 1] and hashes[place] == occurrences[i]:
+                out[place] = max(out[place], values[i])

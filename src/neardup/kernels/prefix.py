@@ -15,10 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.exact import may_share, overlap  # touch this file when they change (cache)
+from neardup.kernels.exact import (  # touch this file when they change (cache)
+    SPREAD,
+    may_share,
+    overlap,
+    part_of,
+)
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
-SPREAD = 0x9E3779B97F4A7C15
 FIRST = 1 << 63  # marks the first member of a list
 RANK = (1 << 31) - 1  # a member is FIRST? | rank << 32 | the weight behind the feature in its document
 
@@ -55,10 +59,8 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
             continue
         begin, end = U64(offsets[d]), U64(offsets[d + 1])
         size = sizes[r]
-        rest, behind = (
-            size,
-            max((p * size + q - 1) // q - 1, 0),
-        )  # the prefix ends when no more than this is behind
+        # The prefix ends when no more than this is behind.
+        rest, behind = size, max((p * size + q - 1) // q - 1, 0)
         e = U64(starts[r])
         level, following = U8(0), U8(255)
         while rest > behind:
@@ -79,12 +81,6 @@ def select_prefixes(arrays, ranks, sizes, classes, limit, span, out):
                 i += U64(1)
             level, following = following, U8(255)
         to_counts[r] = np.int64(e) - starts[r]
-
-
-@inline
-def part_of(h, shift):
-    """The part that a hash belongs to."""
-    return U64(U64(h * U64(SPREAD)) >> shift)
 
 
 @jit
@@ -124,13 +120,7 @@ def link_entries(parts, bounds, span, entries, sizes, limit, long):
     for k in range(span[0], span[1]):
         widest = max(widest, bounds[k + 1] - bounds[k])
     buffers = make_buffers(widest)
-    group, chosen, counts, cursors, highest = (
-        buffers.group,
-        buffers.chosen,
-        buffers.counts,
-        buffers.cursors,
-        buffers.highest,
-    )
+    _, _, chosen, _, group, counts, cursors, highest = buffers
     visits = np.int64(0)
     for k in range(span[0], span[1]):
         begin = bounds[k]

@@ -22,13 +22,35 @@ def insertion_sort(values, start, stop):
         values[j + 1] = x
 
 
+@inline
+def longest_run(offsets):
+    """The number of entries of the longest document."""
+    longest = 0
+    for d in range(len(offsets) - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    return longest
+
+
+@inline
+def leading_bits(size):
+    """The number of leading bits by which so many hashes are spread."""
+    bits = 1
+    while (1 << bits) < size and bits < 24:
+        bits += 1
+    return bits
+
+
+@inline
+def make_slots(longest):
+    """Counters for `spread_sort` of up to so many hashes."""
+    return np.zeros((1 << leading_bits(longest)) + 1, np.int64)
+
+
 @jit
 def spread_sort(source, target, counts):
     """Sorts hashes into target. They are spread evenly, so the leading bits of a hash almost determine its position."""
     size = len(source)
-    bits = 1
-    while (1 << bits) < size and bits < 24:
-        bits += 1
+    bits = leading_bits(size)
     shift = U64(64 - bits)
     slots = counts[: (1 << bits) + 1]
     slots[:] = 0
@@ -58,14 +80,8 @@ def spread_sort(source, target, counts):
 @jit
 def distinct(hashes, offsets, out):
     """Offsets of each document's distinct hashes, which are written to `out` in order."""
-    n, longest = len(offsets) - 1, 0
-    for d in range(n):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    bits = 1
-    while (1 << bits) < longest and bits < 24:
-        bits += 1
-    counts = np.zeros((1 << bits) + 1, np.int64)
-    scratch = np.empty(longest, U64)
+    n, longest = len(offsets) - 1, longest_run(offsets)
+    counts, scratch = make_slots(longest), np.empty(longest, U64)
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = offsets[d + 1] - offsets[d]
@@ -134,18 +150,9 @@ def intersect(hashes, offsets, left, right, shared):
 @jit
 def count_equal(hashes, offsets, out, counts):
     """Offsets of each document's distinct hashes, written to `out` in order, with the number of occurrences of each."""
-    n, longest = len(offsets) - 1, 0
-    for d in range(n):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    bits = 1
-    while (1 << bits) < longest and bits < 24:
-        bits += 1
-    slots = np.zeros((1 << bits) + 1, np.int64)
-    scratch = np.empty(longest, U64)
-    own, last = (
-        np.empty(longest, U64),
-        np.zeros(longest + 1, np.int64),
-    )  # of one document: hashes, ends of their runs
+    n, longest = len(offsets) - 1, longest_run(offsets)
+    slots, scratch = make_slots(longest), np.empty(longest, U64)
+    own, last = np.empty(longest, U64), np.zeros(longest + 1, np.int64)  # hashes, ends of their runs
     ends = np.zeros(n + 1, np.int64)
     for d in range(n):
         size = offsets[d + 1] - offsets[d]

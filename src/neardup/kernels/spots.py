@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.sets import longest_run
+from neardup.kernels.shingles import finish
 
 U32, U64 = np.uint32, np.uint64
 STOP = 1  # the mark of a stop word; bit r + 1 marks an antecedent to which rule r applies
@@ -45,13 +47,6 @@ def mark_words(tokens, keys, slots, marks):
 
 
 @inline
-def finish(h):
-    """The sum with its low half mixed into its high half, as for shingles."""
-    h = U64((h ^ h >> U64(32)) * U64(0xD6E8FEB86659FD93))
-    return U64(h ^ h >> U64(32))
-
-
-@inline
 def find_content(marks, following):
     """Fills following[i] with the position of the first word from i on that is no stop word, or the document's end."""
     size = len(marks)
@@ -71,10 +66,8 @@ def chain_words(tokens, offsets, marks, rules, factors, hashes):
     without words is no signature.
     """
     distances, lengths = rules
-    n, longest = len(offsets) - 1, 0
-    for d in range(n):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    following = np.empty(longest + 1, np.int64)
+    n = len(offsets) - 1
+    following = np.empty(longest_run(offsets) + 1, np.int64)
     ends = np.zeros(n + 1, np.int64)
     total = 0
     for d in range(n):

@@ -271,13 +271,7 @@ def tokenize(data, offsets, table, mode, out):
     n = len(offsets) - 1
     ends, risky = np.zeros(n + 1, np.int64), np.zeros(n, np.bool_)
     buffers = make_buffers(longest_segment(data, offsets), len(positions) > 0)
-    folded, classes, flags, origin, bounds = (
-        buffers.folded,
-        buffers.classes,
-        buffers.flags,
-        buffers.origin,
-        buffers.bounds,
-    )
+    folded, classes, _, flags, origin, bounds = buffers
     total = 0
     for d in range(n):
         start, stop = offsets[d], offsets[d + 1]

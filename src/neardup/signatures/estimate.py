@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from neardup.errors import ParameterError
 
-__all__ = ["standard_error", "wilson_interval", "wilson_intervals"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -19,10 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, StatisticsError
-from neardup.output import OutputFolder
+from neardup.output import OutputFolder, one_line
 from neardup.statistics.frequencies import Frequencies, Statistics, digest_of
-
-__all__ = ["check_target", "load_statistics", "read_header", "save_statistics", "write_statistics"]
 
 FORMAT = 1
 ROWS = 1 << 20  # of a row group
@@ -123,7 +121,7 @@ def load_statistics(path: str | os.PathLike[str]) -> Statistics:
             for number, table in enumerate(header["tables"])
         }
     except (OSError, pa.ArrowException, KeyError, TypeError) as error:
-        raise StatisticsError(f"{os.fspath(path)} is damaged: {_one_line(error)}. Count again.") from None
+        raise StatisticsError(f"{os.fspath(path)} is damaged: {one_line(error)}. Count again.") from None
     statistics = Statistics(header["documents"], header["text"], found, header["df_unit"])
     if statistics.digest != header["digest"]:
         raise StatisticsError(
@@ -140,9 +138,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     except FileNotFoundError:
         raise StatisticsError(f"{name} does not exist: make it with  neardup stats build.") from None
     except (OSError, pa.ArrowException, ValueError) as error:
-        raise StatisticsError(
-            f"{name} is not a statistics file, or is damaged: {_one_line(error)}."
-        ) from None
+        raise StatisticsError(f"{name} is not a statistics file, or is damaged: {one_line(error)}.") from None
     if not isinstance(header, dict) or "format" not in header:
         raise StatisticsError(f"{name} is not a statistics file: make one with  neardup stats build.")
     if header["format"] != FORMAT:
@@ -162,10 +158,6 @@ def _read_table(file: Any, number: int, entry: dict[str, Any]) -> Frequencies:
             keys.append(rows.column(0).to_numpy())
             counts.append(rows.column(1).to_numpy())
     return Frequencies(np.concatenate(keys), np.concatenate(counts), entry["least"], entry["slack"])
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, make_distinct
 from neardup.errors import StatisticsError
+from neardup.sorted_sets import run_starts
 
 Spread = tuple[Numbers, Numbers]
 
@@ -68,10 +69,6 @@ class Frequencies:
         keep = self.counts >= least
         return Frequencies(self.keys[keep], self.counts[keep], max(least, self.least), self.slack)
 
-    def merged(self, other: Frequencies) -> Frequencies:
-        """The counts of two disjoint sets of documents together."""
-        return add_up([self, other])
-
     @cached_property
     def digest(self) -> str:
         """A digest of the table, the same whether it was counted at once or in parts."""
@@ -107,18 +104,11 @@ class Statistics:
         for stage in stages:
             self.table(stage)
 
-    def merged(self, other: Statistics) -> Statistics:
-        """The statistics of two disjoint collections together."""
-        return merge([self, other])
-
     @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that identify the features counted and their frequencies."""
-        return digest_of(self.documents, self.text, self.df_unit, self._digests)
-
-    @property
-    def _digests(self) -> dict[str, str]:
-        return {name: table.digest for name, table in self.tables.items()}
+        digests = {name: table.digest for name, table in self.tables.items()}
+        return digest_of(self.documents, self.text, self.df_unit, digests)
 
 
 def digest_of(documents: int, text: str, df_unit: str, tables: Mapping[str, str]) -> str:
@@ -162,7 +152,7 @@ def add_up(parts: Iterable[Frequencies]) -> Frequencies:
     counts = np.concatenate([table.counts for table in tables])
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    first = run_starts(keys)[:-1]
     missing = [table.least - 1 for table in tables]
     slack = sum(table.slack for table in tables) + (sum(missing) - min(missing) if len(tables) > 1 else 0)
     summed = np.add.reduceat(counts, first) if len(first) else counts

@@ -29,5 +29,5 @@ def choose_segment(page: Page, tag_cost: float = TAG_COST) -> Numbers:
     values = np.empty(2 * len(blocks), np.float64)  # of the tags before each block, and of the block
     values[0::2] = -tag_cost * (before - np.concatenate(([0], until[:-1])))
     values[1::2] = words - tag_cost * (until - before)
-    start, stop = kernels.segments.best_segment(values)
+    start, stop = kernels.blocks.best_segment(values)
     return np.arange(start // 2, (stop + 1) // 2)

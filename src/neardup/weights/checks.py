@@ -1,14 +1,23 @@
-"""Checks of weights, which must be finite and not below 0, and selections of features."""
+"""What weight stages share: checks of weights, which must be finite and not below 0, and selections of features."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Features
 from neardup.errors import PlanError
+from neardup.plan import Feature
+
+
+class PlainWeight:
+    """A weight stage that needs neither details of the tokens nor document frequencies."""
+
+    details: ClassVar[bool] = False
+    counts: ClassVar[tuple[Feature, ...]] = ()
 
 
 def check_weights(features: Features) -> None:

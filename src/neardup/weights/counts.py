@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from neardup import kernels
 from neardup.columns import Features, Tokens
 from neardup.errors import PlanError
-from neardup.plan import Feature
+from neardup.weights.checks import PlainWeight
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(PlainWeight):
     """Occurrences combined: distinct features sorted by hash, weighted by their number (exact below 2²⁴)."""
-
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __call__(
         self, features: Features, tokens: Tokens | None = None, statistics: object = None

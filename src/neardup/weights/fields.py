@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, log2
-from typing import ClassVar
 
 import numpy as np
 
 from neardup import kernels
 from neardup.columns import Features, field_of
 from neardup.errors import ParameterError
-from neardup.plan import Feature
+from neardup.weights.checks import PlainWeight
 from neardup.weights.position import as_bag
 from neardup.weights.shape import largest_weights
 
 
 @dataclass(frozen=True)
-class FieldShare:
+class FieldShare(PlainWeight):
     """Features of fields weigh a share of the largest weight in the document's text, whatever they weighed (4.1).
 
     A document without text keeps its fields, all of weight 1.
@@ -25,8 +24,6 @@ class FieldShare:
 
     share: float = 1.0
     field: int = 0  # the number of the field; 0: all of them
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:
         bag = as_bag(features)
@@ -45,7 +42,7 @@ FIXED = 1 << 20  # the largest weight of a document as a whole number
 
 
 @dataclass(frozen=True)
-class FlipWeight:
+class FlipWeight(PlainWeight):
     """Features of a field weigh as much as makes a change of the field flip a bit with a stated probability (7.1.1).
 
     Of q bits whose sum over the other features is smaller than the weight, each flips with probability ½ when the
@@ -57,8 +54,6 @@ class FlipWeight:
     probability: float = 0.99
     bits: int = 64
     seed: int = 1
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuses a probability of 1, or one that needs more bits than there are."""

@@ -36,19 +36,25 @@ def normalised_idf(counts: NDArray[np.int64], documents: int) -> NDArray[np.floa
     return rest / np.log(documents)
 
 
-@dataclass(frozen=True)
-class IdfRange:
-    """Only features whose normalised idf lies in [low, high] stay."""
+class _Counted:
+    """A weight stage by the document frequencies of its own features."""
 
     of: Feature
-    low: float = 0.2
-    high: float = 0.85
     details: ClassVar[bool] = False
 
     @property
     def counts(self) -> tuple[Feature, ...]:
         """The features themselves are counted."""
         return (self.of,)
+
+
+@dataclass(frozen=True)
+class IdfRange(_Counted):
+    """Only features whose normalised idf lies in [low, high] stay."""
+
+    of: Feature
+    low: float = 0.2
+    high: float = 0.85
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
         counts = frequencies(self.of, features, statistics)
@@ -63,7 +69,7 @@ KNOWN = 1 << 20  # document frequencies whose idf is computed once
 
 
 @dataclass(frozen=True)
-class TfIdf:
+class TfIdf(_Counted):
     """Distinct features weighted by tf · idf, in several forms.
 
     tf   count: the number of occurrences; log: 1 + log of it; once: 1
@@ -74,12 +80,6 @@ class TfIdf:
     of: Feature
     tf: Tf = "count"
     idf: Idf = "log"
-    details: ClassVar[bool] = False
-
-    @property
-    def counts(self) -> tuple[Feature, ...]:
-        """The features themselves are counted."""
-        return (self.of,)
 
     def __call__(self, features: Features, tokens: Tokens | None, statistics: Statistics | None) -> Features:
         bag = features if features.distinct else Counts()(features)

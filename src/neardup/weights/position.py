@@ -67,28 +67,34 @@ def over_occurrences(
         begins = np.repeat(occurrences.offsets[:-1], occurrences.sizes)
         values = (begins - np.arange(len(occurrences.hashes)) - 1).astype(np.float64)
     out = np.full(len(bag.hashes), -np.inf)
-    kernels.occurrences.largest_of_occurrences(
+    kernels.phrases.largest_of_occurrences(
         bag.hashes, bag.offsets, occurrences.hashes, occurrences.offsets, values, out
     )
     return out
 
 
-@dataclass(frozen=True)
-class Position:
-    """Weights times a function of the position x of a feature's first occurrence among L: a name, or any formula."""
+class _Placed:
+    """A weight stage by the places of the occurrences of features."""
 
     of: Feature
-    function: str = "log(x)/x"
     counts: ClassVar[tuple[Feature, ...]] = ()
-
-    def __post_init__(self) -> None:
-        """Refuses an invalid formula before any text is read."""
-        parse(self.formula, ("L", "w", "x"))
 
     @property
     def details(self) -> bool:
         """Those of the features whose positions are used."""
         return self.of.details
+
+
+@dataclass(frozen=True)
+class Position(_Placed):
+    """Weights times a function of the position x of a feature's first occurrence among L: a name, or any formula."""
+
+    of: Feature
+    function: str = "log(x)/x"
+
+    def __post_init__(self) -> None:
+        """Refuses an invalid formula before any text is read."""
+        parse(self.formula, ("L", "w", "x"))
 
     @property
     def formula(self) -> str:
@@ -123,18 +129,12 @@ class Position:
 
 
 @dataclass(frozen=True)
-class TagBoost:
+class TagBoost(_Placed):
     """Weights times a factor where one of a feature's occurrences stands inside one of the tags (5.4: 1.5)."""
 
     of: Feature
     factor: float = 1.5
     tags: tuple[str, ...] = TAGS
-    counts: ClassVar[tuple[Feature, ...]] = ()
-
-    @property
-    def details(self) -> bool:
-        """Those of the features whose positions are used."""
-        return self.of.details
 
     def __call__(self, features: Features, tokens: Tokens, statistics: object = None) -> Features:
         bag = as_bag(features)

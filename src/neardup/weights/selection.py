@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from neardup.columns import Features, Hashes, Tokens
-from neardup.plan import Feature
 from neardup.statistics import Statistics
-from neardup.weights.checks import keep_only
+from neardup.weights.checks import PlainWeight, keep_only
 
 
 @dataclass(frozen=True)
-class OneIn:
+class OneIn(PlainWeight):
     """Only features whose hash is 0 mod `p` stay: the same ones in every document, one in p on average.
 
     The sampling by remainder of Broder and others (simhash thesis, 2.3.1; SpotSigs, 5.3.1). A document may be left
@@ -22,8 +20,6 @@ class OneIn:
     """
 
     p: int
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __call__(
         self, features: Features, tokens: Tokens | None = None, statistics: Statistics | None = None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Features, Numbers
-from neardup.plan import Feature
-from neardup.weights.checks import keep_only
+from neardup.weights.checks import PlainWeight, keep_only
 from neardup.weights.position import as_bag
 
 Floats = NDArray[np.float32]
@@ -36,11 +34,8 @@ def ranks(bag: Features) -> Numbers:
     return found
 
 
-class _Shape:
+class _Shape(PlainWeight):
     """A weight stage that depends on weights alone."""
-
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:
         bag = as_bag(features)
@@ -105,14 +100,12 @@ class Middle(_Shape):
 
 
 @dataclass(frozen=True)
-class Damp:
+class Damp(PlainWeight):
     """Weights above the `rank`-th largest, times a factor, are lowered to that (7.1.2: the top ones were ten times
     the fifth)."""
 
     rank: int = 5
     factor: float = 1.0
-    details: ClassVar[bool] = False
-    counts: ClassVar[tuple[Feature, ...]] = ()
 
     def __call__(self, features: Features, tokens: object = None, statistics: object = None) -> Features:
         bag = as_bag(features)

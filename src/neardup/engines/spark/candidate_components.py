@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup import kernels
 from neardup.columns import Numbers
 from neardup.engines.core.rounds import ONE_ROUND
 from neardup.engines.spark.candidates.hot_buckets import COPY, FIRST, NAMES, PAIRS, REST
 from neardup.engines.spark.components import components
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, run_starts, sliced, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, sliced, table
+from neardup.engines.spark.shuffle.packed_blocks import column
+from neardup.sorted_sets import run_starts
 
 FEW_PAIRS = 1 << 22  # pairs that one task labels
 LARGE = 4096  # pairs of a component above which it is verified in parts
 PART_PAIRS = 512  # pairs of one document in a part
 LABELLED = f"component long, part long, whole boolean, {PAIRS}"
-Stage = Callable[..., "DataFrame"]
+Stage = Callable[..., DataFrame]
 
 
 def label_pairs(pairs: DataFrame, count: int, stage: Stage, name: str) -> DataFrame:
@@ -52,7 +53,7 @@ class Labelling:
     one_round: int
 
     def __call__(self, batches: Batches) -> Batches:
-        parts = [{name: numbers(batch, name) for name in NAMES} for batch in batches]
+        parts = [{name: column(batch, name) for name in NAMES} for batch in batches]
         if not parts:
             return
         pairs = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
@@ -79,8 +80,6 @@ class Labelling:
 
 def _labelled(pairs: DataFrame, labels: DataFrame) -> DataFrame:
     """LABELLED for more pairs than one task labels, by joins."""
-    from pyspark.sql import functions as f
-
     component = labels.select(f.col("id_hash").alias("left"), f.col("label").alias("component"))
     joined = pairs.join(component, "left")
     counted = (f.col("kind") != COPY).cast("long")
@@ -101,8 +100,6 @@ def _labelled(pairs: DataFrame, labels: DataFrame) -> DataFrame:
 
 def relabelled(verified: DataFrame, labels: DataFrame) -> DataFrame:
     """Measured pairs, in large components labelled by cluster and without pairs between clusters."""
-    from pyspark.sql import functions as f
-
     left = labels.select(f.col("id_hash").alias("left"), f.col("label").alias("left_label"))
     right = labels.select(f.col("id_hash").alias("right"), f.col("label").alias("right_label"))
     both = verified.where("not whole").join(left, "left").join(right, "right")

@@ -15,7 +15,7 @@ from neardup.engines.core.decide import Outcome, decide
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.report import largest_clusters
 from neardup.engines.core.tables import cluster_table, pair_tables
-from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST
+from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST, pair_columns
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
 from neardup.engines.spark.shuffle.packed_blocks import column
 from neardup.plan import Plan
@@ -23,6 +23,13 @@ from neardup.plan import Plan
 CLUSTER, PAIR, MISSING, SUMMARY = 0, 1, 2, 3  # rows of the result
 MEASURED = ("shared", "left_size", "right_size")
 PLACES = ("left", "right", "left_place", "right_place")
+# The columns that all kinds of rows share, and what they are called in the result.
+CLUSTER_NAMES = {"a": "id", "b": "cluster", "c": "leader", "flag": "keep", "d": "duplicate_of"}
+CLUSTER_NAMES |= {"x": "similarity", "y": "containment", "reason": "evidence"}
+CLUSTER_NAMES |= {"size": "size"}
+PAIR_NAMES = {"a": "left", "b": "right", "x": "similarity", "y": "containment"}
+PAIR_NAMES |= {"reason": "reason", "flag": "bridge"}
+LAST_NAMES = ("weakest_link", "merge_height", "probability")  # of clusters; of pairs, with a model
 
 
 class _Unmeasured(Exception):
@@ -98,18 +105,10 @@ class ClusterBlock:
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
         id_hashes, places = (column(self.members, name) for name in ("id_hash", "place"))
-        swap = id_hashes[left] > id_hashes[right]
-        left, right = np.where(swap, right, left), np.where(swap, left, right)
-        columns = {"left": id_hashes[left], "right": id_hashes[right], "left_place": places[left]}
-        columns |= {"right_place": places[right], "component": column(self.members, "component")[left]}
-        yield from _rows(
-            MISSING, len(left), {name: pa.array(v) for name, v in columns.items()}, self.documents.ids.type
-        )
-
-
-def _kind_of(plan: Plan) -> str:
-    """The similarity that the counts of a pair are for."""
-    return {"cosine": "cosine", "containment": "containment"}.get(plan.check.measures, "jaccard")
+        columns = pair_columns(MISSING, id_hashes, places, left, right)
+        columns["component"] = column(self.members, "component")[left]  # both sides are in one component
+        arrays = {name: pa.array(values) for name, values in columns.items()}
+        yield from _rows(MISSING, len(left), arrays, self.documents.ids.type)
 
 
 def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) -> tuple[Pairs, Pairs]:
@@ -129,7 +128,8 @@ def _evidence(plan: Plan, pairs: pa.Table | None, members: Numbers, place: Any) 
             before = (values["kind"] < kind) & values["passed"]
             labels = components(len(members), left[before], right[before])
             spare |= (labels[left] == labels[right]) & (values["kind"] == kind)
-    measured = _pairs(values, place, _kind_of(plan))
+    measures = plan.check.measures if plan.check.measures in ("cosine", "containment") else "jaccard"
+    measured = _pairs(values, place, measures)
     return measured.take(~spare), measured.take(spare)
 
 
@@ -148,15 +148,9 @@ def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
     )
 
 
-CLUSTER_NAMES = "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, flag keep"
-CLUSTER_NAMES += ", size size, reason evidence"
-LAST_NAMES = ("weakest_link", "merge_height", "probability")  # of clusters; of pairs, with a model
-PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason reason"
-
-
 def _result(found: pa.Table, kind: int) -> Batches:
     """Rows of a table in the schema that all kinds of rows share."""
-    names = dict(pair.split() for pair in (CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES).split(", "))
+    names = dict(CLUSTER_NAMES if kind == CLUSTER else PAIR_NAMES)
     for last in LAST_NAMES:
         if last in found.column_names:
             names["z"] = last

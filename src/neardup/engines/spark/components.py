@@ -8,20 +8,18 @@ stage on disk, until every component is a star.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup import kernels
 from neardup.columns import Numbers
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, sliced, table
+from neardup.engines.spark.shuffle.packed_blocks import column
 
 SMALL = 1 << 24  # edges that one worker connects: 16 bytes each, and working space
-Stage = Callable[..., "DataFrame"]
+Stage = Callable[..., DataFrame]
 
 
 def components(edges: DataFrame, stage: Stage, name: str, small: int | None = None) -> DataFrame:
@@ -37,7 +35,7 @@ def components(edges: DataFrame, stage: Stage, name: str, small: int | None = No
 
 def _connected(batches: Batches) -> tuple[Numbers, Numbers]:
     """The id hashes of all pairs, and the smallest id hash in the component of each."""
-    parts = [(numbers(batch, "left"), numbers(batch, "right")) for batch in batches]
+    parts = [(column(batch, "left"), column(batch, "right")) for batch in batches]
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     left, right = (np.concatenate(side) for side in zip(*parts, strict=True))
@@ -60,13 +58,11 @@ def _labels(batches: Batches) -> Batches:
 
 def _by_stars(forest: DataFrame, stage: Stage, name: str) -> DataFrame:
     """Labels after rounds of stars, until no node is both a centre and a member."""
-    from pyspark.sql import functions as f
-
     edges = forest.select(f.greatest("left", "right").alias("node"), f.least("left", "right").alias("centre"))
     number = 0
     while True:
         number += 1
-        edges = stage(f"{name}-round-{number}", partial(_round, edges))
+        edges = stage(f"{name}-round-{number}", lambda edges=edges: small_star(large_star(edges)))
         if edges.select("node").intersect(edges.select(f.col("centre").alias("node"))).isEmpty():
             break
     members = edges.select(f.col("node").alias("id_hash"), f.col("centre").alias("label"))
@@ -75,14 +71,8 @@ def _by_stars(forest: DataFrame, stage: Stage, name: str) -> DataFrame:
     ).distinct()
 
 
-def _round(edges: DataFrame) -> DataFrame:
-    return small_star(large_star(edges))
-
-
 def large_star(edges: DataFrame) -> DataFrame:
     """Links the larger neighbours of every node to the smallest of its neighbours and itself."""
-    from pyspark.sql import functions as f
-
     both = edges.unionByName(edges.select(f.col("centre").alias("node"), f.col("node").alias("centre")))
     least = (
         both.groupBy("node")
@@ -95,8 +85,6 @@ def large_star(edges: DataFrame) -> DataFrame:
 
 def small_star(edges: DataFrame) -> DataFrame:
     """Links every node and its smaller neighbours to the smallest of these."""
-    from pyspark.sql import functions as f
-
     least = edges.groupBy("node").agg(f.min("centre").alias("low"))
     others = edges.join(least, "node").where("centre != low")
     moved = others.select(f.col("centre").alias("node"), f.col("low").alias("centre"))

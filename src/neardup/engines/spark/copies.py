@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.candidates.copies import collapse
-from neardup.engines.spark.candidates.hot_buckets import PAIRS
+from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, table
-from neardup.engines.spark.shuffle.packed_blocks import (
-    COUNTS_PART,
-    ROW_BITS,
-    PackedBlocks,
-    column,
-    in_blocks,
-    part_of,
-    places_of,
-    received,
-    rows_by_chunk,
-    shuffled,
-    split,
-    unpack,
-)
+from neardup.engines.spark.shuffle.packed_blocks import COUNTS_PART, ROW_BITS, PackedBlocks, column, unpack
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.errors import InputError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 COUNTS = ("distinct_texts", "repeated_ids", "copies")
 COPIES = "chunk long, count long, rows binary, distinct_texts long, repeated_ids long, copies long"
@@ -41,9 +28,9 @@ def find_copies(documents: DataFrame, tasks: int) -> DataFrame:
     The representative of a text is its document with the smallest id hash. `tokens` is false for copies without tokens,
     which are duplicates of nothing. Rows of chunk -1 have the counts of distinct texts, repeated ids and copies.
     """
-    blocks = in_blocks(documents.select("chunk", "identity"), partial(_identity_blocks, tasks))
-    found = in_blocks(shuffled(blocks, tasks), partial(_copy_blocks, tasks))
-    return in_arrow(shuffled(found, tasks), _by_chunk, COPIES)
+    blocks = shuffle.in_blocks(documents.select("chunk", "identity"), partial(_identity_blocks, tasks))
+    found = shuffle.in_blocks(shuffle.shuffled(blocks, tasks), partial(_copy_blocks, tasks))
+    return in_arrow(shuffle.shuffled(found, tasks), _by_chunk, COPIES)
 
 
 def _identity_blocks(tasks: int, batches: Batches) -> PackedBlocks:
@@ -52,18 +39,18 @@ def _identity_blocks(tasks: int, batches: Batches) -> PackedBlocks:
         for chunk, packed in zip(batch.column("chunk").to_pylist(), batch.column("identity"), strict=True):
             identity = unpack(packed)
             values = {name: column(identity, name) for name in identity.column_names}
-            values["place"] = places_of(chunk, np.arange(len(identity)))
+            values["place"] = shuffle.places_of(chunk, np.arange(len(identity)))
             some = {name: values[name] for name in ("digest_a", "digest_b", "id_hash", "place")}
             some["tokens"] = values["tokens"] > 0
-            yield from split(some, part_of(values["digest_a"], tasks))
+            yield from shuffle.split(some, shuffle.part_of(values["digest_a"], tasks))
             some = {name: values[name] for name in ("id_hash", "second_hash")}
-            yield from split(some, tasks + part_of(values["id_hash"], tasks))
+            yield from shuffle.split(some, tasks + shuffle.part_of(values["id_hash"], tasks))
 
 
 def _copy_blocks(tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of copies, by chunk, and one block of counts."""
     distinct_texts = repeated_ids = number = 0
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         if part >= tasks:
             id_hashes = np.sort(column(some, "id_hash"))
             repeated_ids += int((id_hashes[1:] == id_hashes[:-1]).sum())
@@ -71,7 +58,7 @@ def _copy_blocks(tasks: int, batches: Batches) -> PackedBlocks:
         texts, copies = copies_of(some)
         distinct_texts += texts
         number += int(copies["tokens"].sum())
-        yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
+        yield from shuffle.split(copies, shuffle.part_of(copies["place"] >> ROW_BITS, tasks))
     counts = zip(COUNTS, (distinct_texts, repeated_ids, number), strict=True)
     yield COUNTS_PART, {name: np.array([value]) for name, value in counts}
 
@@ -105,7 +92,7 @@ def _by_chunk(batches: Batches) -> Batches:
             yield batch.filter(pa.array(~is_counts))
 
     nothing = [pa.array([0], pa.int64())] * len(COUNTS)
-    for found in rows_by_chunk(without_counts()):
+    for found in shuffle.rows_by_chunk(without_counts()):
         yield pa.RecordBatch.from_arrays([*found.columns, *nothing], ["chunk", "count", "rows", *COUNTS])
     none = {"chunk": np.array([-1]), "count": np.array([0]), "rows": pa.nulls(1, pa.binary())}
     yield table({**none, **{name: np.array([value]) for name, value in counts.items()}})
@@ -113,8 +100,6 @@ def _by_chunk(batches: Batches) -> Batches:
 
 def copy_metrics() -> dict[str, Any]:
     """Metrics of the stage: distinct texts, repeated ids, copies with tokens."""
-    from pyspark.sql import functions as f
-
     return {name: f.sum(name) for name in COUNTS}
 
 
@@ -125,23 +110,20 @@ def copy_pairs(copies: DataFrame, kind: int) -> DataFrame:
         for batch in batches:
             for packed in batch.column("rows"):
                 some = unpack(packed)
-                some = some.filter(some.column("tokens"))
-                yield table(
-                    {
-                        "kind": np.full(len(some), kind, np.int32),
-                        "left": column(some, "representative"),
-                        "right": column(some, "id_hash"),
-                        "left_place": column(some, "representative_place"),
-                        "right_place": column(some, "place"),
-                    }
-                )
+                yield table(pairs_of_copies(some.filter(some.column("tokens")), kind))
 
     return in_arrow(copies.where("chunk >= 0").select("rows"), work, PAIRS)
 
 
+def pairs_of_copies(copies: pa.Table, kind: int) -> dict[str, Any]:
+    """Each copy with its representative, in the columns of PAIRS."""
+    names = ("representative", "id_hash", "representative_place", "place")
+    pairs = {name: column(copies, which) for name, which in zip(NAMES[1:], names, strict=True)}
+    return {"kind": np.full(len(copies), kind, np.int32), **pairs}
+
+
 def refuse_ids(documents: DataFrame) -> None:
     """Raises with the ids of several documents, or with different ids of one hash."""
-    from pyspark.sql import functions as f
 
     def work(batches: Batches) -> Batches:
         for batch in batches:

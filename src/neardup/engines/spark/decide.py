@@ -9,45 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.engines.core.identity import id_digests
 from neardup.engines.core.report import LARGEST, RemovalCounts
+from neardup.engines.spark import cluster_block
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
-from neardup.engines.spark.cluster_block import (
-    CLUSTER,
-    MEASURED,
-    MISSING,
-    PAIR,
-    PLACES,
-    SUMMARY,
-    ClusterBlock,
-)
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers
-from neardup.engines.spark.shuffle.packed_blocks import (
-    BROADCAST_ROWS,
-    ROW_BITS,
-    Arrays,
-    PackedBlocks,
-    by_chunk,
-    column,
-    distinct_rows,
-    in_blocks,
-    join_chunks,
-    part_of,
-    received,
-    shuffled,
-    split,
-    unpack,
-)
+from neardup.engines.spark.cluster_block import CLUSTER, MISSING, PAIR, PLACES, SUMMARY, ClusterBlock
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow
+from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, ROW_BITS, Arrays, PackedBlocks, column
 from neardup.engines.spark.shuffle.side_files import SideFileIndex, read_side_file
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def decided(plan: Plan, blocks: DataFrame, id_type: str, index: Any, tasks: int) -> DataFrame:
@@ -58,26 +36,24 @@ def decided(plan: Plan, blocks: DataFrame, id_type: str, index: Any, tasks: int)
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
     numbers = "x double, y double, z double, flag boolean, size long, reason string"
     schema = f"kind int, {ids}, {numbers}, component long, {', '.join(f'{name} long' for name in PLACES)}"
-    return in_arrow(shuffled(blocks, tasks), partial(_decide_blocks, plan, tasks, index), schema)
+    return in_arrow(shuffle.shuffled(blocks, tasks), partial(_decide_blocks, plan, tasks, index), schema)
 
 
 def measured_blocks(verified: DataFrame, tasks: int) -> DataFrame:
     """Blocks of measured pairs, by component."""
-    return in_blocks(verified, partial(_evidence_blocks, tasks))
+    return shuffle.in_blocks(verified, partial(_evidence_blocks, tasks))
 
 
 def member_blocks(verified: DataFrame, documents: DataFrame, count: int, tasks: int) -> DataFrame:
     """Blocks of members of clusters with their attributes, by component, for attributes in rows."""
-    requested = by_chunk(verified.where("passed").select("component", *NAMES), _members, tasks)
+    requested = shuffle.by_chunk(verified.where("passed").select("component", *NAMES), _members, tasks)
     chunks = documents.select("chunk", "attributes")
-    joined = join_chunks(chunks, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
-    return in_blocks(joined, partial(_attribute_blocks, tasks))
+    joined = shuffle.join_chunks(chunks, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
+    return shuffle.in_blocks(joined, partial(_attribute_blocks, tasks))
 
 
 def decision_metrics() -> dict[str, Any]:
     """Metrics of the stage: unmeasured pairs, verified pairs of distinct texts, rows of pairs, clusters, removals."""
-    from pyspark.sql import functions as f
-
     row = f.col("kind") == CLUSTER
     return {
         "missing": f.sum((f.col("kind") == MISSING).cast("long")),
@@ -104,8 +80,6 @@ def removal_counts(metrics: dict[str, Any]) -> RemovalCounts:
 
 def missing_pairs(result: DataFrame) -> DataFrame:
     """The pairs that are not measured yet, as labelled pairs."""
-    from pyspark.sql import functions as f
-
     kind = f.lit(EXTRA).alias("kind")
     label = [f.col("component").alias("part"), f.lit(False).alias("whole")]
     return result.where(f"kind = {MISSING}").select("component", *label, kind, *PLACES)
@@ -114,18 +88,14 @@ def missing_pairs(result: DataFrame) -> DataFrame:
 def clusters_of(result: DataFrame, plan: Plan) -> DataFrame:
     """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
     weakest_link, with average and complete linkage merge_height."""
-    names = (
-        "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, reason evidence, "
-    )
-    names += f"size size, z {plan.clustering.height}"
+    names = cluster_block.CLUSTER_NAMES | {"z": plan.clustering.height}
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 
 def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
     """left, right, similarity, containment, reason, bridge and, with a model, probability."""
-    names = "a left, b right, x similarity, y containment, reason reason, flag bridge"
-    if getattr(plan.check, "curve", None) is not None:
-        names += ", z probability"
+    with_model = getattr(plan.check, "curve", None) is not None
+    names = cluster_block.PAIR_NAMES | ({"z": "probability"} if with_model else {})
     return _renamed(result.where(f"kind = {PAIR}"), names)
 
 
@@ -140,16 +110,14 @@ def largest_of(result: DataFrame) -> list[dict[str, Any]]:
     return [found[k] for k in order[:LARGEST].tolist()]
 
 
-def _renamed(rows: DataFrame, names: str) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows.select(*[f.col(pair.split()[0]).alias(pair.split()[1]) for pair in names.split(", ")])
+def _renamed(rows: DataFrame, names: dict[str, str]) -> DataFrame:
+    return rows.select(*(f.col(place).alias(name) for place, name in names.items()))
 
 
 def _members(batches: Batches) -> Iterator[Arrays]:
     """Place, id_hash, representative and component of the documents of pairs."""
     for batch in batches:
-        yield from _sides({name: numbers(batch, name) for name in ("component", *NAMES)})
+        yield from _sides({name: column(batch, name) for name in ("component", *NAMES)})
 
 
 def _sides(values: Arrays) -> Iterator[Arrays]:
@@ -168,7 +136,7 @@ def _attribute_blocks(tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of requested members with their attributes, by component."""
     for batch in batches:
         for packed, requested in zip(batch.column("attributes"), batch.column("requested"), strict=True):
-            some = unpack(requested)
+            some = shuffle.unpack(requested)
             values: dict[str, Any] = {name: column(some, name) for name in some.column_names}
             rows = pa.array(values["place"] & ((1 << ROW_BITS) - 1))
             attributes = read_side_file(packed)
@@ -176,30 +144,27 @@ def _attribute_blocks(tasks: int, batches: Batches) -> PackedBlocks:
                 values[name] = attributes.column(name).take(rows).combine_chunks()
                 if isinstance(values[name], pa.ChunkedArray):
                     values[name] = values[name].chunk(0)
-            yield from split(values, part_of(values["component"], tasks))
+            yield from shuffle.split(values, shuffle.part_of(values["component"], tasks))
 
 
 def _evidence_blocks(tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of measured pairs, by component."""
     for batch in batches:
-        names = ("component", *NAMES, *MEASURED, "passed")
-        values = {name: numbers(batch, name) for name in names}
-        yield from split(values, tasks + part_of(values["component"], tasks))
+        names = ("component", *NAMES, *cluster_block.MEASURED, "passed")
+        values = {name: column(batch, name) for name in names}
+        yield from shuffle.split(values, tasks + shuffle.part_of(values["component"], tasks))
 
 
 def _decide_blocks(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
     """Decisions on the clusters of each part."""
-    parts = received(batches)
+    parts = shuffle.received(batches)
     for part, pairs in parts.items():
         if part < tasks:
             continue
         members = parts.get(part - tasks) if index is None else _read_members(index.value, pairs)
         if members is not None:
-            yield from ClusterBlock.of(plan, members, pairs.filter(_is_measured(pairs))).decided()
-
-
-def _is_measured(pairs: pa.Table) -> pa.Array:
-    return pa.array(column(pairs, "kind") != COPY)
+            measured = pairs.filter(pa.array(column(pairs, "kind") != COPY))
+            yield from ClusterBlock.of(plan, members, measured).decided()
 
 
 def _read_members(index: SideFileIndex, pairs: pa.Table) -> pa.Table | None:
@@ -207,7 +172,7 @@ def _read_members(index: SideFileIndex, pairs: pa.Table) -> pa.Table | None:
     passed = pairs.filter(pairs.column("passed"))
     sides = list(_sides({name: column(passed, name) for name in ("component", *NAMES)}))
     members = {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
-    members = distinct_rows(members)
+    members = shuffle.distinct_rows(members)
     if not len(members["place"]):
         return None
     attributes = index.rows("attributes", members["place"])

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.columns import Numbers, Texts
 from neardup.documents import Batch, Problems, document_ids, plain_column
@@ -30,9 +32,6 @@ from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, pack
 from neardup.engines.spark.shuffle.side_files import SideFiles
 from neardup.errors import InputError
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 CHUNK = (
     "chunk long, documents long, without_tokens long, without_features long, bytes long, problems string, "
@@ -137,8 +136,6 @@ class _ChunkWriter:
 
 def text_problems(documents: DataFrame) -> ProblemCounts:
     """Problems with texts: their number by kind, and the first in the order of chunks."""
-    from pyspark.sql import functions as f
-
     chunks = documents.where("problems is not null")
     kinds = f.from_json("problems", "kinds map<string, bigint>").kinds
     each = chunks.select(f.explode(kinds).alias("kind", "count"))

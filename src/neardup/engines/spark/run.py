@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from neardup.candidates.buckets import BucketCounts
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
 from neardup.engines.core.represent import needs_distinct_texts_first
+from neardup.engines.spark import decide
 from neardup.engines.spark.candidate_components import Labelling, label_pairs, labelling, relabelled
-from neardup.engines.spark.candidates.bands import bucket_counts, candidate_metrics
-from neardup.engines.spark.candidates.find import DistinctTexts, find_candidates
+from neardup.engines.spark.candidates.bands import candidate_metrics
+from neardup.engines.spark.candidates.find import find_candidates
 from neardup.engines.spark.candidates.hot_buckets import BUCKET_COUNTS, COPY
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_metrics, copy_pairs, find_copies, refuse_ids
-from neardup.engines.spark.decide import (
-    clusters_of,
-    decided,
-    decision_metrics,
-    largest_of,
-    measured_blocks,
-    member_blocks,
-    missing_pairs,
-    pairs_of,
-)
 from neardup.engines.spark.documents import read_documents, text_problems
 from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
@@ -33,6 +26,7 @@ from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, join_chu
 from neardup.engines.spark.shuffle.side_files import FOLDER, SideFileIndex, SideFiles, side_folder
 from neardup.engines.spark.shuffle.stages import Stages
 from neardup.engines.spark.signatures import (
+    DistinctTexts,
     copies_without_features,
     represent_distinct_texts,
     representation_metrics,
@@ -41,9 +35,6 @@ from neardup.engines.spark.verify import evidence_metrics, payload_columns, veri
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 ROW_BYTES = 32  # shuffled bytes of a document or a pair without text
 
@@ -103,8 +94,6 @@ class SparkRun:
     @cached_property
     def documents(self) -> DataFrame:
         """All documents, in chunks."""
-        from pyspark.sql import functions as f
-
         names = ("documents", "without_tokens", "without_features", "bytes")
         metrics = {name: f.sum(name) for name in names}
         metrics["chunks_with_problems"] = f.count("problems")
@@ -161,8 +150,6 @@ class SparkRun:
 
     def distinct_texts(self, chunks: DataFrame) -> DataFrame:
         """Chunks with a column `copies`: the documents to leave out, null if the chunk has none."""
-        from pyspark.sql import functions as f
-
         copies, metrics = self.copies, self.stages.metrics("copies")
         count = self.metrics["documents"] - metrics["distinct_texts"]
         if not count:
@@ -180,8 +167,6 @@ class SparkRun:
             statistics, lookups = statistics_of(self, plan, prefix)
             chunks = with_lookups(self.distinct_texts(self.documents), lookups)
             return represent_distinct_texts(plan, chunks, statistics, self.side_files(prefix + "signatures"))
-
-        from pyspark.sql import functions as f
 
         made = self.stages.stage(prefix + "signatures", make, representation_metrics())
         return made.withColumn("copies", f.lit(None).cast("binary"))
@@ -219,8 +204,6 @@ class SparkRun:
 
     def _payload(self, plan: Plan, chunks: DataFrame) -> DataFrame:
         """The column that the check compares, in chunks."""
-        from pyspark.sql import functions as f
-
         first = payload_columns(plan)[0]
         if first == "text":
             return self.documents.select("chunk", f.col("text").alias("packed"))
@@ -251,14 +234,14 @@ class SparkRun:
     def result(self) -> DataFrame:
         """The decision on each document in a cluster, and all reported pairs."""
         found = self.match(self.plan)
-        metrics, tasks = decision_metrics(), self.tasks(4 * ROW_BYTES * found.count)
+        metrics, tasks = decide.decision_metrics(), self.tasks(4 * ROW_BYTES * found.count)
 
         def make(verified: DataFrame) -> DataFrame:
-            blocks = measured_blocks(verified, tasks)
+            blocks = decide.measured_blocks(verified, tasks)
             if self.index is None:
-                members = member_blocks(verified, self.documents, found.count, tasks)
+                members = decide.member_blocks(verified, self.documents, found.count, tasks)
                 blocks = blocks.unionByName(members)
-            return decided(self.plan, blocks, self.columns.id_type, self.index, tasks)
+            return decide.decided(self.plan, blocks, self.columns.id_type, self.index, tasks)
 
         made = self.stages.stage("clusters", lambda: make(found.verified), metrics)
         self.decision_metrics = self.stages.metrics("clusters")
@@ -276,26 +259,5 @@ class SparkRun:
         count = self.decision_metrics["missing"]
         return self.stages.stage(
             f"missing-verified-{number}",
-            lambda: self._verified(self.plan, missing_pairs(made), payload, count),
+            lambda: self._verified(self.plan, decide.missing_pairs(made), payload, count),
         )
-
-    @property
-    def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
-        weakest_link, with average and complete linkage merge_height."""
-        return clusters_of(self.result, self.plan)
-
-    @property
-    def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
-        return pairs_of(self.result, self.plan)
-
-    @property
-    def largest_clusters(self) -> list[dict[str, Any]]:
-        """The largest clusters, as in the local engine's report."""
-        return largest_of(self.result)
-
-    @property
-    def counts(self) -> BucketCounts:
-        """The counts of buckets, from the metrics of the stage `candidates`."""
-        return bucket_counts(self.stages.metrics("candidates"))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
-from neardup.columns import Features, Texts, make_distinct
+from neardup.columns import Features, Numbers, Texts, make_distinct
 from neardup.engines.core.compare import compared_features
 from neardup.engines.core.represent import chunks as text_chunks
 from neardup.engines.core.represent import represent_features
-from neardup.engines.spark.candidates.bands import represented_texts
 from neardup.engines.spark.documents import representation_columns, stacked
 from neardup.engines.spark.frequencies.count import chunk_statistics
 from neardup.engines.spark.shuffle.arrow import (
@@ -23,16 +25,23 @@ from neardup.engines.spark.shuffle.arrow import (
     table,
     unpack_features,
 )
-from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, column, pack, unpack
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, column, pack, places_of, unpack
 from neardup.engines.spark.shuffle.side_files import SideFiles, read_side_file, rows_at
 from neardup.engines.spark.verify import payload_columns
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 SIGNED = "chunk long, features_count long, without_features long, representation binary, features binary"
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The representations that candidates come from, and their number."""
+
+    chunks: DataFrame  # chunk, representation, copies (to leave out); features, if the plan joins them
+    documents: int
+    features: int  # of all distinct texts; 0 unless the plan joins features
+    tasks: Callable[[float], int]  # the number of tasks that should receive so many bytes
 
 
 def represent_distinct_texts(
@@ -66,8 +75,6 @@ def represent_distinct_texts(
 
 def representation_metrics() -> dict[str, Any]:
     """Metrics of the stage: the number of features of all distinct texts, and of texts without any."""
-    from pyspark.sql import functions as f
-
     return {"features": f.sum("features_count"), "without_features": f.sum("without_features")}
 
 
@@ -132,6 +139,21 @@ def _chunk(counts: dict[str, int], representation: bytes, features: bytes | None
 def _keeps_features(plan: Plan) -> bool:
     """Whether candidates or the check compare features, not only signatures."""
     return plan.candidates.level == "features" or payload_columns(plan)[0] == "hashes"
+
+
+def represented_texts(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
+    """For each chunk: the representation of its distinct texts that have features, and their places."""
+    columns = (batch.column(name) for name in ("chunk", "representation", "copies"))
+    for chunk, packed, copies in zip(*columns, strict=True):
+        found = unpack(packed)
+        rows = column(found, "row") if "row" in found.column_names else np.arange(len(found))
+        places = places_of(chunk.as_py(), rows)
+        chosen = found.column("present").to_numpy().copy()
+        if copies.is_valid:
+            chosen &= ~np.isin(places, column(unpack(copies), "place"))
+        if not chosen.all():
+            found, places = found.filter(pa.array(chosen)), places[chosen]
+        yield found, places
 
 
 def distinct_chunk_features(batches: Batches) -> Iterator[tuple[pa.Table, Any, Features]]:

@@ -10,36 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.clusters.graph import complete_groups
 from neardup.columns import Features, Numbers, Pairs, Signatures, Texts, matrix
 from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
 from neardup.engines.core.represent import chunks, needs_distinct_texts_first
-from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES, PAIRS
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, sliced, table, unpack_features
-from neardup.engines.spark.shuffle.packed_blocks import (
-    BROADCAST_ROWS,
-    Arrays,
-    PackedBlocks,
-    by_chunk,
-    column,
-    in_blocks,
-    join_chunks,
-    part_of,
-    received,
-    shuffled,
-    split,
-    unpack,
-)
+from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES, PAIRS, pair_columns
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, sliced, table, unpack_features
+from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, Arrays, PackedBlocks, column, part_of
 from neardup.engines.spark.shuffle.side_files import SideFileIndex, read_side_file, rows_at
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from neardup.sorted_sets import run_starts
 
 SEND_BYTES = 64 << 20  # bytes of documents in one block
 TILE = 16 << 20  # bytes of documents whose features are in memory at a time
@@ -50,8 +38,6 @@ Label = Callable[[Batches], Batches]
 
 def evidence_metrics() -> dict[str, Any]:
     """Metrics of the stage: pairs of components that are verified in parts."""
-    from pyspark.sql import functions as f
-
     return {"pairs_in_parts": f.sum((~f.col("whole")).cast("long"))}
 
 
@@ -71,7 +57,7 @@ def verify_side_files(plan: Plan, pairs: DataFrame, label: Label | None, index: 
     def step(batches: Batches) -> PackedBlocks:
         return _pair_blocks(tasks, label(batches) if label else batches)
 
-    moved = shuffled(in_blocks(pairs, step), tasks)
+    moved = shuffle.shuffled(shuffle.in_blocks(pairs, step), tasks)
     return in_arrow(moved, partial(_measure_blocks, plan, tasks, index), EVIDENCE)
 
 
@@ -83,49 +69,43 @@ def verify(
     `payload` has the columns chunk and packed, which holds the `payload_columns`. `tasks` tasks measure, and
     `request_tasks` tasks group the requested documents by chunk.
     """
-    from pyspark.sql import functions as f
-
     if plan.check.level == "none":
         unknown = [f.lit(float("nan")).alias(name) for name in ("shared", "left_size", "right_size")]
         return pairs.drop("part").select("*", *unknown, f.lit(True).alias("passed"))
-    requested = by_chunk(pairs.where(f.col("kind") != COPY), partial(_requests, tasks), request_tasks)
-    chunks = join_chunks(payload, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
-    documents = in_blocks(chunks, partial(_document_blocks, plan, tasks))
-    blocks = in_blocks(pairs, partial(_pair_blocks, tasks)).unionByName(documents)
-    return in_arrow(shuffled(blocks, tasks), partial(_measure_blocks, plan, tasks, None), EVIDENCE)
+    requested = shuffle.by_chunk(pairs.where(f.col("kind") != COPY), partial(_requests, tasks), request_tasks)
+    chunks = shuffle.join_chunks(payload, requested, "requested", "inner", 2 * count <= BROADCAST_ROWS)
+    documents = shuffle.in_blocks(chunks, partial(_document_blocks, plan, tasks))
+    blocks = shuffle.in_blocks(pairs, partial(_pair_blocks, tasks)).unionByName(documents)
+    return in_arrow(shuffle.shuffled(blocks, tasks), partial(_measure_blocks, plan, tasks, None), EVIDENCE)
 
 
 def _requests(tasks: int, batches: Batches) -> Iterator[Arrays]:
     """Place and id hash of the documents of pairs, and the task that requests each."""
     for batch in batches:
-        task = part_of(numbers(batch, "part"), tasks)
+        task = part_of(column(batch, "part"), tasks)
         for side in ("left", "right"):
-            yield {
-                "place": numbers(batch, f"{side}_place"),
-                "id_hash": numbers(batch, side),
-                "task": task,
-            }
+            yield {"place": column(batch, f"{side}_place"), "id_hash": column(batch, side), "task": task}
 
 
 def _pair_blocks(tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of pairs, by part."""
     for batch in batches:
-        values = {name: numbers(batch, name) for name in (*LABELS, *NAMES)}
-        yield from split(values, part_of(values["part"], tasks))
+        values = {name: column(batch, name) for name in (*LABELS, *NAMES)}
+        yield from shuffle.split(values, part_of(values["part"], tasks))
 
 
 def _document_blocks(plan: Plan, tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of requested documents, by task."""
     for batch in batches:
         for packed, requested in zip(batch.column("packed"), batch.column("requested"), strict=True):
-            some, stored = unpack(requested), read_side_file(packed)
+            some, stored = shuffle.unpack(requested), read_side_file(packed)
             places, task = column(some, "place"), column(some, "task")
             id_hashes = column(some, "id_hash")
             for start, end in pairwise(_slices(stored, len(places)).tolist()):
                 chosen = rows_at(stored, places[start:end]).select(payload_columns(plan)).combine_chunks()
                 columns = {name: chosen.column(name).chunk(0) for name in chosen.column_names}
                 own = {"place": places[start:end], "id_hash": id_hashes[start:end]}
-                yield from split({**own, **columns}, tasks + task[start:end])
+                yield from shuffle.split({**own, **columns}, tasks + task[start:end])
 
 
 def _slices(stored: pa.Table, number: int) -> Numbers:
@@ -136,7 +116,7 @@ def _slices(stored: pa.Table, number: int) -> Numbers:
 
 def _measure_blocks(plan: Plan, tasks: int, index: Any, batches: Batches) -> Batches:
     """EVIDENCE of the pairs of a task, and of all other pairs in small clusters of whole components."""
-    parts = received(batches)
+    parts = shuffle.received(batches)
     for part, pairs in parts.items():
         if part >= tasks:
             continue
@@ -177,7 +157,7 @@ def _measure_tiles(plan: Plan, pairs: dict[str, Any], documents: pa.Table) -> Ba
 
 def _tiles(groups: Numbers, left: Numbers, right: Numbers, documents: pa.Table) -> Numbers:
     """Boundaries of tiles of whole groups."""
-    starts = np.append(np.flatnonzero(np.diff(groups, prepend=groups[0] - 1)), len(groups))
+    starts = run_starts(groups)
     each = documents.nbytes / max(len(documents), 1)
     number = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     packed_pairs = np.unique(np.concatenate([number * len(documents) + side for side in (left, right)]))
@@ -226,12 +206,8 @@ class _Tile:
 
     def _extra(self, left: Numbers, right: Numbers, component: Numbers) -> dict[str, Any]:
         id_hashes, places = (column(self.documents, name) for name in ("id_hash", "place"))
-        kinds = np.full(len(left), EXTRA, np.int32)
-        names = {"component": component, "whole": np.ones(len(left), np.bool_), "kind": kinds}
-        return {
-            **names, "left": id_hashes[left], "right": id_hashes[right], "left_place": places[left],
-            "right_place": places[right],
-        }  # fmt: skip
+        labels = {"component": component, "whole": np.ones(len(left), np.bool_)}
+        return labels | pair_columns(EXTRA, id_hashes, places, left, right)
 
     def _values(self) -> Features | Signatures:
         """The features or signatures that the check compares."""
@@ -260,7 +236,5 @@ def evidence_rows(pairs: dict[str, Any], found: Pairs, passed: Any) -> pa.Record
 
 
 def _copies(pairs: dict[str, Any]) -> pa.RecordBatch:
-    columns = {name: pairs[name] for name in PAIR_COLUMNS}
     one = np.ones(len(pairs["left"]))
-    sizes = {"shared": one, "left_size": one, "right_size": one}
-    return table({**columns, **sizes, "passed": one.astype(np.bool_)})
+    return evidence_rows(pairs, Pairs(pairs["left"], pairs["right"], one, one, one), one.astype(np.bool_))

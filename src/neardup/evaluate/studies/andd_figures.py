@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.columns import Features
+from neardup.evaluate.studies import andd_scores
 from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, Experiment, mail, news
-from neardup.evaluate.studies.andd_scores import (
-    WORD,
-    estimates,
-    f1,
-    fixed,
-    learned,
-    learned_vectors,
-    plain,
-    vectors,
-)
+from neardup.evaluate.studies.andd_scores import WORD, estimates, f1, fixed, learned, plain, vectors
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.plan import View
@@ -32,7 +24,8 @@ def andd_figure_1(data: DataFolder) -> list[StudyTable]:
     """Max F1 of sign bits of learned weights, by their number."""
     experiment = news(data)
     found = {
-        aim: list(learned_vectors(experiment, experiment.setup(aim=aim))) for aim in ("vectors", "signatures")
+        aim: list(andd_scores.learned_vectors(experiment, experiment.setup(aim=aim)))
+        for aim in ("vectors", "signatures")
     }
     raw = _vectors(experiment, found["vectors"])
     rows: list[list[Cell]] = []
@@ -68,16 +61,12 @@ def _vectors(experiment: Experiment, found: list[tuple[Features, np.ndarray]]) -
 def andd_figure_2(data: DataFolder) -> list[StudyTable]:
     """Max F1 of min-hashes of learned weights, by their number."""
     experiment = news(data)
-    found = list(learned_vectors(experiment, experiment.setup(similarity="jaccard")))
+    found = list(andd_scores.learned_vectors(experiment, experiment.setup(similarity="jaccard")))
     raw = f1([experiment.score(vectors(features, "jaccard", data.threads), test) for features, test in found])
     rows: list[list[Cell]] = []
     for slots in (8, 16, 32, 48, 80, 128, 256):
-        values = f1(
-            [
-                experiment.score(estimates(QuantisedMinHash(slots), features, test), test)
-                for features, test in found
-            ]
-        )
+        signature = QuantisedMinHash(slots)
+        values = f1([experiment.score(estimates(signature, some, test), test) for some, test in found])
         rows.append([slots, float(values.mean()), float((raw - values).mean())])
     rows.append(["vectors", float(raw.mean()), 0.0])
     notes = [
@@ -91,7 +80,7 @@ def andd_figure_2(data: DataFolder) -> list[StudyTable]:
 def andd_figure_4(data: DataFolder) -> list[StudyTable]:
     """Max F1 on mail with the heaviest words of each message alone."""
     experiment = mail(data)
-    found = list(learned_vectors(experiment, experiment.setup()))
+    found = list(andd_scores.learned_vectors(experiment, experiment.setup()))
     idf = experiment.represent(View(WORD, (TfIdf(WORD),)))
     rows: list[list[Cell]] = []
     for most in (5, 10, 20, 40, 80, None):
@@ -125,13 +114,8 @@ def andd_figure_5(data: DataFolder) -> list[StudyTable]:
     rows: list[list[Cell]] = [["none (initial weights)", _initial(experiment, data.threads), 0.856]]
     full = float(f1(learned(experiment, experiment.setup())).mean())
     for most in (20, 40, 60, 120, 250):
-        rows.append(
-            [
-                most,
-                float(f1(learned(experiment, experiment.setup(), most)).mean()),
-                0.953 if most == 60 else None,
-            ]
-        )
+        mean = float(f1(learned(experiment, experiment.setup(), most)).mean())
+        rows.append([most, mean, 0.953 if most == 60 else None])
     rows.append(["all", full, 0.956])
     columns = ["training documents", "max F1", "paper"]
     return [StudyTable("ANDD, figure 5: news, article text", columns, rows, [HALF], plot=True)]

@@ -8,16 +8,9 @@ import numpy as np
 
 from neardup.evaluate.comparison import paired_t_test
 from neardup.evaluate.scores import Floats, ScoredPairs
+from neardup.evaluate.studies import andd_scores
 from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, RUNS, Experiment, column, mail, news
-from neardup.evaluate.studies.andd_scores import (
-    by_cluster,
-    f1,
-    fixed,
-    learned,
-    models,
-    plain,
-    wins_and_p_values,
-)
+from neardup.evaluate.studies.andd_scores import by_cluster, f1, fixed, learned, models, plain
 from neardup.evaluate.studies.andd_tables import mail_ways
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
@@ -49,7 +42,7 @@ def runs_table(title: str, ways: dict[str, list[ScoredPairs]], notes: list[str])
     for name, scores in ways.items():
         values = f1(scores)
         ours = values if ours is None else ours
-        tests = "" if values is ours else wins_and_p_values(ours, values)
+        tests = "" if values is ours else andd_scores.wins_and_p_values(ours, values)
         rows.append([name, *values.tolist(), float(values.mean()), tests])
     runs = [f"run {number}" for number in range(1, RUNS + 1)]
     heading = "ANDD is better in (paired t-test / corrected for overlap)"
@@ -76,33 +69,15 @@ def choices_table(title: str, experiment: Experiment) -> StudyTable:
     rows: list[list[Cell]] = []
     for number, model in enumerate(models(experiment, experiment.setup()), 1):
         training = model.training
-        initial = ", ".join(
-            f"{name} {value:.3f}" for name, value in training["f1_by_initial_weights"].items()
-        )
-        regularizations = ", ".join(
-            f"{name} {value:.3f}" for name, value in training["f1_by_regularization"].items()
+        initial, regularizations = (
+            ", ".join(f"{name} {value:.3f}" for name, value in training[f"f1_by_{choice}"].items())
+            for choice in ("initial_weights", "regularization")
         )
         regularization = "none" if training["regularization"] is None else f"{training['regularization']:g}"
-        rows.append(
-            [
-                number,
-                training["initial_weights"],
-                initial,
-                regularization,
-                regularizations,
-                model.negative,
-                training.get("f1"),
-            ]
-        )
-    columns = [
-        "run",
-        "initial weights",
-        "F1 of each",
-        "regularization",
-        "F1 by regularization",
-        "weights below zero",
-        "held-out F1",
-    ]
+        chosen = [training["initial_weights"], initial, regularization, regularizations]
+        rows.append([number, *chosen, model.negative, training.get("f1")])
+    columns = ["run", "initial weights", "F1 of each", "regularization", "F1 by regularization"]
+    columns += ["weights below zero", "held-out F1"]
     notes = ["F1 on folds of the training half; other choices than the defaults must be clearly better"]
     return StudyTable(title, columns, rows, notes)
 
@@ -125,15 +100,8 @@ def andd_choices(data: DataFolder) -> list[StudyTable]:
     """Held-out F1 of alternative training setups, inside the training halves."""
     rows: list[list[Cell]] = []
     for name, options in SETUPS.items():
-        rows.append(
-            [
-                name,
-                *(
-                    _held_out(experiment, experiment.setup(**options))
-                    for experiment in (news(data), mail(data))
-                ),
-            ]
-        )
+        experiments = (news(data), mail(data))
+        rows.append([name, *(_held_out(one, one.setup(**options)) for one in experiments)])
     columns = ["training setup", "news", "mail"]
     return [
         StudyTable("ANDD: held-out F1 inside the training halves, mean of five", columns, rows, [HALF, OURS])

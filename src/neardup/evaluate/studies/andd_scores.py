@@ -95,10 +95,10 @@ def some_clusters(truth: Truth, documents: Numbers, most: int | None) -> Numbers
 
 def learned(experiment: Experiment, setup: TrainingSetup, most: int | None = None) -> list[ScoredPairs]:
     """Vectors of learned weights (ANDD-Raw)."""
-    found = []
-    for features, test in learned_vectors(experiment, setup, most):
-        found.append(experiment.score(vectors(features, setup.similarity, experiment.threads), test))
-    return found
+    return [
+        experiment.score(vectors(features, setup.similarity, experiment.threads), test)
+        for features, test in learned_vectors(experiment, setup, most)
+    ]
 
 
 def signed(experiment: Experiment, setup: TrainingSetup, signature: Signature) -> list[ScoredPairs]:

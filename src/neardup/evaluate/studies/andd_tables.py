@@ -8,20 +8,9 @@ from typing import Any
 import numpy as np
 
 from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
+from neardup.evaluate.studies import andd_scores
 from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, Experiment, mail, news
-from neardup.evaluate.studies.andd_scores import (
-    LEXICON,
-    WORD,
-    best_threshold,
-    by_cluster,
-    estimated,
-    f1,
-    fixed,
-    learned,
-    plain,
-    signed,
-    wins_and_p_values,
-)
+from neardup.evaluate.studies.andd_scores import LEXICON, WORD, by_cluster, f1, fixed, learned, plain
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.features.shingles import Shingles
@@ -57,23 +46,10 @@ def raw_table(
     for width in widths:
         for kind in KINDS:
             ours = f1(learned(experiment, experiment.setup(ngram=width, similarity=kind)))
-            rows.append(
-                [
-                    f"ANDD, k = {width}, {kind}",
-                    float(ours.mean()),
-                    float(ours.min()),
-                    paper["ANDD"][place],
-                    "",
-                ]
-            )
-            for name, view in fixed(width).items():
-                theirs = f1(plain(experiment, view, kind))
-                figures = [
-                    float(theirs.mean()),
-                    float(theirs.min()),
-                    paper[name][place],
-                    wins_and_p_values(ours, theirs),
-                ]
+            ways = {"ANDD": ours} | {name: f1(plain(experiment, v, kind)) for name, v in fixed(width).items()}
+            for name, found in ways.items():
+                tests = "" if found is ours else andd_scores.wins_and_p_values(ours, found)
+                figures = [float(found.mean()), float(found.min()), paper[name][place], tests]
                 rows.append([f"{name}, k = {width}, {kind}", *figures])
             place += 1
     columns = ["weights", "max F1, mean", "least", "paper", "ANDD is better in (paired t-test / corrected)"]
@@ -108,7 +84,13 @@ def campaigns_table(experiment: Experiment) -> StudyTable:
         each = [by_cluster(experiment, k, pairs).f1 for k, pairs in enumerate(scores)]
         values = np.array([one.mean() for one in each])
         ours = values if ours is None else ours
-        rows.append([name, float(values.mean()), "" if values is ours else wins_and_p_values(ours, values)])
+        rows.append(
+            [
+                name,
+                float(values.mean()),
+                "" if values is ours else andd_scores.wins_and_p_values(ours, values),
+            ]
+        )
     columns = ["weights", "F1, mean over campaigns", "ANDD is better in (paired t-test / corrected)"]
     return StudyTable("Mail, by campaign", columns, rows, ["campaigns of two or more messages"])
 
@@ -118,7 +100,7 @@ def mail_ways(experiment: Experiment) -> dict[str, list[ScoredPairs]]:
     ways = {"ANDD": learned(experiment, experiment.setup())}
     ways |= {name: plain(experiment, view, "cosine") for name, view in fixed().items()}
     ways["shingles, k = 5"] = plain(experiment, View(Shingles(5)), "jaccard")
-    ways["I-Match"] = estimated(experiment, LEXICON, SetHash(), 2)
+    ways["I-Match"] = andd_scores.estimated(experiment, LEXICON, SetHash(), 2)
     return ways
 
 
@@ -128,35 +110,31 @@ def signature_table(
     """Tables 3 and 5: signatures."""
     limits = (IdfRange(WORD, 0.2, 0.85),) if window else ()
     ways: dict[str, tuple[int, list[ScoredPairs]]] = {
-        "ANDD-LSH-Cos": (48, signed(experiment, experiment.setup(aim="signatures"), SignBits(384))),
+        "ANDD-LSH-Cos": (
+            48,
+            andd_scores.signed(experiment, experiment.setup(aim="signatures"), SignBits(384)),
+        ),
         "ANDD-LSH-Jacc": (
             320,
-            signed(experiment, experiment.setup(similarity="jaccard"), QuantisedMinHash(80)),
+            andd_scores.signed(experiment, experiment.setup(similarity="jaccard"), QuantisedMinHash(80)),
         ),
-        "Shingles": (336, estimated(experiment, View(WORD, limits), MinHash(84))),
-        "Charikar": (48, estimated(experiment, View(WORD, (*limits, Counts())), SignBits(384))),
-        "1-Shingles": (48, estimated(experiment, View(WORD, limits), MinHash(84), 14)),
-        "I-Match": (8, estimated(experiment, LEXICON, SetHash(), 2)),
+        "Shingles": (336, andd_scores.estimated(experiment, View(WORD, limits), MinHash(84))),
+        "Charikar": (48, andd_scores.estimated(experiment, View(WORD, (*limits, Counts())), SignBits(384))),
+        "1-Shingles": (48, andd_scores.estimated(experiment, View(WORD, limits), MinHash(84), 14)),
+        "I-Match": (8, andd_scores.estimated(experiment, LEXICON, SetHash(), 2)),
     }
     rows: list[list[Cell]] = []
     ours = f1(ways["ANDD-LSH-Cos"][1])
     for name, (size, scores) in ways.items():
         values = f1(scores)
-        counts = [curve.at(best_threshold(curve)) for curve in map(make_curve, scores)]
+        counts = [curve.at(andd_scores.best_threshold(curve)) for curve in map(make_curve, scores)]
         precision, recall = (
             float(np.nanmean([getattr(c, k) for c in counts])) for k in ("precision", "recall")
         )
-        better = "" if name == "ANDD-LSH-Cos" else wins_and_p_values(ours, values)
+        better = "" if name == "ANDD-LSH-Cos" else andd_scores.wins_and_p_values(ours, values)
         rows.append([name, size, precision, recall, float(values.mean()), paper[name], better])
-    columns = [
-        "method",
-        "bytes",
-        "precision",
-        "recall",
-        "max F1",
-        "paper: P / R / F1",
-        "ANDD-LSH-Cos is better in",
-    ]
+    columns = ["method", "bytes", "precision", "recall", "max F1", "paper: P / R / F1"]
+    columns.append("ANDD-LSH-Cos is better in")
     return StudyTable(title, columns, rows, notes)
 
 

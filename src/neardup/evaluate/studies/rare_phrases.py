@@ -6,7 +6,7 @@ is what we have. Phrases are counted once per cluster of a first pass, as `neard
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -97,9 +97,8 @@ class Scorer:
 
 
 @study("Duplicate News Story Detection Revisited, table 5", GOLD)
-def rare_phrases_table_5(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_table_5(data: DataFolder) -> Iterator[StudyTable]:
     """Maximum F1 of SpotSigs by antecedents, beside plain shingles and rare phrases."""
-    tables = []
     for name, bench in texts(data):
         scorer = Scorer(bench)
         view_scorer = scorer.view_scorer
@@ -111,31 +110,29 @@ def rare_phrases_table_5(data: DataFolder) -> list[StudyTable]:
         rows.append(["is … there, distance 1, chain 2, idf 0.2-0.85: the best of all", other, None])
         rows += [[f"{n}-shingles", best(view_scorer.score("", shingles(n)))[3], None] for n in (1, 3, 5, 7)]
         rows += [[f"rare phrases, {kind}", best(scorer.score(w))[3], None] for kind, w in WEIGHTINGS.items()]
-        tables.append(StudyTable(f"Table 5 on the {name}", ["antecedents", "max F1", "paper"], rows, NOTES))
-    return tables
+        yield StudyTable(f"Table 5 on the {name}", ["antecedents", "max F1", "paper"], rows, NOTES)
 
 
 @study("Duplicate News Story Detection Revisited, table 6", GOLD)
-def rare_phrases_table_6(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_table_6(data: DataFolder) -> Iterator[StudyTable]:
     """Maximum F1 of rare phrases by weighting function."""
     return _by_function(data, "Table 6", MAX_F1, lambda result: best(result)[3])
 
 
 @study("Duplicate News Story Detection Revisited, table 7", GOLD)
-def rare_phrases_table_7(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_table_7(data: DataFolder) -> Iterator[StudyTable]:
     """Pearson's r of rare phrases with the labels by weighting function, and that of the best SpotSigs."""
     tables = _by_function(data, "Table 7", PEARSON, lambda result: result.pearson)
     for table, (_, bench) in zip(tables, texts(data), strict=True):
         found = ViewScorer(bench).score("", spots(antecedents="is_the_said_was_there")).pearson
         table.rows.append(["SpotSigs, is … there", found, None, None, BEST_SPOTSIGS])  # type: ignore[attr-defined]
-    return tables
+        yield table
 
 
 def _by_function(
     data: DataFolder, title: str, paper: Mapping[str, float], figure: Callable[[MethodResult], float]
-) -> list[StudyTable]:
+) -> Iterator[StudyTable]:
     """A figure for each function of table 4 and each weighting, beside the paper's."""
-    tables = []
     for name, bench in texts(data):
         scorer = Scorer(bench)
         rows: list[list[Cell]] = []
@@ -144,22 +141,19 @@ def _by_function(
                 figure(scorer.score(replace(weight, function=function))) for weight in WEIGHTINGS.values()
             ]
             rows.append([function, *ours, paper.get(function)])
-        tables.append(StudyTable(f"{title} on the {name}", ["function", *WEIGHTINGS, "paper"], rows, NOTES))
-    return tables
+        yield StudyTable(f"{title} on the {name}", ["function", *WEIGHTINGS, "paper"], rows, NOTES)
 
 
 @study("Duplicate News Story Detection Revisited, section 4.5", GOLD)
-def rare_phrases_shares(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_shares(data: DataFolder) -> Iterator[StudyTable]:
     """Maximum F1 by the share of phrases that count as rare, or by the absolute rule of section 3."""
-    tables = []
     for name, bench in texts(data):
         scorer = Scorer(bench)
         rows: list[list[Cell]] = []
         for share, rule in RULES.items():
             found = [best(scorer.score(replace(weight, **rule)))[3] for weight in WEIGHTINGS.values()]
             rows.append([share, *found])
-        tables.append(StudyTable(f"Rare phrases on the {name}", ["rare", *WEIGHTINGS], rows, NOTES))
-    return tables
+        yield StudyTable(f"Rare phrases on the {name}", ["rare", *WEIGHTINGS], rows, NOTES)
 
 
 RULES: dict[str, dict[str, Any]] = {
@@ -174,22 +168,20 @@ INVERSES: dict[str, dict[str, Any]] = {
 
 
 @study("Duplicate News Story Detection Revisited, sections 4.3 to 4.5", GOLD)
-def rare_phrases_grid(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_grid(data: DataFolder) -> Iterator[StudyTable]:
     """Maximum F1 of the paper's whole grid on whole pages: function × share of rare phrases × inverse df."""
-    scorer, tables = Scorer(data.bench(GOLD, "html")), []
+    scorer = Scorer(data.bench(GOLD, "html"))
     for title, inverse in INVERSES.items():
         rows: list[list[Cell]] = []
         for function in get_args(Function):
             weights = [replace(PAPER, function=function, **inverse, **rule) for rule in RULES.values()]
             rows.append([function, *(best(scorer.score(weight))[3] for weight in weights)])
-        tables.append(StudyTable(title, ["function", *RULES], rows, NOTES))
-    return tables
+        yield StudyTable(title, ["function", *RULES], rows, NOTES)
 
 
 @study("Duplicate News Story Detection Revisited, figure 6", GOLD)
-def rare_phrases_figure_6(data: DataFolder) -> list[StudyTable]:
+def rare_phrases_figure_6(data: DataFolder) -> Iterator[StudyTable]:
     """Matthews' correlation coefficient by threshold for the best variant of each method."""
-    tables = []
     for name, bench in texts(data):
         scorer = Scorer(bench)
         view_scorer = scorer.view_scorer
@@ -206,8 +198,7 @@ def rare_phrases_figure_6(data: DataFolder) -> list[StudyTable]:
             [threshold, *(result.curve.at(threshold).mcc for result in results.values())]
             for threshold in thresholds
         ]
-        tables.append(StudyTable(f"Figure 6 on the {name}", ["threshold", *results], rows, NOTES))
-    return tables
+        yield StudyTable(f"Figure 6 on the {name}", ["threshold", *results], rows, NOTES)
 
 
 WEBIS, MAIL = "webis_pairs", "email_campaigns"

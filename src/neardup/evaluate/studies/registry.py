@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 from neardup.errors import ParameterError
 from neardup.evaluate.studies.data import DataFolder
@@ -42,14 +41,17 @@ class Study:
 _STUDIES: dict[str, Study] = {}
 
 
-def study(source: str, *needs: str) -> Callable[[Callable[[DataFolder], list[StudyTable]]], Any]:
+Tables = Callable[[DataFolder], Iterable[StudyTable]]
+
+
+def study(source: str, *needs: str) -> Callable[[Tables], Tables]:
     """Register a study under its function's name; the first line of its docstring is its summary."""
 
-    def register(
-        function: Callable[[DataFolder], list[StudyTable]],
-    ) -> Callable[[DataFolder], list[StudyTable]]:
+    def register(function: Tables) -> Tables:
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
-        _STUDIES[function.__name__] = Study(function.__name__, source, summary, needs, function)
+        _STUDIES[function.__name__] = Study(
+            function.__name__, source, summary, needs, lambda data: list(function(data))
+        )
         return function
 
     return register

@@ -12,7 +12,7 @@ from neardup.evaluate.labels import pack_pairs
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder, found
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
-from neardup.evaluate.studies.views import ViewScorer, best, distinct_features, megabytes
+from neardup.evaluate.studies.views import ViewScorer, at_threshold, best, distinct_features, megabytes
 from neardup.features.antecedents import PRESETS
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
@@ -22,11 +22,8 @@ from neardup.weights.frequency import IdfRange, TfIdf
 
 GOLD = "spotsigs_gold"
 HALF = "our half of the gold set has 1,092 pages in 33 clusters, the paper's whole 2,160 in 68"
-BETTER = {
-    "antecedents": "is_the_said_was_there",
-    "distance": 1,
-    "chain": 2,
-}  # best on whole pages and on article text
+# Best on whole pages and on article text.
+BETTER = {"antecedents": "is_the_said_was_there", "distance": 1, "chain": 2}
 OWN_TEXT = (
     "pages are read as their visible text, parsed by an HTML5 parser; the paper does not say how it read them"
 )
@@ -84,30 +81,16 @@ def _table_1(name: str, bench: Bench) -> StudyTable:
     papers = ["6,848 · 2.0 · 0.44 · 0.96 / 0.90 / 0.93", "9,473 · 0.1 · – · 1.00 / 0.03 / 0.05"]
     papers += ["4,575 · 0.1 · – · 0.96 / 0.23 / 0.37", ""]
     for (title, (method, options)), paper in zip(methods.items(), papers, strict=True):
-        result = found(bench, method, **options)
-        counts = result.counts
-        rows.append([title, None, None, result.threshold, counts.precision, counts.recall, counts.f1, paper])
-    return StudyTable(
-        f"SpotSigs, table 1, on the {name}",
-        [
-            "method",
-            "features",
-            "MB",
-            "τ",
-            "precision",
-            "recall",
-            "F1",
-            "paper: features · MB · τ · P / R / F1",
-        ],
-        rows,
-        [HALF, OWN_TEXT, "LSH-S and I-Match at their own threshold; the others at the one with the best F1"],
-    )
+        rows.append([title, None, None, *at_threshold(found(bench, method, **options)), paper])
+    columns = ["method", "features", "MB", "τ", "precision", "recall", "F1"]
+    columns.append("paper: features · MB · τ · P / R / F1")
+    own = "LSH-S and I-Match at their own threshold; the others at the one with the best F1"
+    return StudyTable(f"SpotSigs, table 1, on the {name}", columns, rows, [HALF, OWN_TEXT, own])
 
 
 @study("SpotSigs, figure 4", GOLD)
-def spotsigs_figure_4(data: DataFolder) -> list[StudyTable]:
+def spotsigs_figure_4(data: DataFolder) -> Iterator[StudyTable]:
     """The average cosine (words, tf·idf) within each cluster of the gold set."""
-    tables = []
     for name, bench in texts(data):
         view = View(Shingles(1), (TfIdf(Shingles(1)),))
         pairs = ViewScorer(bench).score("cosine", view, "cosine").pairs
@@ -121,18 +104,14 @@ def spotsigs_figure_4(data: DataFolder) -> list[StudyTable]:
             [bench.truth.names[k], int(sizes[k]), float(each[k]), None] for k in np.argsort(-each)
         ]
         rows.append(["macro-average", int(sizes.sum()), float(each[sizes > 1].mean()), 0.64])
-        tables.append(
-            StudyTable(
-                f"SpotSigs, figure 4, on the {name}", ["cluster", "pages", "cosine", "paper"], rows, [HALF]
-            )
+        yield StudyTable(
+            f"SpotSigs, figure 4, on the {name}", ["cluster", "pages", "cosine", "paper"], rows, [HALF]
         )
-    return tables
 
 
 @study("SpotSigs, figure 5", GOLD)
-def spotsigs_figure_5(data: DataFolder) -> list[StudyTable]:
+def spotsigs_figure_5(data: DataFolder) -> Iterator[StudyTable]:
     """Best F1 of spot signatures, 3-shingles and words, by Jaccard and by cosine."""
-    tables = []
     for name, bench in texts(data):
         view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = []
@@ -149,21 +128,14 @@ def spotsigs_figure_5(data: DataFolder) -> list[StudyTable]:
             for kind, view in views.items():
                 result = view_scorer.score(title, view, kind)
                 rows.append([title, kind, *best(result), paper.get((title, kind))])
-        tables.append(
-            StudyTable(
-                f"SpotSigs, figure 5, on the {name}",
-                ["features [0.2,0.85]", "similarity", "τ", "precision", "recall", "F1", "paper's best F1"],
-                rows,
-                [HALF, "the text gives 0.71 to 3-shingles and table 1 to words; we follow the table"],
-            )
-        )
-    return tables
+        columns = ["features [0.2,0.85]", "similarity", "τ", "precision", "recall", "F1", "paper's best F1"]
+        notes = [HALF, "the text gives 0.71 to 3-shingles and table 1 to words; we follow the table"]
+        yield StudyTable(f"SpotSigs, figure 5, on the {name}", columns, rows, notes)
 
 
 @study("SpotSigs, figure 6", GOLD)
-def spotsigs_figure_6(data: DataFolder) -> list[StudyTable]:
+def spotsigs_figure_6(data: DataFolder) -> Iterator[StudyTable]:
     """Best F1 of spot signatures for each set of antecedents."""
-    tables = []
     for name, bench in texts(data):
         view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = [
@@ -171,14 +143,12 @@ def spotsigs_figure_6(data: DataFolder) -> list[StudyTable]:
         ]
         columns = ["antecedents", "τ", "precision", "recall", "F1"]
         notes = [HALF, "figure 6 has no figures to read off but the best, 0.94 with the paper's set"]
-        tables.append(StudyTable(f"SpotSigs, figure 6, on the {name}", columns, rows, notes))
-    return tables
+        yield StudyTable(f"SpotSigs, figure 6, on the {name}", columns, rows, notes)
 
 
 @study("SpotSigs, 5.3.2", GOLD)
-def spotsigs_sweeps(data: DataFolder) -> list[StudyTable]:
+def spotsigs_sweeps(data: DataFolder) -> Iterator[StudyTable]:
     """Best F1 against chain length, spot distance and, for LSH-S, the number of bands."""
-    tables = []
     for name, bench in texts(data):
         view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = []
@@ -188,29 +158,18 @@ def spotsigs_sweeps(data: DataFolder) -> list[StudyTable]:
             rows.append(["distance", distance, *best(view_scorer.score("", spots(distance=distance)))])
         for bands in (8, 16, 32, 64):
             result = found(bench, "spotsigs_lsh", bands=bands, rows=6, threshold=0.09)
-            rows.append(
-                [
-                    "bands (l), k = 6",
-                    bands,
-                    result.threshold,
-                    result.counts.precision,
-                    result.counts.recall,
-                    result.counts.f1,
-                ]
-            )
+            rows.append(["bands (l), k = 6", bands, *at_threshold(result)])
         notes = [
             HALF,
             "the paper: chain 3 and distance 2 are better by about one point each; l = 64 reaches full recall",
         ]
         columns = ["what", "value", "τ", "precision", "recall", "F1"]
-        tables.append(StudyTable(f"SpotSigs, sweeps, on the {name}", columns, rows, notes))
-    return tables
+        yield StudyTable(f"SpotSigs, sweeps, on the {name}", columns, rows, notes)
 
 
 @study("SpotSigs, figure 7 (right)", GOLD)
-def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
+def spotsigs_relative_recall(data: DataFolder) -> Iterator[StudyTable]:
     """Recall of SpotSigs and LSH-S relative to what I-Match-S finds, against the threshold."""
-    tables = []
     for name, bench in texts(data):
         window: dict[str, Any] = {"idf_low": 0.4, "idf_high": 0.75}
         base = found(bench, "imatch_spots", **window)
@@ -232,5 +191,4 @@ def spotsigs_relative_recall(data: DataFolder) -> list[StudyTable]:
         notes = [
             f"{len(reference_pairs):,} pairs of I-Match-S; the paper's figures are for WT10g, which we do not have"
         ]
-        tables.append(StudyTable(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes))
-    return tables
+        yield StudyTable(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes)

@@ -60,6 +60,12 @@ def best(result: MethodResult) -> tuple[float, float, float, float]:
     return result.best.threshold, counts.precision, counts.recall, counts.f1
 
 
+def at_threshold(result: MethodResult) -> tuple[float, float, float, float]:
+    """Threshold, precision, recall and F1 at the method's own threshold."""
+    counts = result.counts
+    return result.threshold, counts.precision, counts.recall, counts.f1
+
+
 def megabytes(features: Features, pointer: int, weighted: bool = True) -> float:
     """Memory as the SpotSigs paper accounts for it (5.4.1): 4 bytes a feature, 2 for its count, a pointer."""
     each = 4 + (2 if weighted else 0) + pointer

@@ -16,6 +16,7 @@ from neardup.errors import ParameterError
 from neardup.learn.model.grams import TAG_BITS, TITLES, URLS, Floats, GramTable
 from neardup.text.tagged import TAGS
 
+Computation = Callable[[GramTable], Floats]
 HALF_CLOSENESS = 32.0  # tokens from an end of the text at which closeness is one half
 
 
@@ -25,13 +26,13 @@ class GramFeature:
 
     name: str
     description: str
-    compute: Callable[[GramTable], Floats]
+    compute: Computation
 
 
 _FEATURES: dict[str, GramFeature] = {}
 
 
-def gram_feature(function: Callable[[GramTable], Floats]) -> Callable[[GramTable], Floats]:
+def gram_feature(function: Computation) -> Computation:
     """Registers a feature of k-grams under its function's name.
 
     Args:
@@ -73,6 +74,17 @@ def idf(grams: GramTable) -> Floats:
     return grams.rarity
 
 
+def _add_product(name: str, first: Computation, second: Computation, remark: str = "") -> None:
+    """Adds the product of two features."""
+
+    def product(grams: GramTable) -> Floats:
+        return first(grams) * second(grams)
+
+    product.__name__ = name
+    product.__doc__ = f"{first.__name__} · {second.__name__}{remark}."
+    gram_feature(product)
+
+
 def _add_bend(limit: float) -> None:
     """Adds a knot to the piecewise linear function of idf."""
 
@@ -94,10 +106,7 @@ def tf(grams: GramTable) -> Floats:
     return grams.repeats
 
 
-@gram_feature
-def tf_idf(grams: GramTable) -> Floats:
-    """tf · idf."""
-    return grams.repeats * grams.rarity
+_add_product("tf_idf", tf, idf)
 
 
 @gram_feature
@@ -106,10 +115,7 @@ def capitalised(grams: GramTable) -> Floats:
     return grams.share(grams.capitals)
 
 
-@gram_feature
-def capitalised_idf(grams: GramTable) -> Floats:
-    """capitalised · idf: names rather than beginnings of sentences."""
-    return grams.share(grams.capitals) * grams.rarity
+_add_product("capitalised_idf", capitalised, idf, ": names rather than beginnings of sentences")
 
 
 @gram_feature
@@ -124,22 +130,9 @@ def front(grams: GramTable) -> Floats:
     return grams.front
 
 
-@gram_feature
-def front_idf(grams: GramTable) -> Floats:
-    """front · idf."""
-    return grams.front * grams.rarity
-
-
-@gram_feature
-def front_tf(grams: GramTable) -> Floats:
-    """front · tf."""
-    return grams.front * grams.repeats
-
-
-@gram_feature
-def front_capitalised(grams: GramTable) -> Floats:
-    """front · capitalised."""
-    return grams.front * grams.share(grams.capitals)
+_add_product("front_idf", front, idf)
+_add_product("front_tf", front, tf)
+_add_product("front_capitalised", front, capitalised)
 
 
 @gram_feature
@@ -173,10 +166,7 @@ def in_title(grams: GramTable) -> Floats:
     return grams.within(grams.context.field_bits(TITLES))
 
 
-@gram_feature
-def in_title_idf(grams: GramTable) -> Floats:
-    """in_title · idf."""
-    return in_title(grams) * grams.rarity
+_add_product("in_title_idf", in_title, idf)
 
 
 @gram_feature

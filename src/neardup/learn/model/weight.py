@@ -10,7 +10,7 @@ import numpy as np
 from neardup.columns import Features, Tokens
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
-from neardup.learn.model.gram_features import compute_features, get_features
+from neardup.learn.model.gram_features import get_features
 from neardup.learn.model.grams import Context, Floats, GramTable, find_grams
 from neardup.learn.model.queries import unpack_queries
 from neardup.plan import Feature
@@ -23,16 +23,11 @@ PLACES = ("front", "front_idf", "location", "opening", "ending", "length")
 FIELDS = ("in_title", "in_title_idf", "in_url", "in_field", "only_field")
 TAGGED = ("in_link", "in_heading", "emphasised")
 TERMS = ("idf_average", "idf_median")
-INITIAL_WEIGHTS = {
-    "front": 0.5,
-    "front_idf": 0.5,
-}  # without labels: rare words count up to twice as much, later ones less and less
+# Without labels: rare words count up to twice as much, later ones less and less.
+INITIAL_WEIGHTS = {"front": 0.5, "front_idf": 0.5}
 INITIAL_CHOICES = {  # by name; training chooses by the labels
     "front": INITIAL_WEIGHTS,
-    "even": {
-        "bias": 0.5,
-        "idf": 0.5,
-    },  # as above but independent of position: for pages that begin with menus
+    "even": {"bias": 0.5, "idf": 0.5},  # independent of position: for pages that begin with menus
     "rare": {"idf": 1.0},
     "binary": {"bias": 1.0},
 }
@@ -103,6 +98,3 @@ class Learned:
             if weight:
                 total += weight * feature.compute(grams)
         return total
-
-
-__all__ = ["INITIAL_WEIGHTS", "INITIAL_CHOICES", "Learned", "compute_features", "default_features"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from neardup.candidates.inverted import Inverted
 from neardup.columns import Features, Numbers, Texts
+from neardup.engines.core.represent import chunks
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.learn.model.gram_features import compute_features
@@ -20,7 +20,6 @@ from neardup.plan import Feature, Text, stage_json
 from neardup.statistics import Frequencies, Statistics, add_up, count_features
 from neardup.workers import ordered_map
 
-CHUNK = 1 << 20  # bytes of text that a thread works on
 LEAST = 0.05  # lower similarities count as 0
 
 
@@ -69,33 +68,24 @@ def count_statistics(texts: Texts, features: Sequence[Feature], text: Text, thre
     """Document frequencies of some texts."""
     tables: list[list[Frequencies]] = [[] for _ in features]
 
-    def work(part: Texts) -> list[Frequencies]:
-        tokens = text(part)
+    def work(chunk: tuple[int, Texts]) -> list[Frequencies]:
+        tokens = text(chunk[1])
         return [count_features(feature(tokens)) for feature in features]
 
-    for found in ordered_map(work, _cut(texts), threads):
+    for found in ordered_map(work, chunks(texts), threads):
         for table, one in zip(tables, found, strict=True):
             table.append(one)
     named = {stage_json(feature): add_up(table) for feature, table in zip(features, tables, strict=True)}
     return Statistics(len(texts), stage_json(text), named)
 
 
-def _cut(texts: Texts) -> Any:
-    start = 0
-    while start < len(texts):
-        stop = int(np.searchsorted(texts.offsets, texts.offsets[start] + CHUNK, "right")) - 1
-        stop = min(max(stop, start + 1), len(texts))
-        yield texts.slice(start, stop)
-        start = stop
-
-
 def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, threads: int) -> Entries:
-    def work(part: Texts) -> Entries:
-        tokens = text(part)
+    def work(chunk: tuple[int, Texts]) -> Entries:
+        tokens = text(chunk[1])
         grams = weight.grams(weight.of(tokens), tokens, statistics)
         return Entries(grams.offsets, grams.hashes, compute_features(grams, weight.features))
 
-    parts = list(ordered_map(work, _cut(texts), threads))
+    parts = list(ordered_map(work, chunks(texts), threads))
     starts = np.cumsum([0, *(len(part.hashes) for part in parts)])
     offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=False)]
     return Entries(

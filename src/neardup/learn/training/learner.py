@@ -25,8 +25,6 @@ from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
 MEMORY = 256 << 20  # bytes of quadratic forms, which bound the number of instances
 INSTANCES = 4_000  # positive pairs, and as many negative ones
 
-__all__ = ["NO_TRAINING", "TrainingSetup", "learn", "learn_from"]
-
 
 def learn(
     documents: Documents, truth: Truth, setup: TrainingSetup | None = None, progress: Progress | None = None

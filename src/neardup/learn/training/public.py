@@ -12,8 +12,7 @@ from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
-from neardup.evaluate.label_files import read_labels
-from neardup.evaluate.public import clusters_in_memory
+from neardup.evaluate.public import labels_of
 from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
 from neardup.learn.model.weight import INITIAL_CHOICES
@@ -53,11 +52,7 @@ def train_model(
     inputs, _ = as_inputs(documents, format)
     columns = InputColumns(text_column, id_column, html)
     read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text])
-    if isinstance(labels, (str, os.PathLike)):
-        truth = read_labels(labels, read.ids, positive_from=positive_from)
-    else:
-        truth = clusters_in_memory(labels, read.ids)
-    return learn(read, truth, setup, progress)
+    return learn(read, labels_of(labels, read.ids, positive_from), setup, progress)
 
 
 def training_setup(

@@ -39,9 +39,7 @@ class TrainingSetup:
     features: tuple[str, ...] | None = None
     initial: str = "auto"  # initial weights: one of INITIAL_CHOICES, or auto: the best on the labels
     negative: Literal["auto", "keep", "clip"] = "auto"
-    aim: Literal["vectors", "signatures"] = (
-        "vectors"  # scores that validation uses: exact, or estimated by bits
-    )
+    aim: Literal["vectors", "signatures"] = "vectors"  # validation uses exact scores, or estimates by bits
     bits: int = 384  # of a signature
     goal: Goal = field(default_factory=Goal)
     regularizations: tuple[float, ...] = REGULARIZATIONS

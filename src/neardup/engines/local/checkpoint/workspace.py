@@ -25,7 +25,8 @@ from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.spill import Segment, SpilledRows, cannot_write, synced
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import InputError, OutputError
-from neardup.statistics import Statistics, load_statistics, save_statistics
+from neardup.statistics import Statistics
+from neardup.statistics.file import load_statistics, save_statistics
 
 NAME = ".neardup-work"
 EVERY = 5.0  # seconds between two checkpoints

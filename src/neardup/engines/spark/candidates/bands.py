@@ -11,52 +11,24 @@ of its own id hash, where its pairs go anyway, which saves that shuffle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.candidates.buckets import BucketCounts, Buckets, all_pairs, bucket_pairs, find_buckets
 from neardup.columns import Hashes, Numbers
 from neardup.engines.spark.candidates import hot_buckets
-from neardup.engines.spark.candidates.hot_buckets import (
-    BUCKET_COUNTS,
-    BUFFERED_PAIRS,
-    FIRST,
-    NAMES,
-    PAIRS,
-    REST,
-    PairCollector,
-    counts_block,
-    deferred_members,
-    distinct_pairs,
-    pair_blocks,
-    pair_with_pivots,
-    take_out_hot_buckets,
-)
+from neardup.engines.spark.candidates.hot_buckets import BUCKET_COUNTS, FIRST, PAIRS, REST, PairCollector
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, unsigned
-from neardup.engines.spark.shuffle.packed_blocks import (
-    COUNTS_PART,
-    Arrays,
-    PackedBlocks,
-    column,
-    in_blocks,
-    part_of,
-    places_of,
-    received,
-    shuffled,
-    split,
-    unpack,
-)
+from neardup.engines.spark.shuffle.packed_blocks import PackedBlocks, column, part_of, split
+from neardup.engines.spark.signatures import DistinctTexts, represented_texts
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from neardup.engines.spark.candidates.find import DistinctTexts
 
 BLOCK = 1 << 20  # pairs that are made at a time
 BUFFER = 64 << 20  # bytes of keys that a task buffers before it sends them
@@ -110,26 +82,13 @@ def find_by_keys(plan: Plan, texts: DistinctTexts) -> DataFrame:
     tables: int = plan.candidates.tables  # type: ignore[attr-defined]
     tasks = texts.tasks(texts.documents * tables * ENTRY)
     rule = BucketRule.of(plan, texts.documents, tasks)
-    keys = in_blocks(texts.chunks.select("chunk", "representation", "copies"), partial(_key_blocks, rule))
-    found = in_blocks(shuffled(keys, tasks), partial(_pair_blocks, rule))
+    keys = shuffle.in_blocks(
+        texts.chunks.select("chunk", "representation", "copies"), partial(_key_blocks, rule)
+    )
+    found = shuffle.in_blocks(shuffle.shuffled(keys, tasks), partial(_pair_blocks, rule))
     if not rule.by_member:
-        found = in_blocks(shuffled(found, tasks), partial(_deferred_pairs, rule))
-    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
-
-
-def represented_texts(batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, Numbers]]:
-    """For each chunk: the representation of its distinct texts that have features, and their places."""
-    columns = (batch.column(name) for name in ("chunk", "representation", "copies"))
-    for chunk, packed, copies in zip(*columns, strict=True):
-        found = unpack(packed)
-        rows = column(found, "row") if "row" in found.column_names else np.arange(len(found))
-        places = places_of(chunk.as_py(), rows)
-        chosen = found.column("present").to_numpy().copy()
-        if copies.is_valid:
-            chosen &= ~np.isin(places, column(unpack(copies), "place"))
-        if not chosen.all():
-            found, places = found.filter(pa.array(chosen)), places[chosen]
-        yield found, places
+        found = shuffle.in_blocks(shuffle.shuffled(found, tasks), partial(_deferred_pairs, rule))
+    return in_arrow(shuffle.shuffled(found, tasks), partial(hot_buckets.distinct_pairs, tasks), PAIRS)
 
 
 def _key_blocks(rule: BucketRule, batches: Batches) -> PackedBlocks:
@@ -155,7 +114,7 @@ def _split_keys(rule: BucketRule, buffered: list[tuple[pa.Table, Numbers]]) -> P
         keys = np.concatenate([column(found, f"key{number}") for found, _ in buffered])
         columns: dict[str, Any] = {"key": keys, "id_hash": id_hashes, "place": places}
         if not rule.every:
-            deferred = deferred_members(keys, id_hashes, rule.heads, rule.hot_size)
+            deferred = hot_buckets.deferred_members(keys, id_hashes, rule.heads, rule.hot_size)
             if deferred is not None:
                 yield from _split_hot_buckets(rule, number, {k: v[deferred] for k, v in columns.items()})
                 columns = {name: each[~deferred] for name, each in columns.items()}
@@ -179,7 +138,7 @@ def _split_hot_buckets(rule: BucketRule, number: int, columns: dict[str, Any]) -
 def _pair_blocks(rule: BucketRule, batches: Batches) -> PackedBlocks:
     """Blocks of pairs by larger id hash, of pivots of hot buckets, and of deferred members."""
     made = _BucketPairs(rule)
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         values = {name: column(some, name) for name in some.column_names}
         if part >= rule.deferred:
             yield part - rule.deferred + rule.tasks, values
@@ -195,13 +154,13 @@ class _BucketPairs:
     rule: BucketRule
     counts: BucketCounts = field(default_factory=BucketCounts)
     found: PairCollector = field(default_factory=PairCollector)
-    pivots: list[tuple[Numbers, Arrays]] = field(default_factory=list)
+    pivots: list[tuple[Numbers, shuffle.Arrays]] = field(default_factory=list)
 
     def table(self, number: int, keys: Hashes, id_hashes: Numbers, places: Numbers) -> PackedBlocks:
         """Pairs the buckets of a part of a table."""
         rule = self.rule
         if (places < 0).any():
-            keys, id_hashes, places, hot = take_out_hot_buckets(keys, id_hashes, places)
+            keys, id_hashes, places, hot = hot_buckets.take_out_hot_buckets(keys, id_hashes, places)
             for bucket in hot:
                 self.counts += bucket.pair(rule.pivots, self.found)
                 self.pivots.append(bucket.spread_pivots(number, rule.pivots, rule.tasks))
@@ -216,8 +175,8 @@ class _BucketPairs:
         self.counts += BucketCounts(len(buckets.sizes), int(buckets.sizes.max(initial=0)))
         for left, right in all_pairs(buckets, BLOCK):
             self.found.add(REST, id_hashes, places, left, right)
-            if self.found.size > BUFFERED_PAIRS // 2:
-                yield from pair_blocks(self.found, self.rule.tasks)
+            if self.found.size > hot_buckets.BUFFERED_PAIRS // 2:
+                yield from hot_buckets.pair_blocks(self.found, self.rule.tasks)
                 self.found = PairCollector()
 
     def _some(self, buckets: Buckets, id_hashes: Numbers, places: Numbers) -> None:
@@ -231,27 +190,27 @@ class _BucketPairs:
 
     def rest(self) -> PackedBlocks:
         """Blocks of everything that is not sent yet."""
-        yield from pair_blocks(self.found, self.rule.tasks)
+        yield from hot_buckets.pair_blocks(self.found, self.rule.tasks)
         if self.pivots:
             targets = np.concatenate([where for where, _ in self.pivots])
             names = self.pivots[0][1]
             pivots = {name: np.concatenate([each[name] for _, each in self.pivots]) for name in names}
             yield from split(pivots, self.rule.tasks + targets)
         counts = self.counts
-        yield from counts_block(counts.buckets, counts.largest, counts.hot, counts.skipped)
+        yield from hot_buckets.counts_block(counts.buckets, counts.largest, counts.hot, counts.skipped)
 
 
 def _deferred_pairs(rule: BucketRule, batches: Batches) -> PackedBlocks:
     """Blocks of pairs, including those of deferred members with their pivots."""
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         found = PairCollector()
-        if part == COUNTS_PART:
-            yield COUNTS_PART, {name: column(some, name) for name in some.column_names}
+        if part == shuffle.COUNTS_PART:
+            yield shuffle.COUNTS_PART, {name: column(some, name) for name in some.column_names}
         elif part < rule.tasks:
-            found.put({name: column(some, name) for name in NAMES})
+            found.put({name: column(some, name) for name in hot_buckets.NAMES})
         else:
-            pair_with_pivots(some, found)
-        yield from pair_blocks(found, rule.tasks)
+            hot_buckets.pair_with_pivots(some, found)
+        yield from hot_buckets.pair_blocks(found, rule.tasks)
 
 
 def bucket_counts(metrics: dict[str, Any]) -> BucketCounts:
@@ -261,8 +220,6 @@ def bucket_counts(metrics: dict[str, Any]) -> BucketCounts:
 
 def candidate_metrics() -> dict[str, Any]:
     """Metrics of the stage: pairs, and counts of buckets."""
-    from pyspark.sql import functions as f
-
     counted = f.col("kind") == BUCKET_COUNTS
     return {
         "pairs": f.sum((~counted).cast("long")),

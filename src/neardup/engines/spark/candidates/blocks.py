@@ -9,39 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from neardup.columns import Features, Numbers, Pairs
 from neardup.engines.core.rounds import JOIN_BYTES, MOST_LINKS
-from neardup.engines.spark.candidates.hot_buckets import (
-    PAIRS,
-    REST,
-    PairCollector,
-    counts_block,
-    distinct_pairs,
-    needs_only_clusters,
-    pair_blocks,
-)
+from neardup.engines.spark.candidates import hot_buckets
+from neardup.engines.spark.candidates.hot_buckets import PAIRS, REST, PairCollector, counts_block, pair_blocks
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, pack_features, unpack_features, unsigned
-from neardup.engines.spark.shuffle.packed_blocks import (
-    PackedBlocks,
-    column,
-    in_blocks,
-    part_of,
-    received,
-    shuffled,
-    split,
-)
-from neardup.engines.spark.signatures import distinct_chunk_features
+from neardup.engines.spark.shuffle.packed_blocks import PackedBlocks, column, in_blocks, part_of, shuffled
+from neardup.engines.spark.signatures import DistinctTexts, distinct_chunk_features
 from neardup.plan import FeatureJoin, Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from neardup.engines.spark.candidates.find import DistinctTexts
 
 FEATURE = 12  # bytes of a feature and its weight
 CHUNK = ("chunk", "representation", "copies", "features")
@@ -72,14 +53,14 @@ class BlockPairs:
 
 def find_by_blocks(plan: Plan, texts: DistinctTexts) -> DataFrame:
     """PAIRS that the plan's join finds: all of them, or enough to connect the same documents."""
-    some, size = needs_only_clusters(plan), texts.features * FEATURE
+    some, size = not plan.needs_every_candidate, texts.features * FEATURE
     blocks = tasks = texts.tasks(size)
     if some and _join(plan).truncates:  # the blocks of the local engine, for the same pairs
         blocks = -(-size // JOIN_BYTES)
     layout = BlockPairs.of(blocks)
     sides = in_blocks(texts.chunks.select(*CHUNK), partial(_copies_of_blocks, layout))
     found = in_blocks(shuffled(sides, layout.parts), partial(_join_blocks, plan, some, tasks))
-    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
+    return in_arrow(shuffled(found, tasks), partial(hot_buckets.distinct_pairs, tasks), PAIRS)
 
 
 def _copies_of_blocks(layout: BlockPairs, batches: Batches) -> PackedBlocks:
@@ -89,13 +70,13 @@ def _copies_of_blocks(layout: BlockPairs, batches: Batches) -> PackedBlocks:
         own = part_of(id_hashes, layout.blocks)
         columns = {"block": own, "id_hash": id_hashes, "place": places, **pack_features(features)}
         for other in range(layout.blocks):
-            yield from split(columns, layout.part(own, other))
+            yield from shuffle.split(columns, layout.part(own, other))
 
 
 def _join_blocks(plan: Plan, some: bool, tasks: int, batches: Batches) -> PackedBlocks:
     """Blocks of the pairs that the plan's join finds between two blocks, by larger id hash."""
     found, cuts = PairCollector(), 0
-    for rows in received(batches).values():
+    for rows in shuffle.received(batches).values():
         own, id_hashes = (column(rows, name) for name in ("block", "id_hash"))
         rows = rows.take(pa.array(np.lexsort((id_hashes, own)))).combine_chunks()
         own, id_hashes, places = (column(rows, name) for name in ("block", "id_hash", "place"))

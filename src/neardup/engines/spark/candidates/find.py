@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
 
 from neardup.engines.spark.candidates.bands import find_by_keys
 from neardup.engines.spark.candidates.blocks import find_by_blocks
 from neardup.engines.spark.candidates.hamming import find_by_hamming
 from neardup.engines.spark.candidates.prefix import find_by_prefix
+from neardup.engines.spark.signatures import DistinctTexts
 from neardup.errors import PlanError
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True)
-class DistinctTexts:
-    """The representations that candidates come from, and their number."""
-
-    chunks: (
-        DataFrame  # chunk, representation, copies (to leave out) and, if the plan joins features, features
-    )
-    documents: int
-    features: int  # of all distinct texts; 0 unless the plan joins features
-    tasks: Callable[[float], int]  # the number of tasks that should receive so many bytes
-
 
 FIND: dict[str, Callable[[Plan, DistinctTexts], DataFrame]] = {
     "keys": find_by_keys,

@@ -10,37 +10,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pyspark.sql import DataFrame
 
 from neardup.candidates.hamming import Hamming, run_pairs, to_columns
 from neardup.columns import Hashes, matrix
-from neardup.engines.spark.candidates.bands import represented_texts
-from neardup.engines.spark.candidates.hot_buckets import (
-    NAMES,
-    PAIRS,
-    REST,
-    PairCollector,
-    distinct_pairs,
-    pair_blocks,
-)
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts
-from neardup.engines.spark.shuffle.packed_blocks import (
-    PackedBlocks,
-    column,
-    in_blocks,
-    part_of,
-    received,
-    shuffled,
-    split,
-)
+from neardup.engines.spark.candidates import hot_buckets
+from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS, REST, PairCollector, pair_blocks
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow
+from neardup.engines.spark.shuffle.packed_blocks import PackedBlocks, column, in_blocks, part_of, shuffled
+from neardup.engines.spark.signatures import DistinctTexts, represented_texts
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from neardup.engines.spark.candidates.find import DistinctTexts
+from neardup.sorted_sets import run_starts
 
 FINGERPRINT = 32  # bytes of a key, an id hash, a place and a word
 BUCKET = 4096  # the largest average number of members of a bucket
@@ -82,7 +66,7 @@ def find_by_hamming(plan: Plan, texts: DistinctTexts) -> DataFrame:
     else:
         keys = in_blocks(chunks, partial(_key_blocks, rule))
     found = in_blocks(shuffled(keys, rule.tasks), partial(_near_pairs, rule))
-    return in_arrow(shuffled(found, rule.tasks), partial(distinct_pairs, rule.tasks), PAIRS)
+    return in_arrow(shuffled(found, rule.tasks), partial(hot_buckets.distinct_pairs, rule.tasks), PAIRS)
 
 
 def block_masks(bits: int, distance: int, documents: int) -> Hashes:
@@ -120,12 +104,9 @@ def _fingerprints(batches: Batches) -> Any:
     for batch in batches:
         for representation, places in represented_texts(batch):
             if len(places):
-                words = to_columns(matrix(representation.column("slots")))
-                yield {"id_hash": column(representation, "id_hash"), "place": places, **_by_name(words)}
-
-
-def _by_name(words: Hashes) -> dict[str, Hashes]:
-    return {f"word{number}": word for number, word in enumerate(words)}
+                words = enumerate(to_columns(matrix(representation.column("slots"))))
+                named = {f"word{number}": word for number, word in words}
+                yield {"id_hash": column(representation, "id_hash"), "place": places, **named}
 
 
 def _words(some: Fingerprints) -> Hashes:
@@ -145,13 +126,13 @@ def _fingerprint_blocks(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Blocks of fingerprints, by value."""
     for some in _fingerprints(batches):
         every = np.full(len(rule.masks[0]), ~np.uint64(0))
-        yield from split(some, part_of(_key(_words(some), every), rule.tasks))
+        yield from shuffle.split(some, part_of(_key(_words(some), every), rule.tasks))
 
 
 def _first_of_equal(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Blocks of the first of equal fingerprints for all tables, and of its pairs with the others."""
     found = PairCollector()
-    for some in received(batches).values():
+    for some in shuffle.received(batches).values():
         values = {name: column(some, name) for name in some.column_names}
         words = _words(values)
         order = np.lexsort((values["id_hash"], *words))
@@ -175,13 +156,13 @@ def _table_blocks(rule: HammingTables, some: Fingerprints) -> PackedBlocks:
     words = _words(some)
     for number, mask in enumerate(rule.masks):
         key = _key(words, mask)
-        yield from split({"key": key, **some}, number * rule.tasks + part_of(key, rule.tasks))
+        yield from shuffle.split({"key": key, **some}, number * rule.tasks + part_of(key, rule.tasks))
 
 
 def _near_pairs(rule: HammingTables, batches: Batches) -> PackedBlocks:
     """Blocks of near pairs, including those found already."""
     found = PairCollector()
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         values = {name: column(some, name) for name in some.column_names}
         if part >= rule.pairs:
             found.put({name: values[name] for name in NAMES})

@@ -13,23 +13,14 @@ import pyarrow as pa
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Hashes, Numbers
 from neardup.engines.core.rounds import ROUNDS, star_rounds
-from neardup.engines.spark.shuffle.arrow import Batches, run_starts, sliced, table
-from neardup.engines.spark.shuffle.packed_blocks import (
-    COUNTS_PART,
-    Arrays,
-    PackedBlocks,
-    column,
-    part_of,
-    received,
-    split,
-)
-from neardup.plan import Plan
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, sliced, table
+from neardup.engines.spark.shuffle.packed_blocks import COUNTS_PART, Arrays, PackedBlocks, column, part_of
+from neardup.sorted_sets import run_starts
 
 FIRST = -ROUNDS  # pairs with the first member of a bucket, first round; later rounds count up from here
 REST, EXTRA, COPY = 0, 1, 2  # other pairs of buckets; pairs that are no candidates but are measured; copies
-BUCKET_COUNTS = (
-    3  # rows with counts of buckets: number, largest, number above the limit, pairs skipped in these
-)
+BUCKET_COUNTS = 3  # rows with counts of buckets: number, largest, above the limit, pairs skipped in these
 NAMES = ("kind", "left", "right", "left_place", "right_place")
 PAIRS = "kind int, left long, right long, left_place long, right_place long"
 BUFFERED_PAIRS = 1 << 22  # pairs after which duplicates are dropped
@@ -37,9 +28,15 @@ HOT = 128  # members in one sending task above which a bucket is hot
 SPREAD = 32  # the least number of tasks over which its deferred members are spread
 
 
-def needs_only_clusters(plan: Plan) -> bool:
-    """Whether a join may leave out pairs of documents that other pairs connect."""
-    return not plan.needs_every_candidate
+def pair_columns(
+    kind: int, id_hashes: Numbers, places: Numbers, left: Numbers, right: Numbers
+) -> dict[str, Any]:
+    """The columns NAMES of pairs, given as indexes into `id_hashes` and `places`; the smaller id hash is left."""
+    swap = id_hashes[left] > id_hashes[right]
+    left, right = np.where(swap, right, left), np.where(swap, left, right)
+    kinds = np.full(len(left), kind, np.int32)
+    values = (kinds, id_hashes[left], id_hashes[right], places[left], places[right])
+    return dict(zip(NAMES, values, strict=True))
 
 
 @dataclass
@@ -52,11 +49,7 @@ class PairCollector:
 
     def add(self, kind: int, id_hashes: Numbers, places: Numbers, left: Numbers, right: Numbers) -> None:
         """Adds pairs, given as indexes into `id_hashes` and `places`."""
-        swap = id_hashes[left] > id_hashes[right]
-        left, right = np.where(swap, right, left), np.where(swap, left, right)
-        kinds = np.full(len(left), kind, np.int32)
-        values = (kinds, id_hashes[left], id_hashes[right], places[left], places[right])
-        self.put(dict(zip(NAMES, values, strict=True)))
+        self.put(pair_columns(kind, id_hashes, places, left, right))
 
     def put(self, pairs: dict[str, Any]) -> None:
         """Adds rows of pairs."""
@@ -158,13 +151,8 @@ def take_out_hot_buckets(
     def buckets() -> Iterator[HotBucket]:
         for number, (start, end) in enumerate(pairwise(starts.tolist())):
             members = some[start:end]
-            yield HotBucket(
-                int(hot[number]),
-                id_hashes[members],
-                places[members],
-                int(deferred[number]),
-                int(spread[number]),
-            )
+            counts = int(deferred[number]), int(spread[number])
+            yield HotBucket(int(hot[number]), id_hashes[members], places[members], *counts)
 
     rest = ~is_count & ~is_hot
     return keys[rest], id_hashes[rest], places[rest], buckets()
@@ -191,7 +179,7 @@ def pair_with_pivots(some: pa.Table, found: PairCollector) -> None:
 def pair_blocks(found: PairCollector, tasks: int) -> PackedBlocks:
     """Blocks of pairs, by larger id hash."""
     pairs = found.distinct()
-    yield from split(pairs, part_of(pairs["right"], tasks))
+    yield from shuffle.split(pairs, part_of(pairs["right"], tasks))
 
 
 def counts_block(buckets: int = 0, largest: int = 0, above: int = 0, skipped: int = 0) -> PackedBlocks:
@@ -202,9 +190,9 @@ def counts_block(buckets: int = 0, largest: int = 0, above: int = 0, skipped: in
 
 
 def distinct_pairs(tasks: int, batches: Batches) -> Batches:
-    """PAIRS: each pair once, including those of deferred members that this task received, and counts."""
+    """PAIRS: each pair once, including those of deferred members that this task shuffle.received, and counts."""
     found = PairCollector()
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         if part == COUNTS_PART:
             counts = {name: column(some, name) for name in NAMES[1:]}
             yield table({"kind": np.full(len(some), BUCKET_COUNTS, np.int32), **counts})

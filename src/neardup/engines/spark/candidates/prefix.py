@@ -10,52 +10,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup import kernels
 from neardup.candidates.buckets import numbered_rows
 from neardup.candidates.exact import check_threshold
 from neardup.candidates.partitions import boundaries
+from neardup.candidates.prefix import prefix_entries
 from neardup.columns import Features, Hashes, Numbers
 from neardup.engines.core.rounds import MOST_LINKS
+from neardup.engines.spark.candidates import hot_buckets
 from neardup.engines.spark.candidates.blocks import CHUNK
-from neardup.engines.spark.candidates.hot_buckets import (
-    NAMES,
-    PAIRS,
-    REST,
-    PairCollector,
-    counts_block,
-    distinct_pairs,
-    needs_only_clusters,
-    pair_blocks,
-)
-from neardup.engines.spark.copies import copies_of
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, signed, sliced, table, unsigned
-from neardup.engines.spark.shuffle.packed_blocks import (
-    BROADCAST_ROWS,
-    ROW_BITS,
-    ROWS_BY_CHUNK,
-    PackedBlocks,
-    column,
-    in_blocks,
-    join_chunks,
-    part_of,
-    received,
-    rows_by_chunk,
-    shuffled,
-    split,
-    unpack,
-)
-from neardup.engines.spark.signatures import distinct_chunk_features
+from neardup.engines.spark.candidates.hot_buckets import NAMES, PAIRS, REST, PairCollector, counts_block
+from neardup.engines.spark.copies import copies_of, pairs_of_copies
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, signed, sliced, table, unsigned
+from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, ROW_BITS, ROWS_BY_CHUNK, PackedBlocks
+from neardup.engines.spark.signatures import DistinctTexts, distinct_chunk_features
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from neardup.engines.spark.candidates.find import DistinctTexts
+from neardup.sorted_sets import run_starts
 
 PREFIX = 3000  # bytes of the prefix features of a document, on average
 SAMPLE = 16  # one document in 16 is sampled for common features
@@ -65,19 +42,19 @@ BLOCK = 1 << 20  # pairs that are made at a time
 
 def find_by_prefix(plan: Plan, texts: DistinctTexts) -> DataFrame:
     """PAIRS that may reach the threshold: documents with equal features, or with a shared feature in their prefixes."""
-    from pyspark.sql import functions as f
-
-    some, tasks = needs_only_clusters(plan), texts.tasks(texts.documents * PREFIX)
+    some, tasks = not plan.needs_every_candidate, texts.tasks(texts.documents * PREFIX)
     limit, chunks = check_threshold(plan.threshold), texts.chunks.select(*CHUNK)
     common = common_features(chunks)
     if some:
         equal = equal_features(chunks, tasks)
-        chunks = join_chunks(chunks, equal, "equal", "left", texts.documents <= BROADCAST_ROWS)
+        chunks = shuffle.join_chunks(chunks, equal, "equal", "left", texts.documents <= BROADCAST_ROWS)
     else:
         chunks = chunks.withColumn("equal", f.lit(None).cast("binary"))
-    keys = in_blocks(chunks, PrefixBlocks(limit, common, tasks).blocks)
-    found = in_blocks(shuffled(keys, tasks), partial(_bucket_pairs, limit, MOST_LINKS if some else 0, tasks))
-    return in_arrow(shuffled(found, tasks), partial(distinct_pairs, tasks), PAIRS)
+    keys = shuffle.in_blocks(chunks, PrefixBlocks(limit, common, tasks).blocks)
+    found = shuffle.in_blocks(
+        shuffle.shuffled(keys, tasks), partial(_bucket_pairs, limit, MOST_LINKS if some else 0, tasks)
+    )
+    return in_arrow(shuffle.shuffled(found, tasks), partial(hot_buckets.distinct_pairs, tasks), PAIRS)
 
 
 # equal features -----------------------------------------------------------------------------------
@@ -85,9 +62,9 @@ def find_by_prefix(plan: Plan, texts: DistinctTexts) -> DataFrame:
 
 def equal_features(chunks: DataFrame, tasks: int) -> DataFrame:
     """ROWS_BY_CHUNK: documents whose features equal those of one with a smaller id hash, in the columns of copies."""
-    digests = in_blocks(chunks, partial(_digest_blocks, tasks))
-    equal = in_blocks(shuffled(digests, tasks), partial(_equal_blocks, tasks))
-    return in_arrow(shuffled(equal, tasks), rows_by_chunk, ROWS_BY_CHUNK)
+    digests = shuffle.in_blocks(chunks, partial(_digest_blocks, tasks))
+    equal = shuffle.in_blocks(shuffle.shuffled(digests, tasks), partial(_equal_blocks, tasks))
+    return in_arrow(shuffle.shuffled(equal, tasks), shuffle.rows_by_chunk, ROWS_BY_CHUNK)
 
 
 def _digest_blocks(tasks: int, batches: Batches) -> PackedBlocks:
@@ -99,15 +76,15 @@ def _digest_blocks(tasks: int, batches: Batches) -> PackedBlocks:
         digests = np.empty((len(features), 2), np.uint64)
         kernels.digest.digest(both.ravel().view(np.uint8), features.offsets * 16, 2, digests)
         columns = {"digest_a": digests[:, 0].copy(), "digest_b": digests[:, 1].copy()}
-        columns |= {"id_hash": column(representation, "id_hash"), "place": places}
+        columns |= {"id_hash": shuffle.column(representation, "id_hash"), "place": places}
         columns["tokens"] = np.ones(len(places), np.bool_)
-        yield from split(columns, part_of(columns["digest_a"], tasks))
+        yield from shuffle.split(columns, shuffle.part_of(columns["digest_a"], tasks))
 
 
 def _equal_blocks(tasks: int, batches: Batches) -> PackedBlocks:
-    for some in received(batches).values():
+    for some in shuffle.received(batches).values():
         _, copies = copies_of(some)
-        yield from split(copies, part_of(copies["place"] >> ROW_BITS, tasks))
+        yield from shuffle.split(copies, shuffle.part_of(copies["place"] >> ROW_BITS, tasks))
 
 
 def _weights(features: Features) -> Any:
@@ -122,8 +99,6 @@ def common_features(chunks: DataFrame) -> tuple[Hashes, Numbers]:
 
     The prefix filter is exact for any order of features; common features last keeps buckets small.
     """
-    from pyspark.sql import functions as f
-
     counted = in_arrow(chunks, _sampled, "key long, count long").groupBy("key")
     summed = counted.agg(f.sum("count").alias("count")).where("count > 1")
     top = summed.orderBy(f.desc("count"), "key").limit(COMMON).toArrow()  # up to 1 MB
@@ -135,7 +110,7 @@ def common_features(chunks: DataFrame) -> tuple[Hashes, Numbers]:
 def _sampled(batches: Batches) -> Batches:
     """Document frequencies of features in sampled documents."""
     for representation, _, features in distinct_chunk_features(batches):
-        chosen = np.repeat(column(representation, "id_hash") % SAMPLE == 0, features.sizes)
+        chosen = np.repeat(shuffle.column(representation, "id_hash") % SAMPLE == 0, features.sizes)
         keys, counts = np.unique(features.hashes[chosen], return_counts=True)
         yield from sliced(table({"key": signed(keys), "count": counts.astype(np.int64)}))
 
@@ -154,27 +129,24 @@ class PrefixBlocks:
             for number in range(batch.num_rows):
                 row = batch.slice(number, 1)
                 equal = row.column("equal")[0]
-                left_out = unpack(equal) if equal.is_valid else None
+                left_out = shuffle.unpack(equal) if equal.is_valid else None
                 if left_out is not None:
-                    yield from self._equal_pairs(left_out)
+                    pairs = pairs_of_copies(left_out, REST)
+                    yield from shuffle.split(pairs, self.tasks + shuffle.part_of(pairs["right"], self.tasks))
                 for representation, places, features in distinct_chunk_features(iter([row])):
                     own = np.ones(len(places), np.bool_)
                     if left_out is not None:
-                        own = ~np.isin(places, column(left_out, "place"))
-                    yield from self._entries(column(representation, "id_hash"), places, features, own)
-
-    def _equal_pairs(self, equal: pa.Table) -> PackedBlocks:
-        names = ("representative", "id_hash", "representative_place", "place")
-        pairs = {name: column(equal, which) for name, which in zip(NAMES[1:], names, strict=True)}
-        kinds = np.full(len(equal), REST, np.int32)
-        yield from split({"kind": kinds, **pairs}, self.tasks + part_of(pairs["right"], self.tasks))
+                        own = ~np.isin(places, shuffle.column(left_out, "place"))
+                    yield from self._entries(shuffle.column(representation, "id_hash"), places, features, own)
 
     def _entries(self, id_hashes: Numbers, places: Numbers, features: Features, own: Any) -> PackedBlocks:
         """Blocks of the prefix features of documents selected by `own`."""
         sizes = np.zeros(len(features))
         kernels.weighted.sum_weights(features.offsets, _weights(features), False, sizes)
         whole = sizes.astype(np.int64)
-        chosen = self._prefix_entries(features, whole)
+        p, q = self.limit.numerator, self.limit.denominator
+        room = whole - (p * whole + q - 1) // q
+        chosen = prefix_entries(features, self._frequencies(features), room)
         document = np.repeat(np.arange(len(features)), features.sizes)
         chosen = chosen[own[document[chosen]]]
         document, keys = document[chosen], features.hashes[chosen]
@@ -188,24 +160,17 @@ class PrefixBlocks:
         }
         for step in (0, 1):  # indexed and probed in its own partition; probed in the next one
             columns = {"partition": parts + step, **known, "index": np.full(len(document), step == 0)}
-            yield from split(columns, part_of(keys + (parts + step).astype(np.uint64), self.tasks))
+            yield from shuffle.split(
+                columns, shuffle.part_of(keys + (parts + step).astype(np.uint64), self.tasks)
+            )
 
-    def _prefix_entries(self, features: Features, sizes: Numbers) -> Numbers:
-        """The entries of prefixes: rarest first, until the rest is less than a similar document must share."""
-        document = np.repeat(np.arange(len(features)), features.sizes)
-        weights = _weights(features).astype(np.int64)
+    def _frequencies(self, features: Features) -> Numbers:
+        """The document frequency of each entry in the sample; 0 for features that are not common."""
         known, counts = self.common
-        frequency = np.zeros(len(document), np.int64)
-        if len(known):
-            at = np.minimum(np.searchsorted(known, features.hashes), len(known) - 1)
-            frequency = np.where(known[at] == features.hashes, counts[at], 0)
-        order = np.lexsort((features.hashes, frequency, document))
-        before = np.cumsum(weights[order]) - weights[order]
-        full = features.sizes > 0
-        before -= np.repeat(before[features.offsets[:-1][full]], features.sizes[full])
-        p, q = self.limit.numerator, self.limit.denominator
-        room = sizes - (p * sizes + q - 1) // q
-        return order[before <= room[document[order]]]
+        if not len(known):
+            return np.zeros(len(features.hashes), np.int64)
+        at = np.minimum(np.searchsorted(known, features.hashes), len(known) - 1)
+        return np.where(known[at] == features.hashes, counts[at], 0)
 
 
 # buckets ------------------------------------------------------------------------------------------
@@ -215,8 +180,8 @@ def _bucket_pairs(limit: Fraction, most: int, tasks: int, batches: Batches) -> P
     """Blocks of pairs of similar size in each bucket; a member is paired with at most `most` others, if not 0."""
     found = PairCollector()
     cut = np.zeros(2, np.int64)  # truncated lists, pairs skipped in these
-    for part, some in received(batches).items():
-        values = {name: column(some, name) for name in some.column_names}
+    for part, some in shuffle.received(batches).items():
+        values = {name: shuffle.column(some, name) for name in some.column_names}
         if part >= tasks:
             found.put({name: values[name] for name in NAMES})
             continue
@@ -224,7 +189,7 @@ def _bucket_pairs(limit: Fraction, most: int, tasks: int, batches: Batches) -> P
         values = {name: each[order] for name, each in values.items()}
         for row, other in _similar_sizes(values, limit, most, cut):
             found.add(REST, values["id_hash"], values["place"], row, other)
-    yield from pair_blocks(found, tasks)
+    yield from hot_buckets.pair_blocks(found, tasks)
     yield from counts_block(above=int(cut[0]), skipped=int(cut[1]))
 
 

@@ -9,35 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.columns import Features, Numbers, Texts
 from neardup.engines.core.represent import chunks as text_chunks
 from neardup.engines.spark.documents import hash_ids
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, run_starts, table
-from neardup.engines.spark.shuffle.packed_blocks import (
-    ROW_BITS,
-    PackedBlocks,
-    column,
-    in_blocks,
-    pack,
-    part_of,
-    places_of,
-    received,
-    shuffled,
-    split,
-    unpack,
-)
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, table
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, PackedBlocks, column, pack, part_of, unpack
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan, stage_json
+from neardup.sorted_sets import run_starts
 from neardup.statistics import Frequencies, Statistics, count_features
 from neardup.statistics.units import by_document, host_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 LEAST = 2  # features of one document are left out, as in the local engine
 BROADCAST_FEATURES = 1 << 22  # features of a table that is broadcast: 16 bytes each
@@ -52,21 +41,14 @@ def count_frequencies(plan: Plan, chunks: DataFrame, grouped: bool, tasks: int) 
     `chunks` has the columns identity, text and copies (to leave out); attributes, if a column is the unit of document
     frequency; labels (place and label), if clusters are.
     """
-    names = [
-        "chunk",
-        "identity",
-        "text",
-        "copies",
-        *(name for name in ("attributes", "labels") if name in chunks.columns),
-    ]
-    counted = in_blocks(chunks.select(*names), _FeatureCounts(plan, grouped, tasks).blocks)
-    return in_arrow(shuffled(counted, tasks), partial(_add_blocks, plan, grouped, tasks), COUNTS)
+    units = [name for name in ("attributes", "labels") if name in chunks.columns]
+    chosen = chunks.select("chunk", "identity", "text", "copies", *units)
+    counted = shuffle.in_blocks(chosen, _FeatureCounts(plan, grouped, tasks).blocks)
+    return in_arrow(shuffle.shuffled(counted, tasks), partial(_add_blocks, plan, grouped, tasks), COUNTS)
 
 
 def count_metrics() -> dict[str, Any]:
     """Metrics of the stage: features, and groups."""
-    from pyspark.sql import functions as f
-
     groups = f.col("stage") == GROUPS
     return {
         "features": f.sum(f.when(~groups, f.col("entries"))),
@@ -100,7 +82,7 @@ class _FeatureCounts:
         for stage, parts in buffered.items():
             keys, groups, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
             columns = _added(keys, groups, counts)
-            yield from split(columns, (stage + 1) * self.tasks + part_of(columns["key"], self.tasks))
+            yield from shuffle.split(columns, (stage + 1) * self.tasks + part_of(columns["key"], self.tasks))
 
     def _chunk(self, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
         """The features of a chunk for each counted stage: keys, groups (or zeros) and counts."""
@@ -132,7 +114,7 @@ class _FeatureCounts:
             groups = id_hashes.copy()
             if batch.column("labels")[0].is_valid:
                 known = unpack(batch.column("labels")[0])
-                places = places_of(batch.column("chunk")[0].as_py(), rows)
+                places = shuffle.places_of(batch.column("chunk")[0].as_py(), rows)
                 at = np.minimum(np.searchsorted(column(known, "place"), places), len(known) - 1)
                 mine = column(known, "place")[at] == places
                 groups[mine] = column(known, "label")[at[mine]]
@@ -165,7 +147,7 @@ def _added(keys: Any, groups: Any, counts: Any) -> dict[str, Any]:
 
 def _add_blocks(plan: Plan, grouped: bool, tasks: int, batches: Batches) -> Batches:
     """Packed blocks of features to a part of the table."""
-    for part, some in received(batches).items():
+    for part, some in shuffle.received(batches).items():
         stage = part // tasks - 1
         found = _added(*(column(some, name) for name in ("key", "group", "count")))
         keys, counts = found["key"], found["count"]

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
 
 from neardup.columns import Texts
 from neardup.engines.core import template_groups
 from neardup.engines.core.represent import chunks as text_chunks
 from neardup.engines.spark.components import components
 from neardup.engines.spark.frequencies.count import chunk_statistics
-from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, numbers, table
-from neardup.engines.spark.shuffle.packed_blocks import (
-    ROW_BITS,
-    Arrays,
-    by_chunk,
-    column,
-    join_chunks,
-    unpack,
-)
+from neardup.engines.spark.shuffle import packed_blocks as shuffle
+from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, table
+from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, by_chunk, column, join_chunks
 from neardup.engines.spark.shuffle.side_files import read_side_file
 from neardup.plan import Plan
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Stage = Callable[..., "DataFrame"]
+Stage = Callable[..., DataFrame]
 
 
 def cluster_labels(verified: DataFrame, stage: Stage) -> DataFrame:
     """id_hash, place and cluster label of the documents of verified pairs."""
-    from pyspark.sql import functions as f
-
     passed = verified.where("passed")
     labels = components(passed, stage, "first-cluster-labels")
     sides = [
@@ -50,52 +41,40 @@ def labels_by_chunk(labels: DataFrame, tasks: int) -> DataFrame:
 
     def work(batches: Batches) -> Iterator[Arrays]:
         for batch in batches:
-            yield {name: numbers(batch, name) for name in ("place", "label")}
+            yield {name: column(batch, name) for name in ("place", "label")}
 
     return by_chunk(labels.select("place", "label"), work, tasks)
 
 
 def unique_shares(plan: Plan, chunks: DataFrame, labels: DataFrame, statistics: Any, tasks: int) -> DataFrame:
     """Label and share of unique text of sampled documents of each cluster: those with the smallest id hashes."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
     each = Window.partitionBy("label")
     ranked = labels.withColumn("number", f.row_number().over(each.orderBy("id_hash")))
     ranked = ranked.withColumn("members", f.count("*").over(each))
     some = ranked.where(f"number <= {template_groups.SAMPLED} and members >= {template_groups.FEWEST}")
     texts = chunks.select("chunk", "text", "lookups")
     chunks = join_chunks(texts, labels_by_chunk(some, tasks), "requested", "inner", broadcast=False)
-    return in_arrow(chunks, _UniqueShares(plan, statistics), "label long, share double")
+    return in_arrow(chunks, partial(_share_rows, plan, statistics), "label long, share double")
 
 
-@dataclass(frozen=True)
-class _UniqueShares:
-    """Computes the share of unique text of requested documents."""
-
-    plan: Plan
-    statistics: Any  # a broadcast variable
-
-    def __call__(self, batches: Batches) -> Batches:
-        for batch in batches:
-            for packed, requested, lookups in zip(
-                *(batch.column(name) for name in ("text", "requested", "lookups")), strict=True
-            ):
-                some, known = unpack(requested), chunk_statistics(self.plan, self.statistics.value, lookups)
-                rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
-                texts = read_side_file(packed).column("text").chunk(0).take(rows)
-                shares = [
-                    template_groups.unique_shares(self.plan.view, self.plan.text(part), known)
-                    for _, part in text_chunks(Texts.from_arrow(texts))
-                ]
-                yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
+def _share_rows(plan: Plan, statistics: Any, batches: Batches) -> Batches:
+    """Label and share of unique text of requested documents; `statistics` is a broadcast variable."""
+    for batch in batches:
+        columns = (batch.column(name) for name in ("text", "requested", "lookups"))
+        for packed, requested, lookups in zip(*columns, strict=True):
+            some = shuffle.unpack(requested)
+            known = chunk_statistics(plan, statistics.value, lookups)
+            rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
+            texts = read_side_file(packed).column("text").chunk(0).take(rows)
+            shares = [
+                template_groups.unique_shares(plan.view, plan.text(part), known)
+                for _, part in text_chunks(Texts.from_arrow(texts))
+            ]
+            yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
 
 
 def without_template_groups(labels: DataFrame, shares: DataFrame) -> DataFrame:
     """Labels without those of template groups, whose members count one by one."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
     each = Window.partitionBy("label")
     ranked = shares.withColumn("number", f.row_number().over(each.orderBy("share")) - 1)
     ranked = ranked.withColumn("middle", f.floor(f.count("*").over(each) / 2))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import DataFrame
+
 from neardup.engines.core.first_pass import first_pass as first_pass_plan
 from neardup.engines.core.template_groups import finds_template_groups
 from neardup.engines.spark.frequencies import first_pass
@@ -20,8 +22,6 @@ from neardup.engines.spark.shuffle.packed_blocks import join_chunks
 from neardup.plan import Plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from neardup.engines.spark.run import SparkRun
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
 
 from neardup.documents import choose_columns
 from neardup.engines.core.documents import InputColumns
 from neardup.errors import InputError
 from neardup.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 POSITION = "_neardup_position"  # the position of a document in the input files
 GIVEN_ID = "_neardup_id"  # ids that neardup assigns: file and number for documents without an id
@@ -61,7 +62,7 @@ def resolve_columns(plan: Plan, frame: DataFrame, columns: InputColumns) -> tupl
             "use lowest:COLUMN or highest:COLUMN with a column that numbers them."
         )
     fields = tuple(getattr(plan.text, "fields", ()))
-    find = _Finder(frame.columns)
+    find = partial(_find, frame.columns)
     table = frame.toDF(*numbered(frame.columns))
     own = find(identity, "id_column") or ""
     key, id_type = _key(table[own], dict(table.dtypes)[own], identity)
@@ -78,28 +79,19 @@ def resolve_columns(plan: Plan, frame: DataFrame, columns: InputColumns) -> tupl
     return table.withColumn(KEY, key), document_columns
 
 
-@dataclass(frozen=True)
-class _Finder:
-    """Looks up numbered columns by their original names."""
-
-    names: list[str]
-
-    def __call__(self, name: str | None, option: str) -> str | None:
-        if name is None:
-            return None
-        if name not in self.names:
-            raise InputError(f"The DataFrame has no column {name!r}, which {option} asks for.")
-        if self.names.count(name) > 1:
-            raise InputError(
-                f"The DataFrame has several columns {name!r}, which {option} asks for: rename one."
-            )
-        return f"c{self.names.index(name)}"
+def _find(names: list[str], name: str | None, option: str) -> str | None:
+    """The numbered name of a column."""
+    if name is None:
+        return None
+    if name not in names:
+        raise InputError(f"The DataFrame has no column {name!r}, which {option} asks for.")
+    if names.count(name) > 1:
+        raise InputError(f"The DataFrame has several columns {name!r}, which {option} asks for: rename one.")
+    return f"c{names.index(name)}"
 
 
 def _key(column: Column, kind: str, name: str) -> tuple[Column, str]:
     """The id column as integers or strings, and which of the two."""
-    from pyspark.sql import functions as f
-
     if kind in ("tinyint", "smallint", "int", "bigint"):
         return column.cast("bigint"), "long"
     if kind.startswith("string collate"):

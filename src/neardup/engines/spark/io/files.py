@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from neardup.documents import (
     Batch,
@@ -32,9 +35,6 @@ from neardup.engines.spark.io.problems import FILE, ProblemCounts, joined_proble
 from neardup.engines.spark.io.types import is_integer, storable, stored
 from neardup.engines.spark.shuffle.arrow import Batches
 from neardup.errors import InputError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,7 @@ def _check_names(names: Sequence[str]) -> None:
 def _by_readers(
     spark: SparkSession, sources: Sequence[Source], schema: pa.Schema, names: SourceColumns, strict: bool
 ) -> LoadedDocuments:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    found = spark.sparkContext.accumulator({}, _last_by_source())
+    found = spark.sparkContext.accumulator({}, _LastBySource())
     every, number = list(sources), _numbers(spark, len(sources))
     plain = pa.schema([pa.field(each.name, storable(each.type)) for each in schema])
     adds_ids = (
@@ -174,17 +172,14 @@ def _numbers(spark: SparkSession, count: int) -> DataFrame:
     return numbers.repartition(count, "number")
 
 
-def _last_by_source() -> Any:
-    """An accumulator that keeps the last value for each source, so that a source read twice counts once."""
-    from pyspark.accumulators import AccumulatorParam
+class _LastBySource(AccumulatorParam[dict[int, ProblemCounts]]):
+    """Keeps the last value for each source, so that a source read twice counts once."""
 
-    def zero(self: Any, value: Any) -> Any:
+    def zero(self, value: dict[int, ProblemCounts]) -> dict[int, ProblemCounts]:
         return {}
 
-    def add(self: Any, value1: Any, value2: Any) -> Any:
+    def addInPlace(self, value1: Any, value2: Any) -> dict[int, ProblemCounts]:
         return {**value1, **value2}
-
-    return type("BySource", (AccumulatorParam,), {"zero": zero, "addInPlace": add})()
 
 
 def _has_missing_ids(numbers: DataFrame, sources: list[Source], identity: str) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from neardup.errors import InputError, ParameterError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 SCANS = ("LogicalRelation", "DataSourceV2Relation")
 
@@ -27,10 +27,8 @@ def require_frame(frame: Any) -> None:
 
 def _is_deterministic(frame: DataFrame) -> bool:
     """Whether Spark computes the same rows each time, from storage or from its cache."""
-    found: Any = (
-        frame.select("*")._jdf.queryExecution().withCachedData()
-    )  # a new frame: Spark caches this answer
-    return bool(found.deterministic())
+    new: Any = frame.select("*")._jdf  # of a frame, Spark caches the answer
+    return bool(new.queryExecution().withCachedData().deterministic())
 
 
 def fingerprint(frame: DataFrame, columns: DataFrame) -> str:
@@ -59,8 +57,6 @@ def _files(frame: DataFrame) -> list[str]:
 
 def _checksum(frame: DataFrame) -> str:
     """The number of rows, and the sum of their hashes."""
-    from pyspark.sql import functions as f
-
     columns = [f.col(name).cast("string") for name in frame.columns]
     whole = f.xxhash64(*columns, *(column.isNull() for column in columns))  # xxhash64 skips nulls
     row = frame.agg(f.count("*").alias("n"), f.sum(whole.cast("decimal(38,0)")).alias("sum")).first()

@@ -8,7 +8,10 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 import neardup
 from neardup.candidates.buckets import BucketCounts
@@ -16,30 +19,22 @@ from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
+from neardup.engines.spark.candidates.bands import bucket_counts
 from neardup.engines.spark.candidates.find import check_distribution
-from neardup.engines.spark.decide import removal_counts
+from neardup.engines.spark.decide import clusters_of, largest_of, pairs_of, removal_counts
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
 from neardup.engines.spark.run import SparkRun
 from neardup.engines.spark.session.failures import translated
-from neardup.engines.spark.session.session import batch_sizes, prepared, require_spark
+from neardup.engines.spark.session.session import batch_sizes, prepared
 from neardup.engines.spark.shuffle.stages import Stages, hadoop_path
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-ADDED = (
-    "keep",
-    "cluster",
-    "duplicate_of",
-    "similarity",
-    "containment",
-    "evidence",
-)  # columns of annotated documents
+# Columns of annotated documents.
+ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment", "evidence")
 
 
 class SparkResult:
@@ -56,12 +51,12 @@ class SparkResult:
     def clusters(self) -> DataFrame:
         """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
-        return self._run.clusters
+        return clusters_of(self._run.result, self._run.plan)
 
     @cached_property
     def pairs(self) -> DataFrame:
         """left, right, similarity, containment, reason, bridge and, with a model, probability."""
-        return self._run.pairs
+        return pairs_of(self._run.result, self.plan)
 
     @property
     def kept(self) -> DataFrame:
@@ -80,8 +75,6 @@ class SparkResult:
 
     def annotate(self, id_column: str | None = None) -> DataFrame:
         """Annotated documents; with `id_column`, also with the ids that neardup has assigned."""
-        from pyspark.sql import functions as f
-
         known = self.clusters.select(f.col("id").alias(KEY), *ADDED)
         joined = self._run.frame.join(known, KEY, "left")
         joined = joined.withColumn("keep", f.coalesce("keep", f.lit(True)))
@@ -123,7 +116,8 @@ class SparkResult:
 
     def _counts(self) -> RunCounts:
         run, metrics, found = self._run, self._run.metrics, self._run.decision_metrics
-        joins = self.plan.joins
+        joins, candidates = self.plan.joins, run.stages.metrics("candidates")
+        buckets = bucket_counts(candidates)
         return RunCounts(
             documents=metrics["documents"],
             removed=found["removed"],
@@ -131,20 +125,18 @@ class SparkResult:
             without_features=run.without_features,
             exact_copies=run.stages.metrics("copies")["copies"],
             clusters=found["clusters"],
-            largest_clusters=run.largest_clusters,
+            largest_clusters=largest_of(run.result),
             verified_pairs=found["verified"],
-            candidates=run.stages.metrics("candidates")["pairs"],
+            candidates=candidates["pairs"],
             text_bytes=metrics["bytes"],
             removals=removal_counts(found),
             large_components=found["large_components"],
-            buckets=BucketCounts() if joins else run.counts,
-            posting_lists_truncated=run.counts.hot if joins else 0,
+            buckets=BucketCounts() if joins else buckets,
+            posting_lists_truncated=buckets.hot if joins else 0,
         )
 
     @cached_property
     def _removed(self) -> DataFrame:
-        from pyspark.sql import functions as f
-
         return self.clusters.where("not keep").select(f.col("id").alias(KEY))
 
     def _own_columns(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
@@ -175,7 +167,6 @@ def run(
     A caller that has added positions and ids gives `source`, a digest of the run, and the `files` that positions refer
     to.
     """
-    require_spark()
     require_frame(frame)
     check_distribution(plan)
     check_statistics(plan, statistics)

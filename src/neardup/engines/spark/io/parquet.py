@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from neardup.documents import LIMITS, Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
 from neardup.engines.spark.io.problems import FILE
 from neardup.engines.spark.io.types import is_integer, is_native_type
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 
 PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that Spark neither escapes nor expands
 
@@ -58,8 +55,6 @@ def read_parquet(
     spark: SparkSession, sources: Sequence[Source], identity: str | None, problems: Problems
 ) -> DataFrame:
     """The documents of all files with their positions; documents without an id are reported."""
-    from pyspark.sql import functions as f
-
     paths = [_path(source) for source in sources]
     frame = spark.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(
         *(f"file://{path}" for path in paths)
@@ -88,8 +83,6 @@ def read_parquet(
 
 def _report_missing_ids(found: DataFrame, identity: str, problems: Problems) -> bool:
     """Whether documents have no id; these are reported. Spark reads only the id column."""
-    from pyspark.sql import functions as f
-
     missing = found.where(f.col(quoted(identity)).isNull()).select(
         POSITION, "_neardup_source", (f.col("_neardup_row") + 1).alias("number")
     )

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
 
 from neardup.columns import Features, Hashes, Numbers
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 TOP = np.uint64(1 << 63)
 OUT_ROWS = 1 << 16  # rows of a batch that is returned to Spark
@@ -34,11 +33,6 @@ def unsigned(values: Numbers) -> Hashes:
     return np.ascontiguousarray(values).view(np.uint64) ^ TOP
 
 
-def numbers(batch: pa.RecordBatch, name: str) -> Any:
-    """A column without nulls as an array."""
-    return batch.column(name).to_numpy(zero_copy_only=False)
-
-
 def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
     """The frame that a function makes of the Arrow batches of each partition; empty batches are skipped."""
 
@@ -51,8 +45,6 @@ def in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: s
 
 def partition_number() -> int:
     """The number of the partition that this worker processes."""
-    from pyspark import TaskContext
-
     task = TaskContext.get()
     return 0 if task is None else task.partitionId()
 
@@ -75,17 +67,6 @@ def sliced(batch: pa.RecordBatch) -> Batches:
     """A batch in slices of at most OUT_ROWS rows."""
     for start in range(0, batch.num_rows, OUT_ROWS):
         yield batch.slice(start, OUT_ROWS)
-
-
-def run_starts(*columns: Any) -> Numbers:
-    """Where runs of rows with equal values start, followed by the number of rows."""
-    n = len(columns[0])
-    new = np.ones(n, np.bool_)
-    if n:
-        new[1:] = False
-        for values in columns:
-            new[1:] |= values[1:] != values[:-1]
-    return np.append(np.flatnonzero(new), n)
 
 
 def ragged(offsets: Numbers, values: Any) -> pa.Array:

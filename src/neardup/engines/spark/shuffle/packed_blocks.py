@@ -9,17 +9,18 @@ A document's place is the number of its chunk (a row of the first stage) and its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from neardup.columns import Hashes, Numbers
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow, table
 from neardup.errors import ParameterError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from neardup.sorted_sets import run_starts
 
 PACKED = "part int, packed binary"
 COUNTS_PART = -1  # the part of blocks that hold counts instead of documents
@@ -115,8 +116,6 @@ def _rows(parts: list[int], ends: list[int], sink: pa.BufferOutputStream) -> pa.
 
 def shuffled(frame: DataFrame, tasks: int) -> DataFrame:
     """Blocks of one part in one task; parts are spread evenly over tasks."""
-    from pyspark.sql import functions as f
-
     target = f.pmod(f.col("part"), f.lit(tasks))
     # Spark 4.0 has no repartitionById: it hashes part numbers, so two parts may share a task while another is idle.
     send: Any = getattr(frame, "repartitionById", frame.repartition)
@@ -134,9 +133,9 @@ def received(batches: Batches) -> dict[int, pa.Table]:
     return {part: pa.concat_tables(some).combine_chunks() for part, some in sorted(found.items())}
 
 
-def column(some: pa.Table, name: str) -> Any:
-    """A column as an array."""
-    return some.column(name).to_numpy()
+def column(some: pa.Table | pa.RecordBatch, name: str) -> Any:
+    """A column without nulls as an array."""
+    return some.column(name).to_numpy(zero_copy_only=False)
 
 
 def part_of(names: Any, parts: int | Numbers) -> Numbers:
@@ -187,8 +186,8 @@ def rows_by_chunk(batches: Batches) -> Batches:
     some = pa.concat_tables(tables)
     values = distinct_rows({name: column(some, name) for name in some.column_names})
     chunks = values["place"] >> ROW_BITS
-    starts = np.append(np.flatnonzero(np.diff(chunks, prepend=-2)), len(chunks))
-    for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    starts = run_starts(chunks)
+    for start, end in pairwise(starts.tolist()):
         mine = {name: each[start:end] for name, each in values.items()}
         yield pa.RecordBatch.from_pydict(
             {"chunk": [int(chunks[start])], "count": [end - start], "rows": [pack(mine)]}
@@ -197,7 +196,5 @@ def rows_by_chunk(batches: Batches) -> Batches:
 
 def join_chunks(chunks: DataFrame, rows: DataFrame, name: str, how: str, broadcast: bool) -> DataFrame:
     """Chunks with the rows of `rows_by_chunk` as column `name`, by a broadcast or a shuffled join."""
-    from pyspark.sql import functions as f
-
     some = rows.where("chunk >= 0").select("chunk", f.col("rows").alias(name))
     return chunks.join(f.broadcast(some) if broadcast else some, "chunk", how)

@@ -15,18 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from neardup.columns import Numbers
 from neardup.engines.spark.shuffle.arrow import table
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, pack
 from neardup.errors import OutputError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from neardup.sorted_sets import run_starts
 
 FOLDER = "side-files"  # inside the work folder
 
@@ -67,7 +66,7 @@ def _stored(file: Any, path: str, columns: Arrays) -> bytes:
 def read_side_file(value: pa.Scalar) -> pa.Table:
     """Stored columns, from a side file or from the row itself, without a copy."""
     buffer = value.as_buffer()
-    if buffer[0] == ord("{"):  # an Arrow stream run_starts otherwise
+    if buffer[0] == ord("{"):  # an Arrow stream starts otherwise
         return _read(json.loads(buffer.to_pybytes()))
     return pa.ipc.open_stream(buffer).read_all()
 
@@ -110,7 +109,7 @@ class SideFileIndex:
     def rows(self, name: str, places: Numbers) -> pa.Table:
         """The stored rows of documents at ascending places."""
         chunks = places >> ROW_BITS
-        starts = np.append(np.flatnonzero(np.diff(chunks, prepend=-1)), len(chunks))
+        starts = run_starts(chunks)
         numbers = np.searchsorted(self.chunks, chunks[starts[:-1]])
         found = []
         for number, start, end in zip(numbers, starts[:-1], starts[1:], strict=True):

@@ -11,14 +11,13 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 
 from neardup.engines.core.progress import Progress
 from neardup.engines.spark.session.failures import first_line, translated
 from neardup.errors import OutputError, ParameterError, PlanError
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
 NO_GLOB = "__globPaths__"  # Spark's option that reads a folder name literally
@@ -119,8 +118,6 @@ class Stages:
         self, frame: DataFrame, where: str, metrics: Mapping[str, Column]
     ) -> tuple[str, dict[str, Any]]:
         """The schema and metrics of a stage, after it has been written."""
-        from pyspark.sql import Observation
-
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
         watched = Observation()
         if metrics:
@@ -143,10 +140,8 @@ class Stages:
         return known and self._done[name]["size"] == self._size(name)
 
     def _read(self) -> dict[str, Any] | None:
-        names = (
-            MANIFEST,
-            f".{MANIFEST}.new",
-        )  # the second exists alone if a run was killed while replacing the first
+        # The second exists alone if a run was killed while replacing the first.
+        names = (MANIFEST, f".{MANIFEST}.new")
         paths = [self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}") for name in names]
         path = next((each for each in paths if self._fs.exists(each)), None)
         if path is None:

@@ -24,11 +24,6 @@ from neardup.evaluate.label_files import read_labels
 from neardup.evaluate.run import Bench, Protocol
 from neardup.evaluate.specs import parse_specs
 
-__all__ = [
-    "DataSet", "Floors", "LoweredFloor", "Score", "measure", "open_bench", "raised", "read_floors", "shortfalls",
-    "write_floors",
-]  # fmt: skip
-
 MARGIN = 0.005  # how far below the measured score a floor is set
 DATA_VARIABLE = "NEARDUP_DATA"
 
