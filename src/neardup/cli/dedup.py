@@ -47,9 +47,8 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
         "--clusters",
         type=click.Choice(["leaders", "components", "average", "complete"]),
         metavar="KIND",
-        help="leaders: each document reaches the threshold with the one that stays; components: pairs link it, however "
-        "long the chain; average, complete: the mean or least similarity of clusters reaches it.  "
-        "[default: components]",
+        help="By evidence with the document that stays (leaders), by chains of pairs (components), or by the mean "
+        "(average) or least similarity of clusters (complete).  [default: components]",
     ),
     click.option(
         "--direct-only",
