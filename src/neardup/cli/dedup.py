@@ -47,8 +47,8 @@ from neardup.cli.support.spark_engine import engine_options, run_on_spark, take_
         "--clusters",
         type=click.Choice(["leaders", "components", "average", "complete"]),
         metavar="KIND",
-        help="By evidence with the document that stays (leaders), by chains of pairs (components), or by the mean "
-        "(average) or least similarity of clusters (complete).  [default: components]",
+        help="leaders, components (chains of pairs), or the average or complete linkage of clusters.  "
+        "[default: components]",
     ),
     click.option(
         "--direct-only",
