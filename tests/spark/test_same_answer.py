@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from comparing import local_result, spark_result
 
 import neardup
+import neardup.spark
 from corpora import corpus
 from neardup.registry import methods
 
@@ -89,6 +92,20 @@ def test_as_if_there_were_many(spark, table, monkeypatch, storage, method, clust
     frame = spark.createDataFrame(table).repartition(3)
     options = {"method": method, "clusters": clusters}
     assert spark_result(frame, **options) == local_result(table, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["average", "complete"])
+def test_linkage_that_asks_for_pairs(spark, table, kind):
+    """Pairs that candidates left out are measured in a stage of their own, and leaders cluster large components."""
+    plan = neardup.make_plan("spotsigs", clusters=kind)
+    plan = plan.with_(clustering=replace(plan.clustering, complete=2, largest=5))
+    frame = spark.createDataFrame(table).repartition(3)
+    assert spark_result(frame, plan=plan) == local_result(table, plan=plan)
+    reports = [neardup.spark.dedup(frame, plan).report, neardup.dedup(table, plan=plan).report]
+    names = ("kept", "clusters", "large_components", "removals", "largest_clusters")
+    assert [reports[0][name] for name in names] == [reports[1][name] for name in names]
+    assert reports[0]["large_components"] > 0
 
 
 @pytest.mark.slow

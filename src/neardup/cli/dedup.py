@@ -38,8 +38,8 @@ DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
     "Decision",
     options.value(
         "--clusters KIND",
-        "leaders: a removed document reaches the threshold with one that stays; components: a chain of pairs links "
-        "them; average, complete: the mean or least similarity of clusters reaches it.  [default: the method's own]",
+        "leaders, components (chains of pairs), or the average or complete linkage of clusters; see docs/clusters.md.  "
+        "[default: leaders; average for rare_phrases, spotsigs, andd]",
         type=click.Choice(["leaders", "components", "average", "complete"]),
     ),
     options.flag("--direct-only", "Keep a document that is below the threshold to the one it duplicates."),

@@ -159,7 +159,8 @@ def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, An
     order = first[np.lexsort((documents.id_hashes[names], -decisions.size[first]))[:most]]
     labels = np.arange(len(documents))
     labels[decisions.documents] = decisions.cluster
-    bridged = np.bincount(labels[decisions.pairs.left[decisions.bridge]], minlength=len(documents))
+    left, right = (labels[side[decisions.bridge]] for side in (decisions.pairs.left, decisions.pairs.right))
+    bridged = np.bincount(left[left == right], minlength=len(documents))  # a pair may link two clusters
     return [
         {
             "cluster": documents.ids[int(decisions.cluster[k])].as_py(),
