@@ -39,7 +39,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return flushed
 
 
-@pytest.mark.cut("name", start=1)
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("name", list(methods()))
 @pytest.mark.parametrize("pairs", ["clusters", "all"])
 def test_what_waits_on_disk_comes_back(

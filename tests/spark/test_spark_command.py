@@ -27,7 +27,9 @@ def table():
 # output and stages -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ü #%41'?", "br[a]{b}*", "-o"])
+@pytest.mark.parametrize(
+    "name", ["ü #%41'?[a]{b}*", *(pytest.param(name, marks=pytest.mark.slow) for name in ("br[a]{b}*", "-o"))]
+)
 def test_output_folder_of_any_name(spark, table, tmp_path, name):
     pq.write_table(table, tmp_path / "a.parquet")
     check_same(tmp_path, [tmp_path / "a.parquet"], name=name)
