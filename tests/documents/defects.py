@@ -221,7 +221,7 @@ MAIL = {
         _message("Message-ID: <x>\nContent-Type: text/plain; charset=nonsense\n\nodd"), more=("odd",)
     ),
     "nested too deeply": defect(
-        _message("".join(f"Content-Type: multipart/mixed; boundary=b{k}\n\n--b{k}\n" for k in range(1100))),
+        _message("".join(f"Content-Type: multipart/mixed; boundary=b{k}\n\n--b{k}\n" for k in range(1500))),
         "broken message",
     ),
     "a header of a megabyte": defect(_message(f"From: {'a@b, ' * 200_000}\n\nodd"), more=("odd",)),

@@ -59,7 +59,7 @@ def test_a_name_that_two_columns_have(spark):
     [
         "decimal(20,0)",
         pytest.param("smallint", marks=pytest.mark.slow),
-        "string collate UTF8_LCASE",
+        pytest.param("string collate UTF8_LCASE", marks=pytest.mark.slow),
         pytest.param("varchar(30)", marks=pytest.mark.slow),
     ],
 )
