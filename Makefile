@@ -43,7 +43,7 @@ test-nojit: $(BIN)/.test  ## the tests of the kernels as plain Python, without t
 	NUMBA_DISABLE_JIT=1 NEARDUP_EXAMPLES=20 $(PYTEST) tests/kernels
 
 test-all: $(BIN)/.test test-nojit  ## the whole suite
-	$(PYTEST)
+	NEARDUP_EXAMPLES=100 $(PYTEST)
 
 fuzz: $(BIN)/.test  ## hostile inputs for every reader: make fuzz ARGS='jsonl --inputs 1000000'
 	$(BIN)/python tools/fuzz.py $(ARGS)

@@ -1,4 +1,4 @@
-"""How the suite runs: the same examples each time; NEARDUP_EXAMPLES=5000 tries more of them.
+"""How the suite runs: the same examples each time; NEARDUP_EXAMPLES=5000 tries more than the usual 50.
 
 With NUMBA_DISABLE_JIT=1 the kernels are plain Python, where integers of fixed width warn when they wrap.
 """
@@ -12,6 +12,10 @@ from collections import Counter
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+# The threads of OpenBLAS spin while they wait, and other workers need the processor.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -23,7 +27,7 @@ STORIES = overlapping(random.Random(1), 5)
 
 settings.register_profile(
     "neardup",
-    max_examples=int(os.environ.get("NEARDUP_EXAMPLES", "100")),
+    max_examples=int(os.environ.get("NEARDUP_EXAMPLES", "50")),
     derandomize=True,
     database=None,
     deadline=None,  # the first call of a kernel compiles it
@@ -69,6 +73,24 @@ def run_every_method() -> None:
     neardup.compare(texts[0], texts[1])
     for name in methods():
         neardup.dedup([*STORIES, STORIES[0].upper(), ""], method=name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives a worker of `make test` whole files, whose fixtures are then made once, and one worker all of Spark.
+
+    A second worker with tests of Spark would start a second JVM. The long matrix is spread test by test.
+    """
+    if config.option.markexpr != "not slow":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class WholeFiles(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return "spark" if "/spark/" in file else file
+
+    return WholeFiles(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,15 +9,19 @@ import doctest
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import neardup
+from neardup.cli import main
 
 ROOT = Path(__file__).parent.parent
 ARTICLES = ROOT / "examples" / "articles.jsonl"
@@ -241,25 +245,53 @@ def test_constants_that_the_pages_quote_are_those_of_the_code() -> None:
 
 # The pages: every ```console block is run, line by line, in a folder that has the examples in it.
 
+Run = Callable[[str, Path], str]
+NEARDUP = re.compile(
+    r"(?:(?P<source>.*) \| )?neardup (?P<words>[^|;>]*?)(?P<both> 2>&1)?(?P<rest> *[|;>].*)?", re.DOTALL
+)
 
-def run_block(block: str, folder: Path) -> str:
-    """The block with the output that its commands have now (standard output; `2>&1` where a page asks)."""
+
+def run_in_bash(command: str, folder: Path, given: str | None = None) -> str:
+    """The standard output of a command, each program of which is a process of its own."""
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    line = ["bash", "-c", command]
+    done = subprocess.run(
+        line, input=given, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    return done.stdout
+
+
+def run_here(command: str, folder: Path) -> str:
+    """The same, but what `neardup` prints comes from this process, which has its modules and kernels loaded."""
+    parts = NEARDUP.fullmatch(command)
+    if parts is None:
+        return run_in_bash(command, folder)
+    given = run_in_bash(parts["source"], folder) if parts["source"] else None
+    runner, code = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}), 0
+    with pytest.MonkeyPatch.context() as patch, runner.isolation(given) as (output, _, both):
+        patch.chdir(folder)
+        try:
+            main(shlex.split(parts["words"]))
+        except SystemExit as stop:
+            code = stop.code
+    printed = (both if parts["both"] else output).getvalue().decode()
+    return run_in_bash(f"(cat; exit {code}){parts['rest'] or ''}", folder, printed)
+
+
+def run_block(block: str, folder: Path, run: Run) -> str:
+    """The block with the output that its commands have now (standard output; `2>&1` where a page asks)."""
     lines: list[str] = []
     for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", block, re.MULTILINE):
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
-        )
-        lines += [f"$ {command}", *(line.rstrip() for line in done.stdout.splitlines())]
+        lines += [f"$ {command}", *(line.rstrip() for line in run(command, folder).splitlines())]
     return "\n".join(lines) + "\n"
 
 
-def run_page(text: str, folder: Path) -> str:
+def run_page(text: str, folder: Path, run: Run) -> str:
     """The page with today's output."""
     (folder / "examples").symlink_to(ROOT / "examples")
     return re.sub(
-        r"(?<=```console\n).*?(?=```)", lambda match: run_block(match[0], folder), text, flags=re.DOTALL
+        r"(?<=```console\n).*?(?=```)", lambda match: run_block(match[0], folder, run), text, flags=re.DOTALL
     )
 
 
@@ -272,11 +304,20 @@ def test_a_page_shows_what_its_commands_print(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert without_times(run_page(text, tmp_path)) == without_times(text)
+    assert without_times(run_page(text, tmp_path, run_here)) == without_times(text)
     monkeypatch.chdir(tmp_path)  # what the commands have written is there for the Python examples
     session = "\n".join(re.findall(r"(?<=```pycon\n).*?(?=```)", text, re.DOTALL))
     example = doctest.DocTestParser().get_doctest(session, {}, page, page, 0)
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0
+
+
+COLD = [pytest.param(page, marks=[] if page == "docs/output.md" else pytest.mark.slow) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", COLD)
+def test_the_commands_of_a_page_print_the_same_in_processes_of_their_own(page: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert without_times(run_page(text, tmp_path, run_in_bash)) == without_times(text)
 
 
 if __name__ == "__main__":
@@ -285,4 +326,6 @@ if __name__ == "__main__":
     for name in PAGES:
         with tempfile.TemporaryDirectory() as work:
             path = ROOT / name
-            path.write_text(run_page(path.read_text(encoding="utf-8"), Path(work)), encoding="utf-8")
+            path.write_text(
+                run_page(path.read_text(encoding="utf-8"), Path(work), run_in_bash), encoding="utf-8"
+            )

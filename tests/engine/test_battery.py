@@ -38,10 +38,10 @@ def expected(table):
     """The facts of an ordinary run for a method and a shape, computed once."""
     known = {}
 
-    def run(name, shape):
-        key = (name, *shape.values())
+    def run(name, shape, documents=table):
+        key = (name, *shape.values(), len(documents))
         if key not in known:
-            known[key] = facts(neardup.dedup(table, method=name, threads=1, **shape))
+            known[key] = facts(neardup.dedup(documents, method=name, threads=1, **shape))
         return known[key]
 
     return run
@@ -110,7 +110,9 @@ def test_no_reported_pair_is_below_the_threshold(name, table):
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [1, 7])
-def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, monkeypatch):
+def test_batches_do_not_matter(name, shape, size, expected, tmp_path, monkeypatch):
+    table = corpus(families=15)  # batches are much smaller still
+    found = expected(name, shape, table)
     small = {
         "CHUNK": size * 30,
         "CHUNK_ROWS": size,
@@ -126,7 +128,7 @@ def test_batches_do_not_matter(name, shape, size, table, expected, tmp_path, mon
     assert max(map(len, chunks)) <= size, "the chunks must be as small as this test believes"
     pq.write_table(table, tmp_path / "corpus.parquet")
     for documents in (table, tmp_path / "corpus.parquet"):
-        assert facts(neardup.dedup(documents, method=name, threads=2, **shape)) == expected(name, shape)
+        assert facts(neardup.dedup(documents, method=name, threads=2, **shape)) == found
 
 
 @pytest.mark.cut("name")
@@ -217,8 +219,9 @@ def test_another_seed_finds_by_other_keys(name, table):
         report = neardup.dedup(table, method=name, seed=seed, pairs="all", **options).report
         return report["pairs"]["candidates"], report["buckets"]["count"]
 
-    assert candidates(7) == candidates(7)
-    assert len({candidates(seed) for seed in range(5)}) > 1
+    first = candidates(0)
+    assert candidates(0) == first
+    assert any(candidates(seed) != first for seed in range(1, 5))
 
 
 @pytest.mark.cut("name", start=2)

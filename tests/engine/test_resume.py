@@ -78,9 +78,11 @@ def killed_at(commits: int, arguments: list[str]) -> bool:
     return done is None or isinstance(done.exception, Killed)
 
 
-@pytest.mark.cut("name", start=1)
+# In this order the cut leaves all pairs of andd and rare_phrases, whose many tables take long in small steps, to the
+# long matrix.
+@pytest.mark.cut("name")
 @pytest.mark.usefixtures("small_steps")
-@pytest.mark.parametrize("name", list(methods()))
+@pytest.mark.parametrize("name", sorted(methods()))
 @pytest.mark.parametrize("shape", ["clusters", "all"])
 def test_stopped_after_any_checkpoint(name: str, shape: str, tmp_path: Path) -> None:
     pq.write_table(corpus(families=5), tmp_path / "corpus.parquet", row_group_size=30)
@@ -240,8 +242,8 @@ def kill_and_resume(kills: int, folder: Path, seed: int) -> None:
     assert not list((folder / "out").glob(".*"))
 
 
-def test_killed_ten_times(tmp_path: Path) -> None:
-    kill_and_resume(10, tmp_path, 1)
+def test_killed_three_times(tmp_path: Path) -> None:
+    kill_and_resume(3, tmp_path, 1)
 
 
 @pytest.mark.slow

@@ -71,19 +71,19 @@ def test_the_rates_tell_something():
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_texts_that_differ_in_a_token_are_no_copies(name):
-    draw = Random(3)
+    draw, variants = Random(3), set()
     for length in (1, 2, 3, 8, 40):
         text = text_of(name, draw, length)
         other = next(word for word in SCRIPTS[name].words if word not in text)
-        variants = {joined(name, text), joined(name, [*text, text[-1]]), joined(name, [other, *text])}
+        variants |= {joined(name, text), joined(name, [*text, text[-1]]), joined(name, [other, *text])}
         variants |= {
             joined(name, [*text[:-1], other]),
             joined(name, [*text, "🙂"]),
             joined(name, [*text, "🙂🙂"]),
         }
-        result = neardup.dedup(sorted(variants), pairs="all", threshold=0.01)
-        assert result.report["exact_copies"] == 0
-        assert "copy" not in result.pairs["reason"].to_pylist()
+    result = neardup.dedup(sorted(variants), pairs="all", threshold=0.1)
+    assert result.report["exact_copies"] == 0 and len(result.pairs) > 0
+    assert "copy" not in result.pairs["reason"].to_pylist()
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -42,6 +42,7 @@ def texts_of(path: Path) -> str:
     return "\n".join(re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.cut("draw")
 @drawings
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
 def test_the_file_has_the_format_of_its_ending_and_the_same_bytes_each_time(

@@ -85,6 +85,7 @@ def test_a_table_in_markdown() -> None:
     assert lines[-1] == "- a note"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PRESENT, reason="the SpotSigs gold set is not here ($NEARDUP_DATA)")
 def test_spot_signatures_beat_shingles_on_whole_pages() -> None:
     """The paper's claim, on our half of its data: table 1."""

@@ -1,4 +1,5 @@
-"""10,000 hostile inputs for the readers and the normaliser; `make fuzz` goes on for as long as one likes.
+"""3,000 hostile inputs for the readers and the normaliser, 100,000 in `make test-all`; `make fuzz` goes on for as long
+as one likes.
 
 Half come from Hypothesis, which shrinks what fails to its smallest form; half are accidents that befall the corpus.
 """
@@ -18,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from fuzzing import mutate, targets
 
-EXAMPLES = 10_000 // (2 * len(targets.TARGETS)) + 1
-MORE = 20  # times as many, marked slow
+EXAMPLES = 3_000 // (2 * len(targets.TARGETS)) + 1
+MORE = 10_000 // (2 * len(targets.TARGETS)) + 1  # of Hypothesis, marked slow; 20 times as many accidents
 
 token = st.sampled_from(mutate.TOKENS)
 words = st.sampled_from(
@@ -39,9 +40,10 @@ def arrow_as_it_was(monkeypatch):
     monkeypatch.setattr(pa, "OSFile", pa.OSFile)
 
 
+@pytest.mark.parametrize("examples", [EXAMPLES, pytest.param(MORE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", targets.TARGETS)
-def test_what_hypothesis_thinks_of(target):
-    @settings(max_examples=max(EXAMPLES, int(os.environ.get("NEARDUP_EXAMPLES", "0"))))
+def test_what_hypothesis_thinks_of(target, examples):
+    @settings(max_examples=max(examples, int(os.environ.get("NEARDUP_EXAMPLES", "0"))))
     @given(hostile)
     def try_it(data):
         targets.run(target, data)
@@ -68,7 +70,7 @@ def test_accidents_of_the_corpus(target):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", targets.TARGETS)
 def test_more_accidents_of_the_corpus(target):
-    accidents(target, range(EXAMPLES, MORE * EXAMPLES))
+    accidents(target, range(EXAMPLES, 20 * MORE))
 
 
 @pytest.mark.parametrize("target", targets.TARGETS)

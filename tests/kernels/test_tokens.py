@@ -133,6 +133,7 @@ def long_documents(size: int) -> dict[str, str]:
     }
 
 
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", long_documents(1))
 def test_cutting_a_long_document_does_not_change_its_tokens(name: str, mode: str, segment: int) -> None:

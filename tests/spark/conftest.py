@@ -22,11 +22,16 @@ def java():
         pytest.skip(str(error))
 
 
+# Spark compiles Java for each query, which costs small inputs more than it saves; `make test-all` lets it.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
-def spark(java):
+def spark(java, request):
     from neardup.engines.spark.session.session import make_session
 
-    session = make_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    quick = INTERPRETED if request.config.option.markexpr == "not slow" else {}
+    session = make_session("local[2]", {"spark.sql.shuffle.partitions": "2", **quick})
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

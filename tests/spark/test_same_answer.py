@@ -34,7 +34,7 @@ def test_quick(spark, table, method):
     assert spark_result(frame, method=method) == local_result(table, method=method)
 
 
-@pytest.fixture(params=["files", "rows"])
+@pytest.fixture(params=["files", pytest.param("rows", marks=pytest.mark.slow)])
 def storage(request, monkeypatch):
     """Texts in files that all workers share, or, as on other storage than file systems, in the rows of chunks."""
     from neardup.engines.spark import run

@@ -27,6 +27,7 @@ def table():
 # output and stages -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ü #%41'?", "br[a]{b}*", "-o"])
 def test_output_folder_of_any_name(spark, table, tmp_path, name):
     pq.write_table(table, tmp_path / "a.parquet")
@@ -34,13 +35,13 @@ def test_output_folder_of_any_name(spark, table, tmp_path, name):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.parquet", "local", name])
 
 
-def test_work_folder_of_any_name(spark, table, tmp_path):
+def test_work_and_output_folder_of_any_name(spark, table, tmp_path):
     """Stages stay in a folder that was named, and beside whatever else is in it."""
     pq.write_table(table, tmp_path / "a.parquet")
     work = tmp_path / "work %20 x"
     work.mkdir()
     (work / "mine").touch()
-    check_same(tmp_path, [tmp_path / "a.parquet"], "--work-dir", str(work))
+    check_same(tmp_path, [tmp_path / "a.parquet"], "--work-dir", str(work), name="ü #%41'?[a]{b}*")
     stages = [path for path in work.iterdir() if path.is_dir()]
     assert len(stages) == 1 and (stages[0] / "manifest.json").exists() and (work / "mine").exists()
 

@@ -54,7 +54,15 @@ def test_a_name_that_two_columns_have(spark):
         engine.dedup(frame)
 
 
-@pytest.mark.parametrize("kind", ["decimal(20,0)", "smallint", "string collate UTF8_LCASE", "varchar(30)"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "decimal(20,0)",
+        pytest.param("smallint", marks=pytest.mark.slow),
+        pytest.param("string collate UTF8_LCASE", marks=pytest.mark.slow),
+        pytest.param("varchar(30)", marks=pytest.mark.slow),
+    ],
+)
 def test_kinds_of_ids(spark, kind):
     first = 2**63 if kind.startswith("decimal") else 30_000
     rows = [(str(first + k), text) for k, text in enumerate(TEXTS)]
@@ -115,7 +123,14 @@ def test_what_follows_a_stage_is_made_again(spark, table, tmp_path):
     assert "candidates" in third["seconds"] and "documents" not in third["seconds"]
 
 
-@pytest.mark.parametrize("name", ["sp a ü", "100%20", "a#b?c", "[x]{y}*", "plain"])
+@pytest.mark.parametrize(
+    "name",
+    ["ü 100%20#b?[x]{y}*"]
+    + [
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("sp a ü", "100%20", "a#b?c", "[x]{y}*", "plain")
+    ],
+)
 def test_work_folders_of_any_name(spark, tmp_path, name):
     frame = spark.createDataFrame(list(enumerate(TEXTS)), "id long, text string")
     for given in (tmp_path / name, f"file:{tmp_path / name}"):

@@ -135,7 +135,7 @@ def test_plain_parquet_without_some_ids(spark, table, tmp_path):
     assert not (tmp_path / "strict" / "kept.parquet").exists()
 
 
-@pytest.mark.parametrize("number", [False, True])
+@pytest.mark.parametrize("number", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_lines_without_some_ids(spark, table, tmp_path, number):
     """Documents without an id are called by file and number, bad records are counted: as in the local engine."""
     rows = table.to_pylist()
@@ -167,7 +167,7 @@ def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path):
     check_same(tmp_path, [tmp_path / "a.parquet"], name="parquet")
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
     """The answers take the place of columns of the same name, as in the local engine; a dot is a letter like others."""
     ours = {"keep": "k", "cluster": 7, "similarity": [1], "_removed": 1, "a b,c": 2}
