@@ -269,7 +269,7 @@ def dedup(
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
-    html_text: HtmlText = "visible",
+    html_text: HtmlText = "article",
     format: str | None = None,
     duplicate_ids: str = "error",
     keep: str | None = None,
@@ -300,16 +300,18 @@ def dedup(
         text_column: The column to compare; None takes text, content, contents, body or html.
         id_column: The column of ids; None takes id, doc_id, url or path, else file and number.
         html: Whether the text column is HTML; None: if it is called html.
-        html_text: The part of HTML to compare: "visible", "article", "segments", "resiliparse" or "trafilatura".
+        html_text: The part of HTML to compare: "article" (the default), all "visible" text, or the article as
+            "segments", "resiliparse" or "trafilatura" find it.
         format: The format of the files; None detects it from their names.
         duplicate_ids: "error" stops at a repeated id, "rename" renames it and reports it.
         keep: The document of a cluster to keep: longest (the default), shortest, first, last or none; longest:,
             shortest:, newest:, oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
         keep_count: How many documents of a cluster to keep; 1 by default.
         pairs: "clusters" (the default) compares the pairs that clusters need; "all" finds every pair.
-        clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components" (the
-            default of every method) connects all documents linked by pairs, however long the chain; "average" and
-            "complete" merge clusters as long as their mean or least similarity reaches the threshold.
+        clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components"
+            connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters as
+            long as their mean or least similarity reaches the threshold. None is the method's own: leaders, or average
+            for rare_phrases, spotsigs and andd.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
@@ -373,7 +375,7 @@ def as_inputs(
     format: str | None,
     limits: Limits = LIMITS,
     unescape: bool = False,
-    html_text: HtmlText = "visible",
+    html_text: HtmlText = "article",
 ) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if results are returned in their type."""
     how: dict[str, Any] = {"limits": limits, "unescape_formulas": unescape, "html_text": html_text}

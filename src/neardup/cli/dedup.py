@@ -14,6 +14,7 @@ from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
+STOPPED = "neardup: stopped by the guard, no documents are written; --no-guard removes them all the same"
 DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
 
 
@@ -43,6 +44,12 @@ DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
         type=click.Choice(["leaders", "components", "average", "complete"]),
     ),
     options.flag("--direct-only", "Keep a document that is below the threshold to the one it duplicates."),
+    click.option(
+        "--guard/--no-guard",
+        default=None,
+        help="Stop with exit code 3 before documents are written if a cluster is suspiciously large or many removals "
+        "rest on a chain.  [default: below a threshold of 0.3]",
+    ),
     options.pairs(default="clusters"),
     click.option(
         "--keep",
@@ -72,21 +79,30 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
-    from neardup.engines.local.write import check_output, document_files, write_run
+    from neardup.engines.core.guard import is_guarded
+    from neardup.engines.local.write import check_output, document_files, run_report, write_run
 
     start = perf_counter()
     engine = take_engine(values)
     names = ("mode", "output_format", "force", "escape_formulas")
     mode, format, force, escape = (values.pop(name) for name in names)
     plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
+    given = values.pop("guard")
+    guard = is_guarded(plan) if given is None else given
 
-    def show(report: dict[str, Any]) -> None:
-        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, mode)])
+    def finish(report: dict[str, Any]) -> None:
+        stops = guard and report["warnings"]
+        how = "none" if stops else mode
+        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, how)])
+        if stops:
+            click.echo(STOPPED, err=True)
+            raise SystemExit(3)
 
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names
 
-        show(run_on_spark(engine, plan, inputs, values, Path(output), table_names(mode), force))
+        tables = table_names(mode)
+        finish(run_on_spark(engine, plan, inputs, values, Path(output), tables, force, guard=guard))
         return
 
     if values.pop("dry_run"):
@@ -99,7 +115,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         return document_files(sources, mode, format)
 
     if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
-        show(done)
+        finish(done)
         return
 
     def check(sources: Any, resumed: bool) -> None:
@@ -108,5 +124,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         check_output(sources, output, mode, format, force)
 
     with run_command(plan, inputs, values, Path(output), force, check) as run:
-        report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
-    show(report)
+        stops = guard and run_report(run, [])["warnings"]
+        how: Any = "none" if stops else mode
+        report = write_run(run, output, mode=how, format=format, force=force, escape_formulas=escape)
+    finish(report)

@@ -67,7 +67,7 @@ def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
 
 
 def document_texts(
-    batch: Batch, column: str, problems: Problems, *, html: bool = False, html_text: HtmlText = "visible"
+    batch: Batch, column: str, problems: Problems, *, html: bool = False, html_text: HtmlText = "article"
 ) -> pa.Array[Any]:
     """The texts of a batch as strings without nulls: a document without text is counted and kept as empty.
 

@@ -30,7 +30,7 @@ def open_inputs(
     format: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
-    html_text: HtmlText = "visible",
+    html_text: HtmlText = "article",
 ) -> Inputs:
     """One source for each file or table; all text files are one source, and so is all mail.
 

@@ -49,7 +49,7 @@ class TextSource(StringColumns):
     format: str = "text"
     compression: str | None = None
     limits: Limits = LIMITS
-    html_text: HtmlText = "visible"  # which text of HTML is compared
+    html_text: HtmlText = "article"  # which text of HTML is compared
     column_names = ("path", "text")  # the path of a file is its id
 
     @cached_property

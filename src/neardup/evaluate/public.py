@@ -39,7 +39,7 @@ def evaluation(
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
-    html_text: HtmlText = "visible",
+    html_text: HtmlText = "article",
     format: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,

@@ -35,7 +35,7 @@ class Where:
     html: bool | None = None  # None: a column called html is
     fields: tuple[str, ...] = ()  # columns that stand behind the text
     markup: bool = False  # pages are compared with their tags
-    html_text: HtmlText = "visible"  # the part of HTML to compare
+    html_text: HtmlText = "article"  # the part of HTML to compare
 
     @property
     def columns(self) -> InputColumns:

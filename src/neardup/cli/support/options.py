@@ -79,7 +79,7 @@ text = grouped(
         "--html-text PART",
         "The part of HTML to compare: " + ", ".join(get_args(HtmlText)) + ".",
         type=click.Choice(get_args(HtmlText)),
-        default="visible",
+        default="article",
     ),
     value("--format FORMAT", "The format, if it cannot be detected from the file name."),
 )

@@ -147,6 +147,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
             "document compared with a few representatives only (--pairs all compares all pairs)"
         )
     lines += _chain_lines(report)
+    lines += [f"Warning: {warning}" for warning in report["warnings"]]
     lines += _without_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5])
     lines += problem_lines(report["problems"])

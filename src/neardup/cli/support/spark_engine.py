@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +83,12 @@ def run_on_spark(
     tables: Mapping[str, str],
     force: bool,
     has_report: bool = True,
+    guard: bool = False,
 ) -> dict[str, Any]:
-    """The report of a run, after its tables have been written; stages stay in DIR/.stages until then."""
+    """The report of a run, after its tables have been written; stages stay in DIR/.stages until then.
+
+    With `guard`, a run with a warning writes no documents.
+    """
     from neardup.api import with_statistics
     from neardup.cli.support.options import open_inputs
     from neardup.cli.support.run import finished, run_identity
@@ -110,7 +114,8 @@ def run_on_spark(
     with _interruptible(output):
         spark = make_session(engine.master, settings)  # before progress bars: the JVM's output is buffered
         with TerminalProgress() as progress:
-            job = _Job(spark, plan, sources, columns, statistics, values["strict"], digest, output, progress)
+            strict = values["strict"]
+            job = _Job(spark, plan, sources, columns, statistics, strict, digest, output, progress, guard)
             return job.run()
 
 
@@ -127,6 +132,7 @@ class _Job:
     digest: str
     output: SparkOutput
     progress: Progress
+    guard: bool
 
     def run(self) -> dict[str, Any]:
         """The report of the run; if Spark finds a file damaged, neardup's readers read all files."""
@@ -164,23 +170,28 @@ class _Job:
 
     def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
         """The report, after all tables have been written."""
-        from neardup.engines.local.write import PROBLEMS, remove_result
+        from neardup.engines.local.write import PROBLEMS, RECORDS, remove_result
         from neardup.engines.spark.io.problems import joined_problems
 
-        with self.progress.stage("write", len(self.output.tables)):
-            for name, attribute in self.output.tables.items():
-                path = self.output.folder / name
+        inputs, output = [source.name for source in loaded.sources], self.output
+        problems = joined_problems([loaded.problems, result.problems])
+        if self.guard and result.make_report(inputs, problems, [])["warnings"]:
+            output = replace(
+                output, tables={name: table for name, table in output.tables.items() if name in RECORDS}
+            )
+        with self.progress.stage("write", len(output.tables)):
+            for name, attribute in output.tables.items():
+                path = output.folder / name
                 remove_result(path)
                 annotated = attribute == "annotated"
                 frame = result.annotate(loaded.id_column) if annotated else getattr(result, attribute)
                 frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
-        problems = joined_problems([loaded.problems, result.problems])
-        files = [*self.output.files, *([PROBLEMS] if problems["total"] and self.output.has_report else [])]
-        report = result.make_report([source.name for source in loaded.sources], problems, files)
-        if not self.output.has_report:
+        files = [*output.files, *([PROBLEMS] if problems["total"] and output.has_report else [])]
+        report = result.make_report(inputs, problems, files)
+        if not output.has_report:
             report["rows"] = result.rows
-        self.output.finish(report)
+        output.finish(report)
         return report
 
 

@@ -49,7 +49,7 @@ def tune_on_labels(
 
 def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
     """The inputs and their reading options, as typed on the command line."""
-    shown = values | {"html_text": None if values["html_text"] == "visible" else values["html_text"]}
+    shown = values | {"html_text": None if values["html_text"] == "article" else values["html_text"]}
     names = ("text_column", "id_column", "format", "html_text")
     given = [word for name in names if shown[name] for word in (f"--{name.replace('_', '-')}", shown[name])]
     html = {True: ["--html"], False: ["--no-html"], None: []}[values["html"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,7 @@ class InputColumns:
     id: str | None = None
     html: bool | None = None  # None: a column called html is
     duplicate_ids: str = "error"
-    html_text: HtmlText = "visible"  # which part of a page is compared
+    html_text: HtmlText = "article"  # which part of a page is compared
 
     def is_html(self, text: str) -> bool:
         """Whether the text column of this name holds HTML."""
@@ -56,7 +56,7 @@ class TextColumns:
     text: str
     fields: tuple[str, ...] = ()
     html: bool = False
-    html_text: HtmlText = field(default="visible")
+    html_text: HtmlText = "article"
 
 
 def reads_markup(plan: Plan) -> bool:
@@ -70,8 +70,8 @@ def plan_fields(plan: Plan) -> tuple[str, ...]:
 
 
 def check_html_text(plan: Plan, html_text: HtmlText) -> None:
-    """Refuse a part of a page for a plan that reads whole pages."""
-    if reads_markup(plan) and html_text != "visible":
+    """Refuse a part of a page for a plan that reads whole pages; the default, article, gives way to them."""
+    if reads_markup(plan) and html_text not in ("visible", "article"):
         raise ParameterError("html_text", plan.method, "'visible': with tags it reads whole pages", html_text)
 
 

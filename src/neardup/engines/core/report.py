@@ -10,8 +10,10 @@ import numpy as np
 
 import neardup
 from neardup.candidates.buckets import BucketCounts
+from neardup.columns import Numbers
 from neardup.documents import Problems
 from neardup.engines.core.decide import Outcome
+from neardup.engines.core.guard import warnings
 from neardup.engines.core.progress import Progress, peak_memory
 from neardup.plan import Plan
 from neardup.sorted_sets import count_distinct
@@ -80,6 +82,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "kept": counts.documents - counts.removed,
         "removed": counts.removed,
         "removals": asdict(counts.removals),
+        "warnings": warnings(plan, counts, context.inputs),
         "without_tokens": counts.without_tokens,
         "without_features": counts.without_features,
         "exact_copies": counts.exact_copies,
@@ -152,7 +155,8 @@ def count_clusters(outcome: Outcome) -> int:
 
 
 def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, Any]]:
-    """The largest clusters: name, leader, size, weakest link or merge height, bridges."""
+    """The largest clusters: name, leader, size, distinct texts, weakest link or merge height, bridges, and the removed
+    document that is least similar to what it duplicates."""
     decisions, documents = outcome.decisions, outcome.documents
     first = np.flatnonzero(decisions.documents == decisions.leader)
     names = decisions.cluster[first]
@@ -166,11 +170,33 @@ def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, An
             "cluster": documents.ids[int(decisions.cluster[k])].as_py(),
             "leader": documents.ids[int(decisions.leader[k])].as_py(),
             "size": int(decisions.size[k]),
+            "texts": len(np.unique(decisions.representative[_members(outcome, k)])),
             outcome.plan.clustering.height: _rounded(decisions.weakest_link[k]),
             "bridges": int(bridged[decisions.cluster[k]]),
+            "lowest": _lowest(outcome, k),
         }
         for k in order
     ]
+
+
+def _members(outcome: Outcome, k: int) -> Numbers:
+    """The documents of the cluster whose first one is at this place."""
+    decisions = outcome.decisions
+    return decisions.documents[k : k + int(decisions.size[k])]
+
+
+def _lowest(outcome: Outcome, k: int) -> dict[str, Any] | None:
+    """The removed document of a cluster that is least similar to what it duplicates; None if nothing is measured."""
+    decisions, ids = outcome.decisions, outcome.documents.ids
+    similarity = decisions.similarity[k : k + int(decisions.size[k])]
+    if np.isnan(similarity).all():
+        return None
+    place = k + int(np.nanargmin(similarity))
+    pair = (decisions.documents[place], decisions.duplicate_of[place])
+    return {
+        "similarity": _rounded(decisions.similarity[place]),
+        "documents": [ids[int(one)].as_py() for one in pair],
+    }
 
 
 def _rounded(value: float) -> float | None:
