@@ -354,7 +354,7 @@ def pairs(documents: Any, **options: Any) -> pa.Table:
     """
     if options.get("plan") is not None:
         return dedup(documents, **{**options, "plan": options["plan"].with_(pairs="all")}).pairs
-    return dedup(documents, **{"pairs": "all", **options}).pairs
+    return dedup(documents, **{"pairs": "all", "clusters": "components", **options}).pairs
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:

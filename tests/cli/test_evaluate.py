@@ -232,7 +232,8 @@ def test_tune_finds_the_best_for_a_goal() -> None:
     assert lines[0].startswith("Best for recall=0.95: ")
     assert "estimated cost for 5,000,000 documents like these: " in printed and "of memory" in printed
     assert f"neardup dedup {ARTICLES} -o clean --method " in printed
-    assert sum(line.startswith("minhash:ngram=") for line in lines) == 4
+    assert sum(line.startswith("minhash:ngram=") for line in lines) == 3, "and minhash by itself has five"
+    assert any(line.startswith("minhash ") for line in lines)
     assert any(line.startswith("spotsigs ") for line in lines)
 
 
@@ -243,7 +244,7 @@ def test_tune_tries_what_it_is_told() -> None:
     assert tried["cost"]["documents"] == 1_000_000 and tried["cost"]["seconds"] > 0
     one = json.loads(run(*arguments, "--ngram", "4", command="tune").stdout)
     assert [choice["name"] for choice in one["tried"]] == ["minhash:ngram=4"]
-    assert one["best"]["options"]["threshold"] == one["best"]["best"]["threshold"]
+    assert 0 < one["best"]["options"]["threshold"] <= 1 and one["outcome"] == one["best"]["outcome"]
 
 
 def test_tune_with_half_of_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,7 @@ def test_longer_texts_with_the_default_bands(threshold, pairs):
     """No false pair, every similarity exact, and hardly a true pair missed, on a few hundred documents."""
     table = corpus(seed=11, families=50)
     texts = table["text"].to_pylist()
-    result = neardup.dedup(texts, threshold=float(threshold), pairs=pairs)
+    result = neardup.dedup(texts, threshold=float(threshold), pairs=pairs, clusters="components")
     truth = oracle.Truth(result.plan, texts, threshold, 5)
     found = pair_rows(result)
     true = set(truth.pairs())
@@ -173,7 +173,7 @@ def test_clusters_are_the_components_named_by_their_smallest_id(texts, threshold
 @given(collections, thresholds, st.integers(1, 3), st.sampled_from(["all", "clusters"]))
 @example(["a b c d e f", "a b c d e g", "a b c d h g", "a b i d h g"], "0.3", 1, "clusters")
 def test_the_weakest_link_is_the_minimum_of_a_maximum_spanning_tree(texts, threshold, ngram, pairs):
-    result, truth = run(texts, threshold, ngram, pairs=pairs)
+    result, truth = run(texts, threshold, ngram, pairs=pairs, clusters="components")
     rows = result.clusters.to_pylist()
     for group in truth.clusters():
         if len({truth.texts[x] for x in group}) <= result.plan.clustering.complete:
@@ -205,7 +205,7 @@ def test_the_bridge_of_two_groups_is_found_in_a_larger_collection():
     right = ["p q r s t u v w " + extra for extra in "6 7 8 9 0".split()]
     middle = ["a b c d e f g h 1 p q r s t u v w 6"]
     texts = left + right + middle
-    result, truth = run(texts, "0.45", 1, pairs="all")
+    result, truth = run(texts, "0.45", 1, pairs="all", clusters="components")
     marked = {pair for pair, row in pair_rows(result).items() if row["bridge"]}
     assert marked == oracle.bridges(truth.pairs())
     summary = result.report["largest_clusters"]
@@ -255,7 +255,7 @@ CHAIN = ["a b c d e f g h i j", "c d e f g h i j k l", "e f g h i j k l m n"]  #
 
 
 def test_components_drift_along_a_chain_and_leaders_do_not():
-    drifting, truth = run(CHAIN, "0.6", 1)
+    drifting, truth = run(CHAIN, "0.6", 1, clusters="components")
     assert truth.similarity(0, 2) < truth.threshold
     assert groups(drifting) == [[0, 1, 2]]
     led, _ = run(CHAIN, "0.6", 1, clusters="leaders")

@@ -247,7 +247,7 @@ def test_memory_that_may_not_be_written(name, kind, table, expected):
     offsets = ends.astype(np.int64 if kind == pa.large_string() else np.int32).tobytes()
     texts = pa.Array.from_buffers(kind, len(lists), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
     assert not texts.buffers()[2].is_mutable
-    result = neardup.dedup(pa.table({"id": table["id"], "text": texts}), method=name)
+    result = neardup.dedup(pa.table({"id": table["id"], "text": texts}), method=name, **SHAPES[0].values[0])
     assert facts(result)["clusters"] == expected(name, SHAPES[0].values[0])["clusters"]
     assert data == before
 

@@ -45,7 +45,7 @@ def test_upwards_on_a_larger_collection(table, clusters, keep):
 
 
 def test_twice_in_a_row_and_back_again(table):
-    first = neardup.dedup(table, threshold=0.7, **CERTAIN)
+    first = neardup.dedup(table, threshold=0.7, clusters="components", **CERTAIN)
     up = first.rethreshold(0.9)
     assert facts(up.rethreshold(0.95)) == facts(first.rethreshold(0.95))
     assert facts(up.rethreshold(0.7)) == facts(first)
@@ -104,7 +104,7 @@ def test_the_report_and_the_files_tell_the_new_threshold(table, tmp_path):
 def test_any_way_up_and_down_leads_to_the_true_clusters(texts, levels):
     """Also where only what clusters need was compared, and no cluster is small enough to be measured whole."""
     plan = neardup.make_plan(threshold=float(levels[0]), ngram=1, **CERTAIN)
-    plan = plan.with_(bucket=10**6, clustering=replace(plan.clustering, complete=2))
+    plan = plan.with_(bucket=10**6, clustering=replace(plan.clustering, kind="components", complete=2))
     result = neardup.dedup(texts, plan=plan)
     for level in levels[1:]:
         result = result.rethreshold(float(level))

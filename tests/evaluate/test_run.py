@@ -273,7 +273,8 @@ def test_tuning(documents: Documents, truth: Truth) -> None:
     bench = Bench(documents, truth, Protocol(goal=Goal("precision", 0.9), splits=2, bootstrap=0))
     found = tune(bench, make_specs(["minhash:ngram=2/5"]), 10**6)
     assert found.best is not None and found.measured is not None
-    assert found.best.spec.options["threshold"] == found.best.result.best.threshold  # type: ignore[union-attr]
+    assert found.outcome == found.best.outcome, "a run gives what the choice was made by"
+    assert found.outcome.precision >= 0.9 and found.outcome.wrong == 0
     assert found.best.value >= found.choices[1].value
     assert found.measured.memory_for(10**6) == pytest.approx(found.measured.bytes_per_document * 10**6)
     assert found.measured.seconds_for(24) == pytest.approx(2 * found.measured.seconds)
@@ -285,9 +286,7 @@ def test_a_method_without_a_threshold_is_taken_as_it_is(documents: Documents, tr
     bench = Bench(documents, truth, Protocol(splits=2, bootstrap=0))
     found = tune(bench, [Spec("super_shingles"), Spec("imatch"), Spec("minhash")], 1000)
     for choice in found.choices:
-        assert choice.result.best is not None
-        assert choice.spec.plan.threshold == choice.result.best.threshold
-        assert choice.result.splits is not None and len(choice.result.splits.f1) == 4
+        assert choice.reached and choice.held_out is not None and len(choice.held_out.f1) == 4
     assert found.choices[0].spec.method == "minhash"
     strict = Bench(documents, truth, Protocol(goal=Goal("recall", 1.0), splits=2, bootstrap=0))
     assert not tune(strict, [Spec("super_shingles")], 1000).choices[0].reached

@@ -39,16 +39,14 @@ DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
     "Decision",
     options.value(
         "--clusters KIND",
-        "leaders, components (chains of pairs), or the average or complete linkage of clusters; see docs/clusters.md.  "
-        "[default: leaders; average for rare_phrases, spotsigs, andd]",
+        "leaders, components (chains of pairs), average or complete linkage.  [default: the method's, mostly leaders]",
         type=click.Choice(["leaders", "components", "average", "complete"]),
     ),
     options.flag("--direct-only", "Keep a document that is below the threshold to the one it duplicates."),
     click.option(
         "--guard/--no-guard",
         default=None,
-        help="Stop with exit code 3 before documents are written if a cluster is suspiciously large or many removals "
-        "rest on a chain.  [default: below a threshold of 0.3]",
+        help="Stop, exit code 3, if clusters look wrong.  [default: below a threshold of 0.3]",
     ),
     options.pairs(default="clusters"),
     click.option(
