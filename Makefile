@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+# Many tests start processes, which load modules faster once their bytecode is written.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-nojit test-all fuzz lint bench bench-spark docs clean
 

@@ -20,6 +20,7 @@ from neardup.registry import methods
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs away"
 MAIN = "import sys; from neardup.cli import main; main(sys.argv[1:])"
+NOTHING_KEPT = ("--checkpoint", "600")  # on a busy machine as well
 
 
 def start(*arguments: str | bytes, code: str = MAIN, **options) -> subprocess.Popen:
@@ -167,7 +168,7 @@ read.represent = slow
     ],
 )
 def test_ctrl_c_leaves_nothing_behind(here, code):
-    process = start("dedup", "corpus.jsonl", "-o", "deep/clean", "--threads", "2", code=code)
+    process = start("dedup", "corpus.jsonl", "-o", "deep/clean", "--threads", "2", *NOTHING_KEPT, code=code)
     assert process.stdout.readline().startswith(b"here")
     process.send_signal(signal.SIGINT)
     begun = time.monotonic()
@@ -217,7 +218,7 @@ def test_standard_output_that_is_closed(here):
     assert (code, err) == (0, "") and (here / "clean/report.json").exists()
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
 def test_a_terminal_that_knows_few_characters(here, encoding):
     (here / "odd.jsonl").write_text('{"id": "日本", "text": "one"}\n{"id": "日本語", "text": "one"}\n')
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -237,7 +238,7 @@ def limited(size: int):
 def test_no_space_for_the_output(here):
     rows = [{"id": k, "text": f"text number {k}", "more": "x" * 20_000} for k in range(100)]
     (here / "wide.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, out, err = run("dedup", "wide.jsonl", "-o", "clean", preexec_fn=limited(1_000_000))
+    code, out, err = run("dedup", "wide.jsonl", "-o", "clean", *NOTHING_KEPT, preexec_fn=limited(1_000_000))
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert err.startswith("neardup: ") and "clean cannot be written" in err
     assert names(here) == ["corpus.jsonl", "wide.jsonl"]

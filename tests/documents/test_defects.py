@@ -37,8 +37,17 @@ def plain(text: str) -> str:
     return (text or "").strip()
 
 
+LONG = [("in.mbox", "nested too deeply")]  # seconds in the parser of Python
+
+
 @pytest.mark.parametrize(
-    ("name", "good", "label", "defect"), TABLE, ids=[f"{row[0][3:]}-{row[2]}" for row in TABLE]
+    ("name", "good", "label", "defect"),
+    [
+        pytest.param(
+            *row, id=f"{row[0][3:]}-{row[2]}", marks=[pytest.mark.slow] if (row[0], row[2]) in LONG else []
+        )
+        for row in TABLE
+    ],
 )
 def test_what_is_good_is_used_and_what_is_bad_is_said(tmp_path, name, good, label, defect: Defect):
     path = put(tmp_path / name, defect.make(good))

@@ -373,6 +373,7 @@ def test_documents_as_dedup_reads_them(tmp_path: Path) -> None:
 GOLD = DATA / "spotsigs_gold"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not GOLD.exists(), reason=f"{GOLD} is not there: set NEARDUP_DATA to the folder of labelled data"
 )

@@ -112,8 +112,8 @@ def test_results_of_another_mode(spark, table, tmp_path, capsys):
 
 
 def test_results_are_not_overwritten_while_they_are_read(spark, table, tmp_path, capsys):
-    pq.write_table(table, tmp_path / "a.parquet")
-    spark_run(tmp_path / "out", [tmp_path / "a.parquet"])
+    (tmp_path / "out" / "kept.parquet").mkdir(parents=True)
+    pq.write_table(table, tmp_path / "out" / "kept.parquet" / "part-0.parquet")
     before = sorted((tmp_path / "out" / "kept.parquet").iterdir())
     said = refused(capsys, tmp_path / "out", [tmp_path / "out" / "kept.parquet"], "--force")
     assert (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from comparing import local_result
 
+import neardup
 from corpora import corpus, rows
 from neardup.errors import InputError, NeardupError, OutputError, ParameterError, PlanError
 
@@ -186,7 +187,7 @@ def test_the_article_of_a_page(spark):
     pages = [f"<html><body><ul>{each}</ul><article>{story}</article></body></html>" for each in links]
     frame = spark.createDataFrame(list(enumerate(pages)), "id long, html string")
     assert run(frame, plan(), InputColumns(html_text="article")).report["removed"] == 2
-    assert run(frame, plan(), InputColumns()).report["removed"] == 0
+    assert neardup.dedup(pages).report["removed"] == 0, "the whole pages are not alike"
 
 
 def test_rows_that_are_others_each_time(spark):

@@ -30,6 +30,13 @@ def sensitive(spark):
     spark.conf.unset("spark.sql.caseSensitive")
 
 
+def write_rows(path, rows):
+    if path.suffix == ".jsonl":
+        return write_lines(path, rows)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
 def test_parquet_files(spark, table, tmp_path):
     """Several files that Spark reads itself, with columns that not all of them have."""
     half = len(table) // 2
@@ -160,11 +167,10 @@ def test_damaged_parquet(spark, table, tmp_path, capsys):
     assert f"{path} cannot be read by Spark" in capsys.readouterr().err
 
 
-def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path):
+@pytest.mark.parametrize("suffix", [pytest.param("jsonl", marks=pytest.mark.slow), "parquet"])
+def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path, suffix):
     rows = [{**row, "Title": "a", "title": "b", "TEXT": "other"} for row in table.to_pylist()]
-    check_same(tmp_path, [write_lines(tmp_path / "a.jsonl", rows)])
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
-    check_same(tmp_path, [tmp_path / "a.parquet"], name="parquet")
+    check_same(tmp_path, [write_rows(tmp_path / f"a.{suffix}", rows)])
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
@@ -172,11 +178,7 @@ def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
     """The answers take the place of columns of the same name, as in the local engine; a dot is a letter like others."""
     ours = {"keep": "k", "cluster": 7, "similarity": [1], "_removed": 1, "a b,c": 2}
     rows = [{"m.t": row["text"], "id": row["id"], **ours, "m": {"t": "no"}} for row in table.to_pylist()]
-    path = tmp_path / f"a.{suffix}"
-    if suffix == "jsonl":
-        write_lines(path, rows)
-    else:
-        pq.write_table(pa.Table.from_pylist(rows), path)
+    path = write_rows(tmp_path / f"a.{suffix}", rows)
     check_same(tmp_path, [path], "--text-column", "m.t", "--mode", "annotate", results=["annotated"])
     check_same(tmp_path, [path], "--text-column", "m.t", name="removed")
 

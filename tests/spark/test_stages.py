@@ -175,6 +175,7 @@ def test_components_by_stars(spark, tmp_path):
     assert any(Path(tmp_path / "rounds").glob("labels-round-2"))
 
 
+@pytest.mark.slow
 def test_command(spark, tmp_path):
     """The command line over files that Spark does not read itself, with ids and keep policies of the local engine."""
     import pyarrow.parquet as pq
