@@ -179,12 +179,12 @@ class Result:
 
     @property
     def pairs(self) -> pa.Table:
-        """left, right, similarity, containment, reason, bridge."""
+        """left, right, similarity, containment, relation, reason, bridge."""
         return pair_table(self._run.outcome)
 
     @property
     def clusters(self) -> pa.Table:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
         return cluster_table(self._run.outcome)
 
@@ -343,7 +343,7 @@ def dedup(
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:
-    """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, reason, bridge.
+    """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, relation, reason, bridge.
 
     Args:
         documents: As for `dedup`.

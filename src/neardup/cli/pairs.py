@@ -22,9 +22,10 @@ from neardup.plurals import counted
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
-    Writes a parquet file with the columns left, right (ids), similarity, containment, reason (similar or copy)
-    and bridge; with a model also the probability that a pair of this similarity is one of near-duplicates. With
-    --engine spark, FILE is a folder of parquet files.
+    Writes a parquet file with the columns left, right (ids), similarity, containment, relation (of left to right:
+    copy, near-duplicate, contains or contained), reason (similar or copy) and bridge; with a model also the
+    probability that a pair of this similarity is one of near-duplicates. With --engine spark, FILE is a folder of
+    parquet files.
 
     \b
     Example:

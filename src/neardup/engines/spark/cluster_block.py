@@ -149,9 +149,9 @@ def _pairs(values: dict[str, Any], place: Any, kind: str) -> Pairs:
 
 
 CLUSTER_NAMES = "a id, b cluster, c leader, d duplicate_of, x similarity, y containment, flag keep"
-CLUSTER_NAMES += ", size size, reason evidence"
+CLUSTER_NAMES += ", size size, relation relation, reason evidence"
 LAST_NAMES = ("weakest_link", "merge_height", "probability")  # of clusters; of pairs, with a model
-PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, reason reason"
+PAIR_NAMES = "a left, b right, x similarity, y containment, flag bridge, relation relation, reason reason"
 
 
 def _result(found: pa.Table, kind: int) -> Batches:
@@ -166,7 +166,7 @@ def _result(found: pa.Table, kind: int) -> Batches:
 
 def _rows(kind: int, n: int, columns: dict[str, Any], ids: pa.DataType) -> Batches:
     types = {"kind": pa.int32(), **dict.fromkeys("abcd", ids), **dict.fromkeys("xyz", pa.float64())}
-    types |= {"flag": pa.bool_(), "size": pa.int64(), "reason": pa.string()}
+    types |= {"flag": pa.bool_(), "size": pa.int64(), "relation": pa.string(), "reason": pa.string()}
     types |= dict.fromkeys(("component", *PLACES), pa.int64())
     filled = {name: columns.get(name, pa.nulls(n, what)) for name, what in types.items()}
     filled["kind"] = pa.array(np.full(n, kind, np.int32))

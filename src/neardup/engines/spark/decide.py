@@ -56,7 +56,7 @@ def decided(plan: Plan, blocks: DataFrame, id_type: str, index: Any, tasks: int)
     `blocks` has measured pairs, and members unless there is an index of side files to read them from.
     """
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
-    numbers = "x double, y double, z double, flag boolean, size long, reason string"
+    numbers = "x double, y double, z double, flag boolean, size long, relation string, reason string"
     schema = f"kind int, {ids}, {numbers}, component long, {', '.join(f'{name} long' for name in PLACES)}"
     return in_arrow(shuffled(blocks, tasks), partial(_decide_blocks, plan, tasks, index), schema)
 
@@ -112,18 +112,16 @@ def missing_pairs(result: DataFrame) -> DataFrame:
 
 
 def clusters_of(result: DataFrame, plan: Plan) -> DataFrame:
-    """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+    """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
     weakest_link, with average and complete linkage merge_height."""
-    names = (
-        "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, reason evidence, "
-    )
-    names += f"size size, z {plan.clustering.height}"
+    names = "a id, b cluster, c leader, flag keep, d duplicate_of, x similarity, y containment, "
+    names += f"relation relation, reason evidence, size size, z {plan.clustering.height}"
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 
 def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
-    """left, right, similarity, containment, reason, bridge and, with a model, probability."""
-    names = "a left, b right, x similarity, y containment, reason reason, flag bridge"
+    """left, right, similarity, containment, relation, reason, bridge and, with a model, probability."""
+    names = "a left, b right, x similarity, y containment, relation relation, reason reason, flag bridge"
     if getattr(plan.check, "curve", None) is not None:
         names += ", z probability"
     return _renamed(result.where(f"kind = {PAIR}"), names)

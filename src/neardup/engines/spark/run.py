@@ -281,13 +281,13 @@ class SparkRun:
 
     @property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
         return clusters_of(self.result, self.plan)
 
     @property
     def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
+        """left, right, similarity, containment, relation, reason, bridge and, with a model, probability."""
         return pairs_of(self.result, self.plan)
 
     @property

@@ -38,6 +38,7 @@ ADDED = (
     "duplicate_of",
     "similarity",
     "containment",
+    "relation",
     "evidence",
 )  # columns of annotated documents
 
@@ -54,13 +55,13 @@ class SparkResult:
 
     @cached_property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
         return self._run.clusters
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
+        """left, right, similarity, containment, relation, reason, bridge and, with a model, probability."""
         return self._run.pairs
 
     @property
