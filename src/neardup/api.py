@@ -35,6 +35,7 @@ from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, load_statistics, parse_df_unit
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
+from neardup.verify.numbers import separate_numbers
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def make_plan(
     clusters: ClusterKind | None = None,
     direct_only: bool = False,
     decide: Literal["similarity", "containment"] = "similarity",
+    numbers: Literal["words", "separate"] = "words",
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options.
@@ -67,6 +69,8 @@ def make_plan(
             as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
+        numbers: "words" compares numbers like other words; "separate" keeps documents apart that differ in more
+            numbers than other words.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     name = method or ("minhash" if preset is None else presets(preset)["method"])
@@ -81,6 +85,7 @@ def make_plan(
         pairs=pairs,
         clusters=clusters,
         decide=decide,
+        numbers=numbers,
     )
 
 
@@ -93,14 +98,18 @@ def complete_plan(
     pairs: str = "clusters",
     clusters: str | None = None,
     decide: str = "similarity",
+    numbers: str = "words",
 ) -> Plan:
     """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
     _check_choice("pairs", pairs, "clusters", "all")
     _check_choice("decide", decide, "similarity", "containment")
+    _check_choice("numbers", numbers, "words", "separate")
     if keep == "none" and keep_count != 1:
         raise ParameterError("keep_count", "dedup", "left out if none are kept", keep_count)
     if decide == "containment":
         plan = by_containment(plan)
+    if numbers == "separate":
+        plan = separate_numbers(plan)
     kind: Any = clusters
     clustering = plan.clustering if clusters is None else Clustering(kind)
     if clustering.links and plan.check.level == "none":
@@ -277,6 +286,7 @@ def dedup(
     clusters: ClusterKind | None = None,
     direct_only: bool | None = None,
     decide: Literal["similarity", "containment"] | None = None,
+    numbers: Literal["words", "separate"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
@@ -312,6 +322,8 @@ def dedup(
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
+        numbers: "words" (the default) compares numbers like other words; "separate" keeps documents apart that differ
+            in more numbers than other words.
         threads: Threads to use; None uses all processors.
         strict: Stop at the first bad record instead of counting it.
         work_dir: The folder for texts during the run; None is the temporary folder.
@@ -325,7 +337,7 @@ def dedup(
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
-    common["direct_only"] = direct_only
+    common |= {"direct_only": direct_only, "numbers": numbers}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)

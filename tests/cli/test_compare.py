@@ -277,3 +277,10 @@ def test_from_the_shell() -> None:
 
 def test_colours_where_they_are_asked_for() -> None:
     assert "\x1b[" in shell("a.txt", "b.txt", FORCE_COLOR="1").stdout
+
+
+def test_numbers_keep_documents_apart() -> None:
+    Path("b.txt").write_text(BAKERY.replace("1946", "1947"))
+    assert "are near-duplicates" in run("a.txt", "b.txt").stdout
+    printed = " ".join(run("a.txt", "b.txt", "--numbers", "separate").stdout.split())
+    assert printed.startswith("a.txt and b.txt are different: they differ in more numbers than other words")

@@ -37,6 +37,7 @@ Names = tuple[str, str]
     ),
     options.text,
 )  # fmt: skip
+@options.numbers
 @grouped(
     "Output",
     options.flag("--full", "Show all passages at full length."),
@@ -61,7 +62,9 @@ def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any)
       neardup compare a.txt b.txt --model model.json
     """
     model = _model(chosen.options.get("model"))
-    plan = chosen.plan()
+    from neardup.api import complete_plan
+
+    plan = complete_plan(chosen.plan(), numbers=values.pop("numbers"))
     given = (field.name for field in fields(Where) if field.name in values)
     looks: dict[str, Any] = {
         "fields": getattr(plan.text, "fields", ()),

@@ -14,7 +14,7 @@ from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
-DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
+DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide", "numbers")
 
 
 @click.command(cls=MethodCommand)

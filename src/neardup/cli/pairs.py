@@ -39,7 +39,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
-    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", decide=values.pop("decide"))
+    decisions = {name: values.pop(name) for name in ("decide", "numbers")}
+    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", **decisions)
     target = options.with_ending(output, ".parquet")
     if engine is not None:
         tables = {target.name: "pairs"}

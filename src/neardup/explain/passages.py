@@ -21,6 +21,7 @@ from neardup.plan import Check, Plan
 from neardup.statistics import Statistics
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.verify.jaccard import Jaccard
+from neardup.verify.numbers import SeparateNumbers, with_words
 from neardup.verify.relation import RELATIONS, UNKNOWN, relations
 
 __all__ = ["Comparison", "Passage", "Side", "shared_passages"]
@@ -84,7 +85,7 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     pairs = _exact(plan, features)
     counts = _counts(plan, features, pairs)
     estimated = _estimate(plan, tokens, statistics)
-    decisive = pairs if estimated is None else estimated
+    decisive = _decisive(plan, tokens, features, pairs if estimated is None else estimated)
     passages = _find_passages(texts, tokens, *_runs(plan, tokens))
     return Comparison(
         similarity=float(pairs.similarity[0]),
@@ -101,8 +102,16 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
 def _exact(plan: Plan, features: Features) -> Pairs:
     """The overlap of the features that candidates come from, in the plan's own measure if that is exact."""
     if plan.check.level == "features" and plan.check_view is None:
-        return plan.check.measure(make_distinct(features), LEFT, RIGHT)
+        check = plan.check.check if isinstance(plan.check, SeparateNumbers) else plan.check
+        return check.measure(make_distinct(features), LEFT, RIGHT)
     return Jaccard().measure(features, LEFT, RIGHT)
+
+
+def _decisive(plan: Plan, tokens: Tokens, features: Features, pairs: Pairs) -> Pairs:
+    """The evidence that decides: 0 where numbers keep the documents apart."""
+    if not isinstance(plan.check, SeparateNumbers):
+        return pairs
+    return plan.check.measure(with_words(make_distinct(features), tokens), LEFT, RIGHT)
 
 
 def _counts(plan: Plan, features: Features, pairs: Pairs) -> Pairs:

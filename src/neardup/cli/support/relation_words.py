@@ -17,6 +17,8 @@ def relation_sentence(plan: Plan, names: Names, comparison: Comparison) -> str:
     left, right = names
     both, score = f"{left} and {right}", _score(plan, comparison)
     shares = _shares(plan, names, comparison)
+    if _kept_apart(plan, comparison):
+        shares = "they differ in more numbers than other words (--numbers separate)"
     match comparison.relation:
         case "copy":
             return f"{both} are copies: identical texts."
@@ -31,6 +33,12 @@ def relation_sentence(plan: Plan, names: Names, comparison: Comparison) -> str:
         case "different":
             return f"{both} are different: {shares}; {score}."
     return f"{both} are not near-duplicates: {score}."
+
+
+def _kept_apart(plan: Plan, comparison: Comparison) -> bool:
+    """Whether numbers alone keep documents apart that reach the threshold."""
+    reaches = comparison.estimate is None and comparison.similarity >= plan.threshold
+    return reaches and comparison.relation == "different"
 
 
 def _score(plan: Plan, comparison: Comparison) -> str:
