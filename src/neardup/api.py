@@ -36,6 +36,7 @@ from neardup.statistics import Statistics, parse_df_unit
 from neardup.statistics.file import load_statistics
 from neardup.text.article import HtmlText, check_html_text
 from neardup.verify.containment import Containment
+from neardup.verify.numbers import separate_numbers
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def make_plan(
     clusters: ClusterKind | None = None,
     direct_only: bool = False,
     decide: Literal["similarity", "containment"] = "similarity",
+    numbers: Literal["words", "separate"] = "words",
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options.
@@ -68,6 +70,8 @@ def make_plan(
             as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
+        numbers: "words" compares numbers like other words; "separate" keeps documents apart that differ in more
+            numbers than other words.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     name = method or ("minhash" if preset is None else presets(preset)["method"])
@@ -82,6 +86,7 @@ def make_plan(
         pairs=pairs,
         clusters=clusters,
         decide=decide,
+        numbers=numbers,
     )
 
 
@@ -94,14 +99,18 @@ def complete_plan(
     pairs: str = "clusters",
     clusters: str | None = None,
     decide: str = "similarity",
+    numbers: str = "words",
 ) -> Plan:
     """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
     _check_choice("pairs", pairs, "clusters", "all")
     _check_choice("decide", decide, "similarity", "containment")
+    _check_choice("numbers", numbers, "words", "separate")
     if keep == "none" and keep_count != 1:
         raise ParameterError("keep_count", "dedup", "left out if none are kept", keep_count)
     if decide == "containment":
         plan = by_containment(plan)
+    if numbers == "separate":
+        plan = separate_numbers(plan)
     kind: Any = clusters
     clustering = plan.clustering if clusters is None else Clustering(kind)
     if clustering.links and plan.check.level == "none":
@@ -180,12 +189,12 @@ class Result:
 
     @property
     def pairs(self) -> pa.Table:
-        """left, right, similarity, containment, reason, bridge."""
+        """left, right, similarity, containment, relation, reason, bridge."""
         return pair_table(self._run.outcome)
 
     @property
     def clusters(self) -> pa.Table:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
         return cluster_table(self._run.outcome)
 
@@ -278,6 +287,7 @@ def dedup(
     clusters: ClusterKind | None = None,
     direct_only: bool | None = None,
     decide: Literal["similarity", "containment"] | None = None,
+    numbers: Literal["words", "separate"] | None = None,
     threads: int | None = None,
     strict: bool = False,
     work_dir: str | os.PathLike[str] | None = None,
@@ -315,6 +325,8 @@ def dedup(
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
+        numbers: "words" (the default) compares numbers like other words; "separate" keeps documents apart that differ
+            in more numbers than other words.
         threads: Threads to use; None uses all processors.
         strict: Stop at the first bad record instead of counting it.
         work_dir: The folder for texts during the run; None is the temporary folder.
@@ -328,7 +340,7 @@ def dedup(
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
-    common["direct_only"] = direct_only
+    common |= {"direct_only": direct_only, "numbers": numbers}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)
@@ -346,7 +358,7 @@ def dedup(
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:
-    """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, reason, bridge.
+    """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, relation, reason, bridge.
 
     Args:
         documents: As for `dedup`.

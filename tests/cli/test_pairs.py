@@ -71,7 +71,15 @@ def test_the_file_is_what_the_library_gives(here):
     stored = pq.read_table("pairs.parquet")
     expected = neardup.pairs("corpus.jsonl", ngram=2, threshold=0.6)
     assert stored.equals(expected) and stored.schema.equals(expected.schema, check_metadata=True)
-    assert stored.column_names == ["left", "right", "similarity", "containment", "reason", "bridge"]
+    assert stored.column_names == [
+        "left",
+        "right",
+        "similarity",
+        "containment",
+        "relation",
+        "reason",
+        "bridge",
+    ]
 
 
 def test_what_clusters_need(here):

@@ -67,7 +67,15 @@ def test_the_corpus_has_something_to_find(name, expected):
 def test_exact_copies_always_pair(name, text):
     result = neardup.dedup([text, "something else that is not the same", text], method=name, pairs="all")
     assert result.pairs.to_pylist() == [
-        {"left": 0, "right": 2, "similarity": 1.0, "containment": 1.0, "reason": "copy", "bridge": False}
+        {
+            "left": 0,
+            "right": 2,
+            "similarity": 1.0,
+            "containment": 1.0,
+            "relation": "copy",
+            "reason": "copy",
+            "bridge": False,
+        }
     ]
     assert result.kept == [text, "something else that is not the same"]
     assert result.removed == [text]

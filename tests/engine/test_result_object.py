@@ -140,9 +140,17 @@ def test_the_folder_of_a_single_text_is_what_it_says_and_ids_are_its_names(tmp_p
 
 def test_the_columns_of_pairs_and_clusters():
     result = neardup.dedup(TABLE)
-    assert result.pairs.schema.names == ["left", "right", "similarity", "containment", "reason", "bridge"]
+    assert result.pairs.schema.names == [
+        "left",
+        "right",
+        "similarity",
+        "containment",
+        "relation",
+        "reason",
+        "bridge",
+    ]
     assert result.clusters.schema.names == [
-        "id", "cluster", "leader", "keep", "duplicate_of", "similarity", "containment", "evidence",
+        "id", "cluster", "leader", "keep", "duplicate_of", "similarity", "containment", "relation", "evidence",
         "size", "weakest_link",
     ]  # fmt: skip
     assert result.pairs.schema.field("left").type == pa.string()
@@ -163,7 +171,7 @@ def test_annotations_have_a_row_for_every_document_in_order():
     table = corpus(seed=3, families=20)
     result = neardup.dedup(table)
     clusters = {row["id"]: row for row in result.clusters.to_pylist()}
-    names = ["keep", "cluster", "duplicate_of", "similarity", "containment", "evidence"]
+    names = ["keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence"]
     assert result.annotations.column_names == names
     alone = {
         "keep": True,
@@ -171,6 +179,7 @@ def test_annotations_have_a_row_for_every_document_in_order():
         "duplicate_of": None,
         "similarity": None,
         "containment": None,
+        "relation": None,
         "evidence": None,
     }
     for name, row in zip(table["id"].to_pylist(), result.annotations.to_pylist(), strict=True):

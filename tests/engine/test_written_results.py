@@ -14,7 +14,7 @@ import neardup
 from corpora import corpus, rows, set_constants
 from neardup.errors import InputError, OutputError, ParameterError
 
-MARKS = ["keep", "cluster", "duplicate_of", "similarity", "containment", "evidence"]
+MARKS = ["keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence"]
 
 
 @pytest.fixture(scope="module")

@@ -275,6 +275,18 @@ def test_joins_in_blocks(spark, table, options, pairs, partitions):
         spark.conf.unset("spark.neardup.partitions")
 
 
+@pytest.mark.parametrize("clusters", ["leaders", "components"])
+def test_numbers_keep_documents_apart(spark, clusters):
+    """The words of candidates are compared too; pairs that numbers keep apart have no similarity."""
+    frame = "the bank paid {} dlrs in {} for the shares of a smaller bank which it took over with {} branches"
+    texts = [frame.format(a, b, c) for a in (1, 2) for b in (1986, 1987) for c in ("six", "ten")]
+    table = pa.table({"id": [f"n{i}" for i in range(len(texts))], "text": texts})
+    options = {"numbers": "separate", "threshold": 0.3, "clusters": clusters}
+    expected = local_result(table, **options)
+    assert expected != local_result(table, **{**options, "numbers": "words"})
+    assert spark_result(spark.createDataFrame(table.to_pandas()), **options) == expected
+
+
 def test_plans_travel(spark):
     """What a worker gets is the plan that was made here."""
     plan = neardup.make_plan("rare_phrases")

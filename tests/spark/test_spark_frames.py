@@ -42,7 +42,7 @@ def test_names_of_any_kind(spark):
     assert [row[0] for row in result.removed.collect()] == [0]
     annotated = result.annotated
     assert annotated.columns == [name for name in names if name != "keep"] + [
-        "keep", "cluster", "duplicate_of", "similarity", "containment", "evidence",
+        "keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence",
     ]  # fmt: skip
     assert sorted((row[0], row["keep"]) for row in annotated.collect()) == [
         (0, False), (1, True), (2, True), (3, True),

@@ -12,6 +12,7 @@ from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
+from neardup.cli.support.relation_words import SLOTS, feature_name, relation_sentence, token_name
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from neardup.statistics import Statistics
 
 Names = tuple[str, str]
-SLOTS = "equal groups of 1"  # each slot is an estimate of its own
 
 
 @click.command(cls=MethodCommand)
@@ -37,6 +37,7 @@ SLOTS = "equal groups of 1"  # each slot is an estimate of its own
     ),
     options.text,
 )  # fmt: skip
+@options.numbers
 @grouped(
     "Output",
     options.flag("--full", "Show all passages at full length."),
@@ -45,7 +46,10 @@ SLOTS = "equal groups of 1"  # each slot is an estimate of its own
     options.as_json,
 )
 def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any) -> None:
-    """Show how similar documents A and B are, and the passages that they share.
+    """Show how documents A and B relate, how similar they are, and the passages that they share.
+
+    The first line says whether they are copies or near-duplicates, one contains the other, they share a passage, or
+    they are different.
 
     A and B are files (text, Markdown, HTML, a mail), or - for standard input; with --in they are ids of
     documents in a corpus. The similarity is the one that `neardup dedup` finds with the same options.
@@ -58,7 +62,9 @@ def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any)
       neardup compare a.txt b.txt --model model.json
     """
     model = _model(chosen.options.get("model"))
-    plan = chosen.plan()
+    from neardup.api import complete_plan
+
+    plan = complete_plan(chosen.plan(), numbers=values.pop("numbers"))
     given = (field.name for field in fields(Where) if field.name in values)
     looks: dict[str, Any] = {
         "fields": getattr(plan.text, "fields", ()),
@@ -122,6 +128,7 @@ def _compare(
 def _as_dict(plan: Plan, names: Names, comparison: Comparison) -> dict[str, Any]:
     """Everything that was found, as plain values."""
     return {
+        "relation": comparison.relation,
         "similarity": comparison.similarity,
         "containment": comparison.containment,
         "shared": comparison.shared,
@@ -155,14 +162,15 @@ def _print(
     context: int,
     full: bool,
 ) -> None:
-    """The verdict, the counts, and the passages side by side."""
+    """The relation, the counts, and the passages side by side."""
     from rich.console import Console
 
     from neardup.cli.support.side_by_side import Show, passage_table
 
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     style = "bold green" if comparison.near_duplicates else "bold"
-    console.print(_verdict(plan, comparison), style=style)
+    spoken_names = (spoken(names[0]), spoken(names[1]))
+    console.print(relation_sentence(plan, spoken_names, comparison), style=style)
     for line in _remarks(plan, comparison):
         console.print(line)
     letters = (f"A  {spoken(names[0])}", f"B  {spoken(names[1])}")
@@ -175,33 +183,8 @@ def _print(
     console.print(legend, style="dim")
 
 
-def _verdict(plan: Plan, comparison: Comparison) -> str:
-    """The answer in one sentence."""
-    if comparison.left.text == comparison.right.text:
-        return "Identical texts."
-    value = comparison.similarity if comparison.estimate is None else comparison.estimate
-    what = "similarity" if comparison.estimate is None else _estimated(plan)
-    shown = _digits(value, plan.threshold)
-    if comparison.near_duplicates:
-        return f"Near-duplicates: {what} {shown} reaches the threshold {plan.threshold:g}."
-    return f"Not near-duplicates: {what} {shown} is below the threshold {plan.threshold:g}."
-
-
-def _estimated(plan: Plan) -> str:
-    """What the signatures say: an estimate slot by slot, otherwise a share of equal bits or groups."""
-    if plan.check.measures == SLOTS:
-        return "estimated similarity"
-    return "share of " + plan.check.measures.partition(" of ")[0]
-
-
-def _digits(value: float, threshold: float) -> str:
-    """The value with three digits, or as many as show on which side of the threshold it is."""
-    texts = (f"{value:.{digits}f}" for digits in range(3, 17))
-    return next((text for text in texts if (float(text) < threshold) == (value < threshold)), repr(value))
-
-
 def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
-    """Lines below the verdict: the estimate's interval, shared features, containment."""
+    """Lines below the first one: the estimate's interval, shared features, containment."""
     from neardup.signatures.estimate import wilson_interval
 
     left, right = comparison.left, comparison.right
@@ -213,13 +196,10 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
             f"{slots} slots: {low:.3f} to {high:.3f} (95 % interval); exact similarity: {comparison.similarity:.3f}."
         )
     union = left.features + right.features - comparison.shared
-    both = f"{comparison.shared:,} of {union:,} {_feature_name(plan)} are in both"
+    both = f"{comparison.shared:,} of {union:,} distinct {feature_name(plan)} are in both"
     lines.append(f"{both}; containment {comparison.containment:.3f}.")
     if left.text != right.text and comparison.similarity == 1:
         lines.append("They differ in case, punctuation, space or repeats only, which are not compared.")
-    if not comparison.near_duplicates and comparison.containment >= plan.threshold:
-        part, whole = "AB" if left.features <= right.features else "BA"
-        lines.append(f"But {comparison.containment:.1%} of {part} is in {whole}.")
     return lines
 
 
@@ -233,8 +213,8 @@ def _counts(plan: Plan, comparison: Comparison) -> Table:
     table.add_column("")
     for letter in "AB":
         table.add_column(letter, justify="right")
-    table.add_row(f"{_token_name(plan)}s", *(f"{count:,}" for count in tokens))
-    table.add_row(_feature_name(plan), *(f"{side.features:,}" for side in sides))
+    table.add_row(f"{token_name(plan)}s", *(f"{count:,}" for count in tokens))
+    table.add_row(f"distinct {feature_name(plan)}", *(f"{side.features:,}" for side in sides))
     table.add_row("containment in the other", *(f"{side.containment:.3f}" for side in sides))
     return table
 
@@ -250,14 +230,3 @@ def _reason_table(reasons: dict[str, Any]) -> Table:
     for part in reasons["contributions"]:
         table.add_row(part["text"], f"{part['share']:.1%}", f"{part['left']:.3f}", f"{part['right']:.3f}")
     return table
-
-
-def _feature_name(plan: Plan) -> str:
-    width = getattr(plan.view.features, "width", None)
-    if width == 1:
-        return f"distinct {_token_name(plan)}s"
-    return f"distinct {_token_name(plan)} {width}-grams" if width else "distinct features"
-
-
-def _token_name(plan: Plan) -> str:
-    return {"words": "word", "characters": "character"}.get(getattr(plan.text, "tokens", ""), "token")

@@ -15,7 +15,7 @@ from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
 STOPPED = "neardup: stopped by the guard, no documents are written; --no-guard removes them all the same"
-DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
+DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide", "numbers")
 
 
 @click.command(cls=MethodCommand)

@@ -22,9 +22,10 @@ from neardup.plurals import counted
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
-    Writes a parquet file with the columns left, right (ids), similarity, containment, reason (similar or copy)
-    and bridge; with a model also the probability that a pair of this similarity is one of near-duplicates. With
-    --engine spark, FILE is a folder of parquet files.
+    Writes a parquet file with the columns left, right (ids), similarity, containment, relation (of left to right:
+    copy, near-duplicate, contains or contained), reason (similar or copy) and bridge; with a model also the
+    probability that a pair of this similarity is one of near-duplicates. With --engine spark, FILE is a folder of
+    parquet files.
 
     \b
     Example:
@@ -38,7 +39,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
-    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", decide=values.pop("decide"))
+    decisions = {name: values.pop(name) for name in ("decide", "numbers")}
+    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", **decisions)
     target = options.with_ending(output, ".parquet")
     if engine is not None:
         tables = {target.name: "pairs"}

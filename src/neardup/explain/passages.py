@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, make_distinct, to_utf8
 from neardup.errors import StatisticsError
-from neardup.plan import Plan
+from neardup.plan import Check, Plan
 from neardup.statistics import Statistics
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.verify.jaccard import Jaccard
+from neardup.verify.numbers import SeparateNumbers, with_words
+from neardup.verify.relation import RELATIONS, UNKNOWN, relations
 
 __all__ = ["Comparison", "Passage", "Side", "shared_passages"]
 
@@ -56,6 +58,7 @@ class Comparison:
     containment: float  # the shared part of the smaller one
     shared: int  # distinct features that both have
     near_duplicates: bool  # whether the plan's threshold is reached
+    relation: str | None  # of the left one to the right one; None where the plan measures too little to know
     estimate: float | None  # the share of equal slots, for a plan that decides on it
     left: Side
     right: Side
@@ -82,13 +85,14 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     pairs = _exact(plan, features)
     counts = _counts(plan, features, pairs)
     estimated = _estimate(plan, tokens, statistics)
-    decisive = pairs if estimated is None else estimated
+    decisive = _decisive(plan, tokens, features, pairs if estimated is None else estimated)
     passages = _find_passages(texts, tokens, *_runs(plan, tokens))
     return Comparison(
         similarity=float(pairs.similarity[0]),
         containment=float(counts.containment[0]),
         shared=int(counts.shared[0]),
-        near_duplicates=_passes(plan, decisive),
+        near_duplicates=bool(_check(plan).passes(decisive, plan.threshold)[0]),
+        relation="copy" if compared[0] == compared[1] else _relation(plan, decisive),
         estimate=None if estimated is None else float(estimated.similarity[0]),
         left=_side(compared[0], counts.left_size, counts.shared, passages[0]),
         right=_side(compared[1], counts.right_size, counts.shared, passages[1]),
@@ -98,8 +102,16 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
 def _exact(plan: Plan, features: Features) -> Pairs:
     """The overlap of the features that candidates come from, in the plan's own measure if that is exact."""
     if plan.check.level == "features" and plan.check_view is None:
-        return plan.check.measure(make_distinct(features), LEFT, RIGHT)
+        check = plan.check.check if isinstance(plan.check, SeparateNumbers) else plan.check
+        return check.measure(make_distinct(features), LEFT, RIGHT)
     return Jaccard().measure(features, LEFT, RIGHT)
+
+
+def _decisive(plan: Plan, tokens: Tokens, features: Features, pairs: Pairs) -> Pairs:
+    """The evidence that decides: 0 where numbers keep the documents apart."""
+    if not isinstance(plan.check, SeparateNumbers):
+        return pairs
+    return plan.check.measure(with_words(make_distinct(features), tokens), LEFT, RIGHT)
 
 
 def _counts(plan: Plan, features: Features, pairs: Pairs) -> Pairs:
@@ -117,9 +129,14 @@ def _estimate(plan: Plan, tokens: Tokens, statistics: Statistics | None) -> Pair
     return plan.check.measure(view.signature(view.represent(tokens, statistics)), LEFT, RIGHT)
 
 
-def _passes(plan: Plan, pairs: Pairs) -> bool:
-    check = Jaccard() if plan.check.level == "none" else plan.check
-    return bool(check.passes(pairs, plan.threshold)[0])
+def _check(plan: Plan) -> Check:
+    """The check that decides; without one the exact similarity does."""
+    return Jaccard() if plan.check.level == "none" else plan.check
+
+
+def _relation(plan: Plan, pairs: Pairs) -> str | None:
+    code = int(relations(pairs, _check(plan), plan.threshold)[0])
+    return None if code == UNKNOWN else RELATIONS[code]
 
 
 def _side(text: str, size: NDArray[np.float64], shared: NDArray[np.float64], passages: list[Passage]) -> Side:

@@ -129,12 +129,16 @@ resume = grouped(
     ),
 )
 
+numbers = grouped(
+    "Decision",
+    choice("--numbers", ["words", "separate"], "Separate what differs mainly in numbers."),
+)
+
 decide = grouped(
     "Decision",
-    choice(
-        "--decide", ["similarity", "containment"], "Measure compared with the threshold.",
-    ),
-)  # fmt: skip
+    choice("--decide", ["similarity", "containment"], "Measure compared with the threshold."),
+    numbers,
+)
 
 
 def pairs(default: str) -> Option:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from neardup.columns import Features, Signatures, Texts, make_distinct
 from neardup.plan import Plan, View
 from neardup.statistics import Statistics
+from neardup.verify.numbers import SeparateNumbers, with_words
 
 
 def check_view(plan: Plan) -> View:
@@ -19,8 +20,10 @@ def compares_kept_signatures(plan: Plan) -> bool:
 
 def compared_features(plan: Plan, texts: Texts, statistics: Statistics | None) -> Features:
     """The distinct features of texts that the check compares."""
-    view = check_view(plan)
-    return make_distinct(view.represent(plan.text(texts, details=view.details), statistics))
+    view, separate = check_view(plan), isinstance(plan.check, SeparateNumbers)
+    tokens = plan.text(texts, details=view.details or separate)
+    features = make_distinct(view.represent(tokens, statistics))
+    return with_words(features, tokens) if separate else features
 
 
 def compared_values(plan: Plan, features: Features) -> Features | Signatures:

@@ -16,8 +16,10 @@ from neardup.columns import Numbers, Pairs
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.leaders import Measure, lead, packed
 from neardup.engines.core.linkage import link
+from neardup.engines.core.removal_evidence import look_up
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
+from neardup.verify.relation import Codes
 
 Floats = NDArray[np.float64]
 Report = Callable[[str, str], None]  # a reason and what was done
@@ -34,6 +36,7 @@ class Decisions:
     duplicate_of: Numbers  # -1 for a document that stays
     similarity: Floats  # with duplicate_of
     containment: Floats
+    relation: Codes  # to duplicate_of; UNKNOWN for a document that stays
     direct: NDArray[
         np.bool_
     ]  # whether a removed document is a copy of duplicate_of, or reaches the threshold with it
@@ -84,11 +87,11 @@ def decide(
     duplicate_of = _duplicates(plan, layout, members, best)
     missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
     measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
-    similarity, containment, direct = _look_up(plan, measured, representative, members, duplicate_of)
+    links = look_up(plan, measured, representative, members, duplicate_of)
     spared = 0
-    if plan.keep.direct_only and not direct[duplicate_of >= 0].all():
-        duplicate_of, spared = _without_indirect(duplicate_of, direct, members, representative)
-        similarity, containment, direct = _look_up(plan, measured, representative, members, duplicate_of)
+    if plan.keep.direct_only and not links.direct[duplicate_of >= 0].all():
+        duplicate_of, spared = _without_indirect(duplicate_of, links.direct, members, representative)
+        links = look_up(plan, measured, representative, members, duplicate_of)
     removed = duplicate_of >= 0
     pairs = measured.take(plan.check.passes(measured, plan.threshold))
     kept = np.ones(n, np.bool_)
@@ -99,9 +102,10 @@ def decide(
         leader=best,
         keep=~removed,
         duplicate_of=duplicate_of,
-        similarity=similarity,
-        containment=containment,
-        direct=direct,
+        similarity=links.similarity,
+        containment=links.containment,
+        relation=links.relation,
+        direct=links.direct,
         size=layout.size,
         weakest_link=_weakest(plan, layout, clusters, representative, measured),
         pairs=pairs,
@@ -248,30 +252,6 @@ def _missing(
     pairs = distinct(*found)
     pairs = pairs[pairs // n != pairs % n]
     return without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
-
-
-def _look_up(
-    plan: Plan, measured: Pairs, representative: Numbers, members: Numbers, others: Numbers
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Similarity and containment of each member with its other: 1 for copies, NaN where it has no other; and whether
-    they reach the threshold."""
-    n = len(representative)
-    similarity, containment = np.full(len(members), np.nan), np.full(len(members), np.nan)
-    has = others >= 0
-    copy = has & (representative[members] == representative[others])
-    similarity[copy] = containment[copy] = 1.0
-    direct = copy.copy()
-    rest = np.flatnonzero(has & ~copy)
-    if len(rest) and len(measured):
-        known = packed(measured.left, measured.right, n)
-        order = np.argsort(known)
-        asked = packed(representative[members[rest]], representative[others[rest]], n)
-        at = order[np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)]
-        found = known[at] == asked  # all of them, unless nothing was measured
-        similarity[rest[found]] = measured.similarity[at[found]]
-        containment[rest[found]] = measured.containment[at[found]]
-        direct[rest[found]] = plan.check.passes(measured, plan.threshold)[at[found]]
-    return similarity, containment, direct
 
 
 def _weakest(

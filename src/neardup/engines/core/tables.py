@@ -13,6 +13,7 @@ from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome
 from neardup.verify.cosine import probabilities
+from neardup.verify.relation import COPY, RELATIONS, Codes, relations, swapped
 
 ROWS = 1 << 20  # rows of a table that is streamed
 
@@ -21,7 +22,7 @@ def pairs_schema(outcome: Outcome) -> pa.Schema:
     """The columns of pairs.parquet."""
     kind = outcome.documents.ids.type
     names = {"left": kind, "right": kind, "similarity": pa.float64(), "containment": pa.float64()}
-    names |= {"reason": pa.string(), "bridge": pa.bool_()}
+    names |= {"relation": pa.string(), "reason": pa.string(), "bridge": pa.bool_()}
     if getattr(outcome.plan.check, "curve", None) is not None:
         names["probability"] = pa.float64()  # of a method that has learned from labels
     return pa.schema(names.items(), _metadata(outcome))
@@ -96,16 +97,21 @@ def expanded_pairs(
         yield order[first + i], order[first + j], np.full(len(k), -1)
 
 
-def _reasons(pairs: Pairs, edge: Numbers, swapped: pa.Array) -> Any:
+def _reasons(pairs: Pairs, edge: Numbers, turned: pa.Array) -> Any:
     """Why each pair is one; where containment decided, which of the two contains the other."""
     if pairs.kind != "containment" or len(pairs) == 0:
         return "similar"
     known = np.maximum(edge, 0)
     mine, theirs = pairs.left_size[known], pairs.right_size[known]
-    smaller_first = pc.xor(pa.array(mine < theirs), swapped)
+    smaller_first = pc.xor(pa.array(mine < theirs), turned)
     # Of two that are equally large each contains the other: the order of the input must not choose.
     inside = pc.and_(smaller_first, pa.array(mine != theirs))
     return pc.if_else(inside, "right contains left", "left contains right")
+
+
+def relation_names(codes: Codes) -> pa.Array:
+    """The names of relations; null where it is not known."""
+    return pa.array(RELATIONS).take(pa.array(codes, mask=codes < 0))
 
 
 def _pair_table(outcome: Outcome, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:
@@ -115,15 +121,19 @@ def _pair_table(outcome: Outcome, left: Numbers, right: Numbers, edge: Numbers) 
     similarity[~copy], containment[~copy] = found.similarity, found.containment
     bridge[~copy] = outcome.decisions.bridge[edge[~copy]]
     a, b = ids.take(pa.array(left)), ids.take(pa.array(right))
-    swapped = pc.greater(a, b)
+    turned = pc.greater(a, b)
+    relation = np.full(len(edge), COPY, np.int8)
+    relation[~copy] = relations(found, outcome.plan.check, outcome.plan.threshold)
+    relation = np.where(turned.to_numpy(zero_copy_only=False), swapped(relation), relation)
     likely = probabilities(outcome.plan.check, similarity)
     table = pa.Table.from_arrays(
         [
-            pc.if_else(swapped, b, a),
-            pc.if_else(swapped, a, b),
+            pc.if_else(turned, b, a),
+            pc.if_else(turned, a, b),
             pa.array(similarity, from_pandas=True),
             pa.array(containment, from_pandas=True),
-            pc.if_else(pa.array(copy), "copy", _reasons(pairs, edge, swapped)),
+            relation_names(relation),
+            pc.if_else(pa.array(copy), "copy", _reasons(pairs, edge, turned)),
             pa.array(bridge),
             *([] if likely is None else [pa.array(likely, from_pandas=True)]),
         ],
@@ -144,6 +154,7 @@ def cluster_table(outcome: Outcome) -> pa.Table:
         "duplicate_of": ids.take(other),
         "similarity": pa.array(decisions.similarity, from_pandas=True),
         "containment": pa.array(decisions.containment, from_pandas=True),
+        "relation": relation_names(decisions.relation),
         "evidence": _evidence(outcome),
         "size": pa.array(decisions.size),
         outcome.plan.clustering.height: pa.array(decisions.weakest_link, from_pandas=True),
@@ -155,7 +166,7 @@ def cluster_table(outcome: Outcome) -> pa.Table:
 
 
 def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table:
-    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
+    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment, relation, evidence.
 
     With `id_column`, ids that documents did not have of their own come first, so that duplicate_of can be looked up.
     """
@@ -173,6 +184,7 @@ def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table
             "duplicate_of": ids.take(other).take(at),
             "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
             "containment": pa.array(decisions.containment, from_pandas=True).take(at),
+            "relation": relation_names(decisions.relation).take(at),
             "evidence": _evidence(outcome).take(at),
         }
     )

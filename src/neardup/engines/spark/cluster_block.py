@@ -25,10 +25,10 @@ MEASURED = ("shared", "left_size", "right_size")
 PLACES = ("left", "right", "left_place", "right_place")
 # The columns that all kinds of rows share, and what they are called in the result.
 CLUSTER_NAMES = {"a": "id", "b": "cluster", "c": "leader", "flag": "keep", "d": "duplicate_of"}
-CLUSTER_NAMES |= {"x": "similarity", "y": "containment", "reason": "evidence"}
+CLUSTER_NAMES |= {"x": "similarity", "y": "containment", "relation": "relation", "reason": "evidence"}
 CLUSTER_NAMES |= {"size": "size"}
 PAIR_NAMES = {"a": "left", "b": "right", "x": "similarity", "y": "containment"}
-PAIR_NAMES |= {"reason": "reason", "flag": "bridge"}
+PAIR_NAMES |= {"relation": "relation", "reason": "reason", "flag": "bridge"}
 LAST_NAMES = ("weakest_link", "merge_height", "probability")  # of clusters; of pairs, with a model
 
 
@@ -160,7 +160,7 @@ def _result(found: pa.Table, kind: int) -> Batches:
 
 def _rows(kind: int, n: int, columns: dict[str, Any], ids: pa.DataType) -> Batches:
     types = {"kind": pa.int32(), **dict.fromkeys("abcd", ids), **dict.fromkeys("xyz", pa.float64())}
-    types |= {"flag": pa.bool_(), "size": pa.int64(), "reason": pa.string()}
+    types |= {"flag": pa.bool_(), "size": pa.int64(), "relation": pa.string(), "reason": pa.string()}
     types |= dict.fromkeys(("component", *PLACES), pa.int64())
     filled = {name: columns.get(name, pa.nulls(n, what)) for name, what in types.items()}
     filled["kind"] = pa.array(np.full(n, kind, np.int32))

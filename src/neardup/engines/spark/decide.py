@@ -34,7 +34,7 @@ def decided(plan: Plan, blocks: DataFrame, id_type: str, index: Any, tasks: int)
     `blocks` has measured pairs, and members unless there is an index of side files to read them from.
     """
     ids = ", ".join(f"{name} {id_type}" for name in "abcd")
-    numbers = "x double, y double, z double, flag boolean, size long, reason string"
+    numbers = "x double, y double, z double, flag boolean, size long, relation string, reason string"
     schema = f"kind int, {ids}, {numbers}, component long, {', '.join(f'{name} long' for name in PLACES)}"
     return in_arrow(shuffle.shuffled(blocks, tasks), partial(_decide_blocks, plan, tasks, index), schema)
 
@@ -86,14 +86,14 @@ def missing_pairs(result: DataFrame) -> DataFrame:
 
 
 def clusters_of(result: DataFrame, plan: Plan) -> DataFrame:
-    """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+    """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
     weakest_link, with average and complete linkage merge_height."""
     names = cluster_block.CLUSTER_NAMES | {"z": plan.clustering.height}
     return _renamed(result.where(f"kind = {CLUSTER}"), names)
 
 
 def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
-    """left, right, similarity, containment, reason, bridge and, with a model, probability."""
+    """left, right, similarity, containment, relation, reason, bridge and, with a model, probability."""
     with_model = getattr(plan.check, "curve", None) is not None
     names = cluster_block.PAIR_NAMES | ({"z": "probability"} if with_model else {})
     return _renamed(result.where(f"kind = {PAIR}"), names)

@@ -34,7 +34,7 @@ from neardup.plan import Plan
 from neardup.statistics import Statistics
 
 # Columns of annotated documents.
-ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment", "evidence")
+ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence")
 
 
 class SparkResult:
@@ -49,13 +49,13 @@ class SparkResult:
 
     @cached_property
     def clusters(self) -> DataFrame:
-        """id, cluster, leader, keep, duplicate_of, similarity, containment, evidence, size, and
+        """id, cluster, leader, keep, duplicate_of, similarity, containment, relation, evidence, size, and
         weakest_link, with average and complete linkage merge_height."""
         return clusters_of(self._run.result, self._run.plan)
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """left, right, similarity, containment, reason, bridge and, with a model, probability."""
+        """left, right, similarity, containment, relation, reason, bridge and, with a model, probability."""
         return pairs_of(self._run.result, self.plan)
 
     @property

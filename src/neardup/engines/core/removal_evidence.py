@@ -1,0 +1,52 @@
+"""The evidence of each removed document: its similarity and relation to the document that it duplicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.columns import Numbers, Pairs
+from neardup.engines.core.leaders import packed
+from neardup.plan import Plan
+from neardup.verify.relation import COPY, UNKNOWN, Codes, relations, swapped
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RemovalEvidence:
+    """What is known of each member and its other."""
+
+    similarity: Floats  # 1 for copies, NaN where a member has no other
+    containment: Floats
+    relation: Codes
+    direct: NDArray[np.bool_]  # whether they are copies or reach the threshold
+
+
+def look_up(
+    plan: Plan, measured: Pairs, representative: Numbers, members: Numbers, others: Numbers
+) -> RemovalEvidence:
+    """The measured similarity of each member with its other, and how it relates to it."""
+    n = len(representative)
+    similarity, containment = np.full(len(members), np.nan), np.full(len(members), np.nan)
+    has = others >= 0
+    copy = has & (representative[members] == representative[others])
+    similarity[copy] = containment[copy] = 1.0
+    relation = np.where(copy, COPY, UNKNOWN).astype(np.int8)
+    direct = copy.copy()
+    rest = np.flatnonzero(has & ~copy)
+    if len(rest) and len(measured):
+        known = packed(measured.left, measured.right, n)
+        order = np.argsort(known)
+        own = representative[members[rest]]
+        asked = packed(own, representative[others[rest]], n)
+        at = order[np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)]
+        found = known[at] == asked  # all of them, unless nothing was measured
+        rest, own, pairs = rest[found], own[found], measured.take(at[found])
+        similarity[rest], containment[rest] = pairs.similarity, pairs.containment
+        codes = relations(pairs, plan.check, plan.threshold)
+        relation[rest] = np.where(own == pairs.left, codes, swapped(codes))
+        direct[rest] = plan.check.passes(pairs, plan.threshold)
+    return RemovalEvidence(similarity, containment, relation, direct)
