@@ -169,7 +169,7 @@ def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
-    """The answers take the place of columns of the same name, as in the local engine; a dot is a letter like others."""
+    """Added columns get another name, as in the local engine; a dot is a letter like others."""
     ours = {"keep": "k", "cluster": 7, "similarity": [1], "_removed": 1, "a b,c": 2}
     rows = [{"m.t": row["text"], "id": row["id"], **ours, "m": {"t": "no"}} for row in table.to_pylist()]
     path = tmp_path / f"a.{suffix}"

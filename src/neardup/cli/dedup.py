@@ -58,8 +58,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     """Remove or mark the near-duplicates among the documents of INPUT.
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
-    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents,
-    pairs.parquet, clusters.parquet, report.json, and problems.jsonl if records are bad.
+    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
+    duplicate_of, similarity and evidence (or all of them annotated), pairs.parquet, clusters.parquet, report.json, and
+    problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
 
     \b
     Examples:

@@ -171,8 +171,7 @@ class _Job:
             for name, attribute in self.output.tables.items():
                 path = self.output.folder / name
                 remove_result(path)
-                annotated = attribute == "annotated"
-                frame = result.annotate(loaded.id_column) if annotated else getattr(result, attribute)
+                frame = self._frame(result, attribute, loaded.id_column)
                 frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
         problems = joined_problems([loaded.problems, result.problems])
@@ -182,6 +181,13 @@ class _Job:
             report["rows"] = result.rows
         self.output.finish(report)
         return report
+
+    @staticmethod
+    def _frame(result: SparkResult, name: str, id_column: str | None) -> Any:
+        """The DataFrame of a table."""
+        if name == "annotated":
+            return result.annotate(id_column)
+        return result.removed_with_reasons(id_column) if name == "removed" else getattr(result, name)
 
 
 @contextmanager

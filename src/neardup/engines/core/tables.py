@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from neardup.engines.core.decide import Outcome
 from neardup.verify.cosine import probabilities
 
 ROWS = 1 << 20  # rows of a table that is streamed
+REASONS = ("duplicate_of", "similarity", "evidence")  # that are added to a removed document
+ANNOTATIONS = ("keep", "cluster", "duplicate_of", "similarity", "containment", "evidence")  # … to every one
 
 
 def pairs_schema(outcome: Outcome) -> pa.Schema:
@@ -154,28 +156,32 @@ def cluster_table(outcome: Outcome) -> pa.Table:
     return table.replace_schema_metadata(_metadata(outcome))
 
 
-def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table:
-    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment.
+def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbers | None = None) -> pa.Table:
+    """ANNOTATIONS for every document of the corpus, or for those at `rows`.
 
     With `id_column`, ids that documents did not have of their own come first, so that duplicate_of can be looked up.
     """
     decisions, ids, n = outcome.decisions, outcome.documents.ids, len(outcome.documents)
-    row = np.full(n, -1, np.int64)
-    row[decisions.documents] = np.arange(len(decisions.documents))
-    at = pa.array(row, mask=row < 0)
+    rows = np.arange(n) if rows is None else rows
+    place = np.full(n, -1, np.int64)
+    place[decisions.documents] = np.arange(len(decisions.documents))
+    at = pa.array(place[rows], mask=place[rows] < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
-    named = {} if id_column is None else {id_column: ids}
-    return pa.table(
-        {
-            **named,
-            "keep": pa.array(decisions.kept),
-            "cluster": ids.take(pa.array(decisions.cluster)).take(at),
-            "duplicate_of": ids.take(other).take(at),
-            "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
-            "containment": pa.array(decisions.containment, from_pandas=True).take(at),
-            "evidence": _evidence(outcome).take(at),
-        }
+    named = {} if id_column is None else {id_column: ids.take(pa.array(rows))}
+    found = (
+        pa.array(decisions.kept[rows]),
+        ids.take(pa.array(decisions.cluster)).take(at),
+        ids.take(other).take(at),
+        pa.array(decisions.similarity, from_pandas=True).take(at),
+        pa.array(decisions.containment, from_pandas=True).take(at),
+        _evidence(outcome).take(at),
     )
+    return pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
+
+
+def added_names(names: Collection[str], taken: Collection[str]) -> list[str]:
+    """The names of added columns: a name that the input has stays its own, and ours begins with neardup_."""
+    return [f"neardup_{name}" if name in taken else name for name in names]
 
 
 def _evidence(outcome: Outcome) -> pa.Array:

@@ -16,6 +16,7 @@ from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
+from neardup.engines.core.tables import ANNOTATIONS, REASONS, added_names
 from neardup.engines.spark.candidates.find import check_distribution
 from neardup.engines.spark.decide import removal_counts
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
@@ -31,15 +32,6 @@ from neardup.statistics import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-ADDED = (
-    "keep",
-    "cluster",
-    "duplicate_of",
-    "similarity",
-    "containment",
-    "evidence",
-)  # columns of annotated documents
 
 
 class SparkResult:
@@ -73,21 +65,39 @@ class SparkResult:
         """The documents to remove, with their own columns."""
         return self._own_columns(self._run.frame.join(self._removed, KEY, "left_semi"))
 
+    def removed_with_reasons(self, id_column: str | None = None) -> DataFrame:
+        """The documents to remove, with duplicate_of, similarity and evidence as `annotate` adds them."""
+        return self._with_added(self._known.where("not keep"), "inner", REASONS, id_column)
+
     @property
     def annotated(self) -> DataFrame:
-        """All documents with keep, cluster, duplicate_of, similarity and containment, which replace their own."""
+        """All documents with keep, cluster, duplicate_of, similarity, containment and evidence."""
         return self.annotate()
 
     def annotate(self, id_column: str | None = None) -> DataFrame:
-        """Annotated documents; with `id_column`, also with the ids that neardup has assigned."""
+        """Annotated documents; with `id_column`, also with the ids that neardup has assigned.
+
+        An added column whose name the documents have begins with neardup_.
+        """
+        return self._with_added(self._known, "left", ANNOTATIONS, id_column)
+
+    def _with_added(
+        self, known: DataFrame, how: str, added: tuple[str, ...], id_column: str | None
+    ) -> DataFrame:
         from pyspark.sql import functions as f
 
-        known = self.clusters.select(f.col("id").alias(KEY), *ADDED)
-        joined = self._run.frame.join(known, KEY, "left")
+        joined = self._run.frame.join(known, KEY, how)
         joined = joined.withColumn("keep", f.coalesce("keep", f.lit(True)))
-        if id_column is None:
-            return self._own_columns(joined, ADDED)
-        return self._own_columns(joined.withColumn(id_column, f.col(KEY)), (id_column, *ADDED))
+        if id_column is not None:
+            joined, added = joined.withColumn(id_column, f.col(KEY)), (id_column, *added)
+        return self._own_columns(joined, added)
+
+    @cached_property
+    def _known(self) -> DataFrame:
+        """The decision on each document that has one, by KEY."""
+        from pyspark.sql import functions as f
+
+        return self.clusters.select(f.col("id").alias(KEY), *ANNOTATIONS)
 
     @property
     def problems(self) -> ProblemCounts:
@@ -143,20 +153,20 @@ class SparkResult:
 
     @cached_property
     def _removed(self) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        return self.clusters.where("not keep").select(f.col("id").alias(KEY))
+        return self._known.where("not keep").select(KEY)
 
     def _own_columns(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
         """Documents with their own columns under their own names, and the added ones."""
-        hidden = (POSITION, GIVEN_ID, *added)
         own = [
             (column, name)
             for column, name in zip(numbered(self._names), self._names, strict=True)
-            if name not in hidden
+            if name not in (POSITION, GIVEN_ID)
         ]
+        names = [name for _, name in own]
+        ours = added_names(added, names)
+        own = [(column, name) for column, name in own if name not in ours]
         chosen = frame.select(*(column for column, _ in own), *added)
-        return chosen.toDF(*(name for _, name in own), *added)
+        return chosen.toDF(*(name for _, name in own), *ours)
 
 
 def run(
