@@ -136,7 +136,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
         + (
             f"{counted(pairs['verified'], 'pair')}, none of them verified"
             if unverified
-            else f"{counted(pairs['verified'], 'verified pair')} from {counted(pairs['candidates'], 'candidate')}"
+            else _pair_counts(pairs)
         ),
         *_recall_lines(report),
     ]
@@ -153,6 +153,13 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
+
+
+def _pair_counts(pairs: dict[str, int]) -> str:
+    """How many pairs were verified, and how many were compared for that."""
+    further = pairs["compared_for_clusters"]
+    more = f" and {further:,} more compared inside clusters" if further else ""
+    return f"{counted(pairs['verified'], 'verified pair')} from {counted(pairs['candidates'], 'candidate')}{more}"
 
 
 def _chain_lines(report: dict[str, Any]) -> list[str]:

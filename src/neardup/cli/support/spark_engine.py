@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -182,9 +183,11 @@ class _Job:
         self.output.finish(report)
         return report
 
-    @staticmethod
-    def _frame(result: SparkResult, name: str, id_column: str | None) -> Any:
+    def _frame(self, result: SparkResult, name: str, id_column: str | None) -> Any:
         """The DataFrame of a table."""
+        added: dict[str, Any] = {"annotated": ANNOTATIONS, "removed": REASONS}
+        for note in renamed_columns(added.get(name, ()), result.kept.columns if name in added else ()):
+            self.progress.note(note)
         if name == "annotated":
             return result.annotate(id_column)
         return result.removed_with_reasons(id_column) if name == "removed" else getattr(result, name)

@@ -46,6 +46,7 @@ class Decisions:
     measured: Pairs  # all evidence, with the pairs that only the decisions asked for at the end
     spared: int = 0  # documents that stay because they have no evidence of their own
     large_components: int = 0  # that leaders clustered, because they were too large to be linked
+    compared: int = 0  # pairs that the decisions asked for
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -76,7 +77,7 @@ def decide(
     `measure` compares the pairs that candidates left out and decisions need; `report` is called with values that the
     keep policy cannot read.
     """
-    n = len(documents)
+    n, measure = len(documents), _Counted(measure)
     clusters = _clustered(plan, documents, representative, evidence, measure, report)
     members, evidence = clusters.members, clusters.evidence
     layout = _Layout.of(members, clusters.labels[members])
@@ -111,7 +112,19 @@ def decide(
         measured=measured,
         spared=spared,
         large_components=clusters.large,
+        compared=measure.compared,
     )
+
+
+class _Counted:
+    """A measure that counts the pairs it has compared."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure, self.compared = measure, 0
+
+    def __call__(self, left: Numbers, right: Numbers) -> Pairs:
+        self.compared += len(left)
+        return self._measure(left, right)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class RunCounts:
     largest_clusters: list[dict[str, Any]]
     verified_pairs: int
     candidates: int
+    compared_for_clusters: int
     text_bytes: int
     removals: RemovalCounts = field(default_factory=RemovalCounts)
     large_components: int = 0  # that leaders clustered, because they were too large to be linked
@@ -86,7 +87,11 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "clusters": counts.clusters,
         "large_components": counts.large_components,
         "largest_clusters": counts.largest_clusters,
-        "pairs": {"verified": counts.verified_pairs, "candidates": counts.candidates},
+        "pairs": {
+            "verified": counts.verified_pairs,
+            "candidates": counts.candidates,
+            "compared_for_clusters": counts.compared_for_clusters,
+        },
         "recall_at_threshold": _found(plan),
         "lowest_rethreshold": None
         if context.lowest_rethreshold is None

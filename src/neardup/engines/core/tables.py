@@ -184,6 +184,13 @@ def added_names(names: Collection[str], taken: Collection[str]) -> list[str]:
     return [f"neardup_{name}" if name in taken else name for name in names]
 
 
+def renamed_columns(names: Collection[str], taken: Collection[str]) -> Iterator[str]:
+    """A note for each added column that the input has too."""
+    for name, ours in zip(names, added_names(names, taken), strict=True):
+        if name != ours:
+            yield f"the input has a column {name!r}: neardup's own is called {ours!r}"
+
+
 def _evidence(outcome: Outcome) -> pa.Array:
     """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), linked to it by a chain
     of pairs, or by the similarity of its cluster as a whole."""

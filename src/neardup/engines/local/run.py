@@ -118,7 +118,8 @@ class LocalRun:
         """The run that another threshold would have given, from the evidence that is stored."""
         self._check_evidence(threshold)
         plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
-        matches = replace(self.matches, pairs=self.decisions.measured)
+        inside = self.matches.inside + self.decisions.compared
+        matches = replace(self.matches, pairs=self.decisions.measured, inside=inside)
         if threshold > self.plan.threshold:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time

@@ -43,6 +43,7 @@ from neardup.engines.core.tables import (
     count_pairs,
     pair_tables,
     pairs_schema,
+    renamed_columns,
 )
 from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
@@ -194,11 +195,9 @@ class _AddedColumns:
             table = run_annotations(run, np.flatnonzero(~run.decisions.kept))
             table = table.drop_columns([name for name in ANNOTATIONS if name not in REASONS])
         taken = {name for source in run.corpus.sources for name in source.names()}
-        names = added_names(table.column_names, taken)
-        for own, ours in zip(table.column_names, names, strict=True):
-            if own != ours:
-                run.progress.note(f"the input has a column {own!r}: neardup's own is called {ours!r}")
-        return _AddedColumns(table.rename_columns(names))
+        for note in renamed_columns(table.column_names, taken):
+            run.progress.note(note)
+        return _AddedColumns(table.rename_columns(added_names(table.column_names, taken)))
 
     def next(self, count: int) -> pa.RecordBatch:
         """The columns of the next so many documents."""
@@ -277,6 +276,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         largest_clusters=largest_clusters(outcome),
         verified_pairs=len(decisions.pairs),
         candidates=matches.candidates,
+        compared_for_clusters=matches.inside + decisions.compared,
         text_bytes=corpus.spool.size,
         removals=count_removals(outcome),
         large_components=decisions.large_components,

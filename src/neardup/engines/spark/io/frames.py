@@ -144,6 +144,7 @@ class SparkResult:
             largest_clusters=run.largest_clusters,
             verified_pairs=found["verified"],
             candidates=run.stages.metrics("candidates")["pairs"],
+            compared_for_clusters=found["compared"],
             text_bytes=metrics["bytes"],
             removals=removal_counts(found),
             large_components=found["large_components"],
