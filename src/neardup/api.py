@@ -29,7 +29,7 @@ from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.errors import ParameterError
-from neardup.plan import Clustering, ClusterKind, Plan
+from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
 from neardup.plurals import counted, listed_names
 from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, load_statistics, parse_df_unit
@@ -50,6 +50,7 @@ def make_plan(
     pairs: Literal["clusters", "all"] = "clusters",
     clusters: ClusterKind | None = None,
     direct_only: bool = False,
+    empty: EmptyPolicy = "keep",
     decide: Literal["similarity", "containment"] = "similarity",
     **options: Any,
 ) -> Plan:
@@ -66,6 +67,7 @@ def make_plan(
             connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters
             as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
+        empty: Of documents without a token "keep" keeps all, "remove" none, and "one" the best one by the keep policy.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
@@ -78,6 +80,7 @@ def make_plan(
         keep=keep,
         keep_count=keep_count,
         direct_only=direct_only,
+        empty=empty,
         pairs=pairs,
         clusters=clusters,
         decide=decide,
@@ -90,6 +93,7 @@ def complete_plan(
     keep: str = "longest",
     keep_count: int = 1,
     direct_only: bool = False,
+    empty: EmptyPolicy = "keep",
     pairs: str = "clusters",
     clusters: str | None = None,
     decide: str = "similarity",
@@ -110,7 +114,7 @@ def complete_plan(
             "'leaders' or 'components' with verify=none: no similarity is known",
             clustering.kind,
         )
-    kept = parse_keep(keep, keep_count, direct_only)
+    kept = parse_keep(keep, keep_count, direct_only, empty)
     return plan.with_(pairs=pairs, clustering=clustering, keep=kept)
 
 
@@ -276,6 +280,7 @@ def dedup(
     pairs: Literal["clusters", "all"] | None = None,
     clusters: ClusterKind | None = None,
     direct_only: bool | None = None,
+    empty: EmptyPolicy | None = None,
     decide: Literal["similarity", "containment"] | None = None,
     threads: int | None = None,
     strict: bool = False,
@@ -310,6 +315,8 @@ def dedup(
             default of every method) connects all documents linked by pairs, however long the chain; "average" and
             "complete" merge clusters as long as their mean or least similarity reaches the threshold.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
+        empty: Of documents without a token "keep" (the default) keeps all, "remove" none, and "one" the best one by the
+            keep policy.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
         threads: Threads to use; None uses all processors.
@@ -325,7 +332,7 @@ def dedup(
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
-    common["direct_only"] = direct_only
+    common |= {"direct_only": direct_only, "empty": empty}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)

@@ -181,6 +181,21 @@ def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
     check_same(tmp_path, [path], "--text-column", "m.t", name="removed")
 
 
+@pytest.mark.parametrize("empty", ["remove", "one"])
+@pytest.mark.parametrize("keep", ["shortest", "last", "highest:rank"])
+def test_documents_without_a_token(spark, table, tmp_path, empty, keep):
+    """Both engines remove the same ones, and say the same of them."""
+    rows = [{**row, "rank": place % 3} for place, row in enumerate(table.to_pylist())]
+    rows += [
+        {**rows[0], "id": f"empty{k}", "text": text, "rank": k} for k, text in enumerate(["", "…!", "?"])
+    ]
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    report, local = check_same(tmp_path, [path], "--empty", empty, "--keep", keep)
+    assert report["removals"] == local["removals"] and report["removals"]["empty"] == 3 - (empty == "one")
+    if empty == "one" and keep == "last":
+        check_same(tmp_path, [path], "--empty", empty, "--mode", "annotate", results=["annotated"], name="b")
+
+
 @pytest.mark.parametrize("lines", [["{bad\n", "{bad\n"], ["[]\n"]])
 def test_nothing_but_bad_records(spark, tmp_path, capsys, lines):
     path = write_lines(tmp_path / "bad.jsonl", lines)

@@ -13,8 +13,9 @@ from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
+from neardup.plan import EMPTY_POLICIES
 
-DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
+DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide")
 
 
 @click.command(cls=MethodCommand)
@@ -50,6 +51,9 @@ DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide")
         metavar="POLICY",
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
+    ),
+    options.choice(
+        "--empty", EMPTY_POLICIES, "Documents without a token: keep all, remove all, or keep the best one."
     ),
     options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )

@@ -212,12 +212,21 @@ def _without_lines(report: dict[str, Any]) -> list[str]:
     """The number of documents that could not be compared, by reason."""
     lines, method = [], report["plan"]["method"]
     if report["without_tokens"]:
-        lines.append(f"{_have(report['without_tokens'])} no tokens: kept, never matched")
+        lines.append(f"{_have(report['without_tokens'])} no tokens: {_empty_outcome(report)}")
     if report["without_features"]:
         lines.append(
             f"{_have(report['without_features'])} no features of {method}: matched with exact copies only"
         )
     return lines
+
+
+def _empty_outcome(report: dict[str, Any]) -> str:
+    removed, policy = report["removals"]["empty"], report["plan"]["keep"]["empty"]
+    return {
+        "keep": "kept, never matched",
+        "remove": "removed (--empty remove)",
+        "one": f"1 kept, {removed:,} removed (--empty one)",
+    }[policy]
 
 
 def _have(documents: int) -> str:

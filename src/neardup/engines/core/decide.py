@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,10 @@ class Decisions:
     spared: int = 0  # documents that stay because they have no evidence of their own
     large_components: int = 0  # that leaders clustered, because they were too large to be linked
     compared: int = 0  # pairs that the decisions asked for
+    empty: Numbers = field(
+        default_factory=lambda: np.zeros(0, np.int64)
+    )  # removed, without a token, in no cluster
+    empty_leader: int = -1  # the document that stays for them, if one does
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -154,7 +158,7 @@ def _clustered(
         n, np.concatenate([passed.left, representative[copies]]), np.concatenate([passed.right, copies])
     )
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
-    places = _places(plan, documents, members, report)
+    places = keep_order(plan, documents, members, report)
     heights, large = None, 0
     if plan.clustering.kind != "components":
         order = np.full(n, np.iinfo(np.int64).max, np.int64)
@@ -194,7 +198,9 @@ class _Layout:
         return members[np.lexsort((id_places, self.number))[self.first]]
 
 
-def _places(plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None) -> Numbers:
+def keep_order(
+    plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None = None
+) -> Numbers:
     """The place of each member in the order of the keep policy (0 is best); other documents come last."""
     values = documents.values.take(pa.array(members)).to_pylist() if documents.values is not None else None
     candidates = KeepCandidates(members, _id_places(documents, members), documents.lengths[members], values)

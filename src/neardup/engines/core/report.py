@@ -21,7 +21,7 @@ LARGEST = 10  # clusters that the report lists
 
 @dataclass(frozen=True)
 class RemovalCounts:
-    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, or the cluster as a whole."""
+    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, the cluster, or an empty text."""
 
     copies: int = 0
     direct: int = 0
@@ -29,6 +29,7 @@ class RemovalCounts:
     by_cluster: int = 0
     lowest_similarity: float | None = None
     kept_without_direct_evidence: int = 0  # with --direct-only: these are no removals
+    empty: int = 0  # without a token
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,12 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
     links = outcome.plan.clustering.links
     by = {"by_chain": 0 if links else indirect, "by_cluster": indirect if links else 0}
     return RemovalCounts(
-        int(copy.sum()), direct, **by, lowest_similarity=lowest, kept_without_direct_evidence=decisions.spared
+        int(copy.sum()),
+        direct,
+        **by,
+        lowest_similarity=lowest,
+        kept_without_direct_evidence=decisions.spared,
+        empty=len(decisions.empty),
     )
 
 

@@ -168,13 +168,15 @@ def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbe
     at = pa.array(place[rows], mask=place[rows] < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
     named = {} if id_column is None else {id_column: ids.take(pa.array(rows))}
+    empty = pa.array(np.isin(rows, decisions.empty))
+    leader = ids[decisions.empty_leader] if decisions.empty_leader >= 0 else pa.scalar(None, ids.type)
     found = (
         pa.array(decisions.kept[rows]),
         ids.take(pa.array(decisions.cluster)).take(at),
-        ids.take(other).take(at),
+        pc.if_else(empty, leader, ids.take(other).take(at)),
         pa.array(decisions.similarity, from_pandas=True).take(at),
         pa.array(decisions.containment, from_pandas=True).take(at),
-        _evidence(outcome).take(at),
+        pc.if_else(empty, "empty", _evidence(outcome).take(at)),
     )
     return pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
 

@@ -25,6 +25,7 @@ from neardup.engines.spark.decide import (
     pairs_of,
 )
 from neardup.engines.spark.documents import read_documents, text_problems
+from neardup.engines.spark.empty import empty_metrics, find_empty
 from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
 from neardup.engines.spark.io.columns import DocumentColumns
@@ -76,7 +77,7 @@ class SparkRun:
     def finish(self, clean: bool) -> None:
         """Computes all stages and frees broadcast variables; with `clean`, removes the side files too."""
         try:
-            _ = self.result, self.problems
+            _ = self.result, self.problems, self.empty
         finally:
             for variable in self.broadcasts:
                 variable.destroy()
@@ -278,6 +279,14 @@ class SparkRun:
             f"missing-verified-{number}",
             lambda: self._verified(self.plan, missing_pairs(made), payload, count),
         )
+
+    @cached_property
+    def empty(self) -> DataFrame | None:
+        """id and duplicate_of of the documents without a token that are removed; None if none is."""
+        if self.plan.keep.empty == "keep" or not self.metrics["without_tokens"]:
+            return None
+        find = partial(find_empty, self.plan, self.documents, self.columns.id_type)
+        return self.stages.stage("empty", find, empty_metrics())
 
     @property
     def clusters(self) -> DataFrame:

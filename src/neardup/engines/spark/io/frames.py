@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,12 @@ class SparkResult:
         """The decision on each document that has one, by KEY."""
         from pyspark.sql import functions as f
 
-        return self.clusters.select(f.col("id").alias(KEY), *ANNOTATIONS)
+        known = self.clusters.select(f.col("id").alias(KEY), *ANNOTATIONS)
+        if self._run.empty is None:
+            return known
+        of_empty = {"keep": f.lit(False), "duplicate_of": f.col("duplicate_of"), "evidence": f.lit("empty")}
+        added = [of_empty.get(name, f.lit(None)).alias(name) for name in ANNOTATIONS]
+        return known.unionByName(self._run.empty.select(f.col("id").alias(KEY), *added))
 
     @property
     def problems(self) -> ProblemCounts:
@@ -134,9 +140,10 @@ class SparkResult:
     def _counts(self) -> RunCounts:
         run, metrics, found = self._run, self._run.metrics, self._run.decision_metrics
         joins = self.plan.joins
+        empty = 0 if run.empty is None else int(run.stages.metrics("empty")["removed"])
         return RunCounts(
             documents=metrics["documents"],
-            removed=found["removed"],
+            removed=found["removed"] + empty,
             without_tokens=metrics["without_tokens"],
             without_features=run.without_features,
             exact_copies=run.stages.metrics("copies")["copies"],
@@ -146,7 +153,7 @@ class SparkResult:
             candidates=run.stages.metrics("candidates")["pairs"],
             compared_for_clusters=found["compared"],
             text_bytes=metrics["bytes"],
-            removals=removal_counts(found),
+            removals=replace(removal_counts(found), empty=empty),
             large_components=found["large_components"],
             buckets=BucketCounts() if joins else run.counts,
             posting_lists_truncated=run.counts.hot if joins else 0,
