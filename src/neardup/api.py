@@ -29,7 +29,7 @@ from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.errors import ParameterError
-from neardup.plan import Clustering, ClusterKind, Plan
+from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
 from neardup.plurals import counted, listed_names
 from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, parse_df_unit
@@ -52,6 +52,7 @@ def make_plan(
     pairs: Literal["clusters", "all"] = "clusters",
     clusters: ClusterKind | None = None,
     direct_only: bool = False,
+    empty: EmptyPolicy = "keep",
     decide: Literal["similarity", "containment"] = "similarity",
     numbers: Literal["words", "separate"] = "words",
     **options: Any,
@@ -69,6 +70,7 @@ def make_plan(
             connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters
             as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
+        empty: Of documents without a token "keep" keeps all, "remove" none, and "one" the best one by the keep policy.
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         numbers: "words" compares numbers like other words; "separate" keeps documents apart that differ in more
             numbers than other words.
@@ -83,6 +85,7 @@ def make_plan(
         keep=keep,
         keep_count=keep_count,
         direct_only=direct_only,
+        empty=empty,
         pairs=pairs,
         clusters=clusters,
         decide=decide,
@@ -96,6 +99,7 @@ def complete_plan(
     keep: str = "longest",
     keep_count: int = 1,
     direct_only: bool = False,
+    empty: EmptyPolicy = "keep",
     pairs: str = "clusters",
     clusters: str | None = None,
     decide: str = "similarity",
@@ -120,7 +124,7 @@ def complete_plan(
             "'leaders' or 'components' with verify=none: no similarity is known",
             clustering.kind,
         )
-    kept = parse_keep(keep, keep_count, direct_only)
+    kept = parse_keep(keep, keep_count, direct_only, empty)
     return plan.with_(pairs=pairs, clustering=clustering, keep=kept)
 
 
@@ -286,6 +290,7 @@ def dedup(
     pairs: Literal["clusters", "all"] | None = None,
     clusters: ClusterKind | None = None,
     direct_only: bool | None = None,
+    empty: EmptyPolicy | None = None,
     decide: Literal["similarity", "containment"] | None = None,
     numbers: Literal["words", "separate"] | None = None,
     threads: int | None = None,
@@ -323,6 +328,8 @@ def dedup(
             long as their mean or least similarity reaches the threshold. None is the method's own: leaders, or average
             for rare_phrases, spotsigs and andd.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
+        empty: Of documents without a token "keep" (the default) keeps all, "remove" none, and "one" the best one by the
+            keep policy.
         decide: The measure that must reach the threshold: "similarity" (the default), or "containment" of the
             smaller document.
         numbers: "words" (the default) compares numbers like other words; "separate" keeps documents apart that differ
@@ -340,7 +347,7 @@ def dedup(
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
-    common |= {"direct_only": direct_only, "numbers": numbers}
+    common |= {"direct_only": direct_only, "empty": empty, "numbers": numbers}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
         plan = make_plan(method, preset=preset, **options)

@@ -31,6 +31,8 @@ Distribution = Literal["keys", "hamming", "prefix", "blocks"]
 # How verified pairs become clusters; see docs/clusters.md.
 ClusterKind = Literal["leaders", "components", "average", "complete"]
 CLUSTER_KINDS = get_args(ClusterKind)
+EmptyPolicy = Literal["keep", "remove", "one"]
+EMPTY_POLICIES = get_args(EmptyPolicy)
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
 STAGE_FOLDERS = (
@@ -230,6 +232,13 @@ class Keep:
     order: tuple[str, ...] = ()
     count: int = 1
     direct_only: bool = False  # a document stays unless it reaches the threshold with the one it duplicates
+    empty: EmptyPolicy = "keep"  # of the documents without a token all stay, none, or the best one
+
+    def __post_init__(self) -> None:
+        if self.empty not in EMPTY_POLICIES:
+            raise ParameterError(
+                "empty", "dedup", "one of " + ", ".join(map(repr, EMPTY_POLICIES)), self.empty
+            )
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,13 @@ def test_kept_and_removed_documents_are_the_input_in_order(format, table, expect
         read_output(tmp_path / f"out/removed.{format}"),
     )
     shown = plain if format in ("csv", "tsv") else list
-    assert (kept, removed) == (shown(expected[0]), shown(expected[1]))
+    own = [{name: row[name] for name in table.column_names} for row in removed]
+    assert (kept, own) == (shown(expected[0]), shown(expected[1]))
+    gone = [marks for marks in expected[2] if not marks["keep"]]
+    for row, marks in zip(removed, gone, strict=True):
+        assert [*row][len(table.column_names) :] == ["duplicate_of", "similarity", "evidence"]
+        assert (row["duplicate_of"], row["evidence"]) == (marks["duplicate_of"], marks["evidence"])
+        assert float(row["similarity"]) == marks["similarity"] >= 0.7
     assert len(kept) + len(removed) == len(table) and len(removed) > 5
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
         [f"kept.{format}", f"removed.{format}", "pairs.parquet", "clusters.parquet", "report.json"]
@@ -106,6 +112,7 @@ def test_kept_and_removed_documents_are_the_input_in_order(format, table, expect
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "tsv"])
 def test_records_are_copied_byte_for_byte(format, table, tmp_path):
+    """Kept ones wholly; the reasons follow the bytes of a removed one."""
     source = write_input(table, tmp_path, format)
     neardup.dedup(source).write(tmp_path / "out")
     kept, removed = (
@@ -114,8 +121,11 @@ def test_records_are_copied_byte_for_byte(format, table, tmp_path):
     lines = source.read_bytes().splitlines()
     if format != "jsonl":
         header, *lines = lines
-        assert kept.pop(0) == removed.pop(0) == header
-    assert sorted(kept + removed) == sorted(lines)
+        assert kept.pop(0) == header and removed.pop(0).startswith(header)
+    rest = [line for line in lines if line not in set(kept)]
+    assert kept + rest == sorted(kept + rest, key=lambda line: (line in rest, lines.index(line)))
+    for line, record in zip(rest, removed, strict=True):
+        assert record.startswith(line.removesuffix(b"}")) and len(record) > len(line)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -202,32 +212,34 @@ def test_a_file_of_pairs_has_few_row_groups(tmp_path):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_columns_of_our_names_are_replaced_when_documents_are_annotated(format, tmp_path):
-    table = pa.table(
-        {
-            "id": ["a", "b", "c"],
-            "keep": ["mine"] * 3,
-            "text": ["same text", "same text", "other"],
-            "cluster": [7, 8, 9],
-        }
-    )
-    source = write_input(table, tmp_path, format)
-    neardup.dedup(source).write(tmp_path / "out", mode="annotate")
-    found = read_output(tmp_path / f"out/annotated.{format}")
-    assert [row["id"] for row in found] == ["a", "b", "c"]
-    assert [str(row["keep"]).lower() for row in found] == ["true", "false", "true"]
-    assert [row["cluster"] or None for row in found] == ["a", "a", None]
-    assert sorted(found[0]) == sorted(["id", "text", *MARKS])
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_columns_of_our_names_stay_when_documents_are_only_divided(format, tmp_path):
-    table = pa.table(
-        {"id": ["a", "b"], "keep": ["mine", "yours"], "text": ["same text"] * 2, "cluster": [7, 8]}
-    )
-    neardup.dedup(write_input(table, tmp_path, format)).write(tmp_path / "out")
-    assert plain(read_output(tmp_path / f"out/kept.{format}")) == plain(table.slice(0, 1).to_pylist())
-    assert plain(read_output(tmp_path / f"out/removed.{format}")) == plain(table.slice(1).to_pylist())
+@pytest.mark.parametrize("mode", ["annotate", "remove"])
+def test_columns_of_our_names_stay_and_ours_get_another(format, mode, tmp_path):
+    own = {
+        "id": ["a", "b", "c"],
+        "keep": ["mine"] * 3,
+        "text": ["same text", "same text", "other"],
+        "cluster": [7, 8, 9],
+        "duplicate_of": ["x", "y", "z"],
+        "similarity": [3, 2, 1],
+    }
+    source = write_input(pa.table(own), tmp_path, format)
+    neardup.dedup(source).write(tmp_path / "out", mode=mode)
+    found = read_output(tmp_path / f"out/{'annotated' if mode == 'annotate' else 'removed'}.{format}")
+    rows = [dict(zip(own, values, strict=True)) for values in zip(*own.values(), strict=True)]
+    rows = rows if mode == "annotate" else rows[1:2]
+    assert plain([{name: row[name] for name in own} for row in found]) == plain(rows)
+    copy = next(row for row in found if row["id"] == "b")
+    assert (copy["neardup_duplicate_of"], float(copy["neardup_similarity"])) == ("a", 1.0)
+    marks = {"evidence", "neardup_duplicate_of", "neardup_similarity"}
+    if mode == "annotate":
+        assert [str(row["neardup_keep"]).lower() for row in found] == ["true", "false", "true"]
+        assert [row["neardup_cluster"] or None for row in found] == ["a", "a", None]
+        marks |= {"neardup_keep", "neardup_cluster", "containment"}
+    else:
+        assert plain(read_output(tmp_path / f"out/kept.{format}")) == plain(
+            [dict(zip(own, values, strict=True)) for values in zip(*own.values(), strict=True)][::2]
+        )
+    assert set(found[0]) == {*own, *marks}
 
 
 def test_documents_without_an_id_get_one_when_they_are_annotated(tmp_path):

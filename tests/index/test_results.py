@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,10 +20,18 @@ from neardup.index.document_rows import read_access
 from neardup.index.documents import MASTERS, Document, best_first, covers, may_see, reserved_bits
 from neardup.registry import get_method
 
+
+def document_of(fingerprint: int | None, text: int | None, **attributes: Any) -> Document:
+    """A document whose digest implies its fingerprint, as that of a text does."""
+    digest = None if text is None else f"{fingerprint} {text}".encode()
+    return Document(fingerprint=fingerprint, digest=digest, **attributes)
+
+
 access = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))
 documents = st.lists(
     st.builds(
-        Document,
+        document_of,
+        text=st.one_of(st.none(), st.integers(0, 2)),
         id=st.integers(),
         fingerprint=st.one_of(st.none(), st.sampled_from([0, 1, 3, 7, 15, 31, 63, 2**64 - 1, 2**63])),
         access=access,
@@ -92,7 +101,8 @@ def test_nothing_is_dropped_for_a_copy_that_some_groups_cannot_see(
         assert covers(other.access, document.access)
         assert document.fingerprint is not None and other.fingerprint is not None
         assert (document.fingerprint ^ other.fingerprint).bit_count() == decision.distance <= 3
-        assert (decision.action == "drop") == (decision.distance == 0)
+        copied = document.digest is not None and other.digest == document.digest
+        assert (decision.action, decision.evidence) == (("drop", "copy") if copied else ("demote", "likely"))
         if isinstance(other.id, tuple):  # a dropped document covers nothing
             assert decisions[new.index(other)].action != "drop"
 
@@ -150,7 +160,7 @@ def test_fingerprints_of_many_bits_and_thousands_of_copies() -> None:
     wide = [Document("a", 1 << 300), Document("b", (1 << 300) | 1), Document("c", 0)]
     assert clusters_by_master(wide, distance=1) == [[0, 1, 2]]  # c is one bit from a
     assert clusters_by_master(wide[1:], distance=1) == [[0], [1]]
-    copies = [Document(n, 7) for n in range(30_000)]
+    copies = [Document(n, 7, digest=b"7") for n in range(30_000)]
     assert len(collapse(copies)[0].folded) == 29_999  # no pair of each
     assert crawl_order(copies) == list(range(30_000))
     actions = {decision.action for decision in check_documents(copies[1:], copies[:1])}
@@ -176,24 +186,54 @@ def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[Documen
 def test_a_new_version_is_no_copy_of_the_old_one() -> None:
     indexed = [Document("a", 0)]
     assert check_documents([Document("a", 0)], indexed)[0].action == "keep"
-    assert check_documents([Document("b", 0)], indexed)[0] == IndexDecision("drop", "a", 0)
-    with pytest.raises(ParameterError, match="'drop'"):
-        check_documents([], indexed, distance=1, drop=2)
+    assert check_documents([Document("b", 0)], indexed)[0] == IndexDecision("demote", "a", 0, "likely")
+
+
+@given(documents, documents, st.booleans())
+def test_decisions_are_those_of_a_plain_search(
+    indexed: list[Document], new: list[Document], drop: bool
+) -> None:
+    """The first copy that covers a document, else the nearest that does: printed in the plainest way."""
+    new = [replace(document, id=("new", document.id)) for document in new]
+    known, expected = list(indexed), []
+    for document in new:
+        some = [] if document.fingerprint is None else [k for k in known if covers(k.access, document.access)]
+        copies = [k for k in some if k.fingerprint is not None and None is not k.digest == document.digest]
+        apart = [
+            ((k.fingerprint ^ document.fingerprint).bit_count(), place, k)  # type: ignore[operator]
+            for place, k in enumerate(some)
+            if k.fingerprint is not None
+        ]
+        near = [found for found in apart if found[0] <= 3]
+        decision = IndexDecision("keep")
+        if copies:
+            decision = IndexDecision("drop" if drop else "demote", copies[0].id, 0, "copy")
+        elif near:
+            decision = IndexDecision(
+                "demote", min(near, key=lambda each: each[:2])[2].id, min(near)[0], "likely"
+            )
+        if decision.action != "drop":
+            known.append(document)
+        expected.append(decision)
+    assert check_documents(new, indexed, drop=drop) == expected
 
 
 def test_decisions_for_an_index() -> None:
-    indexed = [Document("h", 0), Document("secret", 0xF0F0, frozenset({"x"}))]
+    indexed = [Document("h", 0, digest=b"h"), Document("secret", 0xF0F0, frozenset({"x"}), digest=b"s")]
     new = [
-        Document(1, 0),
-        Document(2, 3),
-        Document(3, 0xF0F0),
-        Document(4, 0xF0F0, frozenset({"x"})),
+        Document(1, 0, digest=b"h"),
+        Document(2, 3, digest=b"2"),
+        Document(3, 0xF0F0, digest=b"s"),
+        Document(4, 0xF0F0, frozenset({"x"}), digest=b"s"),
         Document(5, None),
         Document(6, 0xFF),
+        Document(7, 0, digest=b"edited"),
+        Document(8, 0),
     ]
     found = check_documents(new, indexed)
-    assert [decision.action for decision in found] == ["drop", "demote", "keep", "drop", "keep", "keep"]
-    assert [d.action for d in check_documents(new[:1], indexed, drop=None)] == ["demote"]
+    actions = ["drop", "demote", "keep", "drop", "keep", "keep", "demote", "demote"]
+    assert [decision.action for decision in found] == actions
+    assert [d.action for d in check_documents(new[:1], indexed, drop=False)] == ["demote"]
 
 
 def test_unique_pages_are_downloaded_first() -> None:

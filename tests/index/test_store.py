@@ -225,3 +225,27 @@ def test_a_kill_leaves_the_index_as_it_was_before_or_after(tmp_path: Path) -> No
         assert len(index) == 3000 and index.statistics is not None
     with sqlite3.connect(store / "documents.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_an_edited_document_is_not_dropped_for_an_equal_fingerprint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"w{n % 97}" for n in range(600)]
+    rows = [{"id": "original", "text": " ".join(words)}]
+    for n in range(40):
+        edited = [*words]
+        edited[n * 7] = f"edited{n}"
+        rows.append({"id": f"e{n}", "text": " ".join(edited)})
+    rows.append({"id": "copy", "text": rows[0]["text"]})
+    for name, some in (("indexed", rows[:1]), ("new", rows[1:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    store = str(tmp_path / "store")
+    assert run("index", "add", store, str(tmp_path / "indexed.jsonl"), "--weights", "tf") == 0
+    capsys.readouterr()
+    assert run("index", "check", store, str(tmp_path / "new.jsonl"), "--json") == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["id"] for row in found if row["action"] == "drop"} == {"copy"}
+    equal = [row for row in found if row["distance"] == 0 and row["id"] != "copy"]
+    assert equal and {(row["action"], row["evidence"]) for row in equal} == {("demote", "likely")}
+    assert run("index", "check", store, str(tmp_path / "new.jsonl")) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "drop    copy  (copy of original)"

@@ -41,10 +41,10 @@ def test_names_of_any_kind(spark):
     assert result.kept.columns == names and result.removed.columns == names
     assert [row[0] for row in result.removed.collect()] == [0]
     annotated = result.annotated
-    assert annotated.columns == [name for name in names if name != "keep"] + [
-        "keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence",
+    assert annotated.columns == [
+        *names, "neardup_keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence",
     ]  # fmt: skip
-    assert sorted((row[0], row["keep"]) for row in annotated.collect()) == [
+    assert sorted((row[0], row["neardup_keep"]) for row in annotated.collect()) == [
         (0, False), (1, True), (2, True), (3, True),
     ]  # fmt: skip
 

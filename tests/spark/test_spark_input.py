@@ -175,12 +175,27 @@ def test_columns_that_differ_in_case_only(spark, sensitive, table, tmp_path, suf
 
 @pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
-    """The answers take the place of columns of the same name, as in the local engine; a dot is a letter like others."""
+    """Added columns get another name, as in the local engine; a dot is a letter like others."""
     ours = {"keep": "k", "cluster": 7, "similarity": [1], "_removed": 1, "a b,c": 2}
     rows = [{"m.t": row["text"], "id": row["id"], **ours, "m": {"t": "no"}} for row in table.to_pylist()]
     path = write_rows(tmp_path / f"a.{suffix}", rows)
     check_same(tmp_path, [path], "--text-column", "m.t", "--mode", "annotate", results=["annotated"])
     check_same(tmp_path, [path], "--text-column", "m.t", name="removed")
+
+
+@pytest.mark.parametrize("empty", ["remove", "one"])
+@pytest.mark.parametrize("keep", ["shortest", "last", "highest:rank"])
+def test_documents_without_a_token(spark, table, tmp_path, empty, keep):
+    """Both engines remove the same ones, and say the same of them."""
+    rows = [{**row, "rank": place % 3} for place, row in enumerate(table.to_pylist())]
+    rows += [
+        {**rows[0], "id": f"empty{k}", "text": text, "rank": k} for k, text in enumerate(["", "…!", "?"])
+    ]
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    report, local = check_same(tmp_path, [path], "--empty", empty, "--keep", keep)
+    assert report["removals"] == local["removals"] and report["removals"]["empty"] == 3 - (empty == "one")
+    if empty == "one" and keep == "last":
+        check_same(tmp_path, [path], "--empty", empty, "--mode", "annotate", results=["annotated"], name="b")
 
 
 @pytest.mark.parametrize("lines", [["{bad\n", "{bad\n"], ["[]\n"]])

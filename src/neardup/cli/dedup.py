@@ -13,9 +13,10 @@ from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
+from neardup.plan import EMPTY_POLICIES
 
 STOPPED = "neardup: stopped by the guard, no documents are written; --no-guard removes them all the same"
-DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide", "numbers")
+DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
 
 
 @click.command(cls=MethodCommand)
@@ -56,6 +57,9 @@ DECISIONS = ("keep", "keep_count", "direct_only", "clusters", "pairs", "decide",
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
+    options.choice(
+        "--empty", EMPTY_POLICIES, "Documents without a token: keep all, remove all, or keep the best one."
+    ),
     options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )
 @options.run
@@ -63,8 +67,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     """Remove or mark the near-duplicates among the documents of INPUT.
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
-    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept and removed (or annotated) documents,
-    pairs.parquet, clusters.parquet, report.json, and problems.jsonl if records are bad.
+    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
+    duplicate_of, similarity and evidence (or all of them annotated), pairs.parquet, clusters.parquet, report.json, and
+    problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
 
     \b
     Examples:

@@ -163,18 +163,17 @@ def _distance(index: Any, requested: int | None) -> dict[str, int]:
 @options.inputs
 @grouped(
     "Decision",
-    options.count("--drop", "Drop documents within N bits of an indexed document.", 0),
     options.flag("--never-drop", "Demote copies instead of dropping them."),
     _search_options,
 )
 @options.attributes
 @options.reading
-def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **values: Any) -> None:
+def check(folder: str, inputs: tuple[str, ...], never_drop: bool, **values: Any) -> None:
     """Decide about each document of INPUT: keep it, demote it or drop it.
 
-    A document is dropped if it is a copy of an indexed document, and demoted (a lower crawl or index priority) if it
-    is a near-duplicate of one. The indexed document must be visible to every group with access to the new one. INDEX
-    does not change.
+    A document is dropped if its text is that of an indexed document, and demoted (a lower crawl or index priority) if
+    its fingerprint is near that of one: it is likely a near-duplicate, but its text is another, also at 0 bits. The
+    indexed document must be visible to every group with access to the new one. INDEX does not change.
 
     \b
     Example:
@@ -189,13 +188,15 @@ def check(folder: str, inputs: tuple[str, ...], drop: int, never_drop: bool, **v
         new = index.fingerprint(pages.sources, pages.columns, attribute_columns(values), threads=pages.threads,
                                 progress=progress, problems=pages.problems)  # fmt: skip
         near = _distance(index, values["distance"])
-        limit = None if never_drop else min(drop, near["distance"])
-        decisions = check_documents(new, index.documents(stale=values["skip_stale"]), drop=limit, **near)
+        indexed = index.documents(stale=values["skip_stale"])
+        decisions = check_documents(new, indexed, drop=not never_drop, **near)
     report_problems(pages.problems)
     for document, decision in zip(new, decisions, strict=True):
         line = f"{decision.action:8}{document.id}"
-        if decision.distance is not None:
-            line += f"  ({counted(decision.distance, 'bit')} from {decision.because_of})"
+        if decision.evidence == "copy":
+            line += f"  (copy of {decision.because_of})"
+        elif decision.distance is not None:
+            line += f"  (likely: {counted(decision.distance, 'bit')} from {decision.because_of})"
         emit(values["as_json"], {"id": document.id, **asdict(decision)}, [line])
 
 

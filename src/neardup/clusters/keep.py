@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.errors import ParameterError
-from neardup.plan import Keep
+from neardup.plan import EmptyPolicy, Keep
 
 BARE = ("longest", "shortest", "first", "last", "none")
 WITH_COLUMN = ("newest", "oldest", "highest", "lowest", "priority")
@@ -20,7 +20,7 @@ MISSING = np.iinfo(np.int64).max
 EITHER = ("longest", "shortest")  # of the text, or of the value of a column, such as a url
 
 
-def parse_keep(text: str, count: int = 1, direct_only: bool = False) -> Keep:
+def parse_keep(text: str, count: int = 1, direct_only: bool = False, empty: EmptyPolicy = "keep") -> Keep:
     """The policy that 'longest', 'newest:date' or 'priority:source=wire,blog' names."""
     policy, _, rest = str(text).partition(":")
     column, _, order = rest.partition("=")
@@ -38,7 +38,7 @@ def parse_keep(text: str, count: int = 1, direct_only: bool = False) -> Keep:
     if not isinstance(direct_only, bool):
         raise ParameterError("direct_only", "dedup", "true or false", direct_only)
     names = tuple(part.strip() for part in order.split(",") if part.strip())
-    return Keep(policy, column or None, names, count, direct_only)
+    return Keep(policy, column or None, names, count, direct_only, empty)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 A copy counts only if every group with access to a document has access to the copy: no document is dropped, demoted or
 put off because of one that some of its groups cannot see (simhash thesis, 7.1.3).
+
+Equal fingerprints do not prove equal texts: an edited document can have the fingerprint of the original. A document is
+dropped only if the digest of its text is that of the other; near fingerprints alone demote it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from neardup.errors import ParameterError
 from neardup.index.documents import (
     Access,
     Document,
@@ -21,6 +23,7 @@ from neardup.index.documents import (
 )
 
 Action = Literal["keep", "demote", "drop"]
+Evidence = Literal["copy", "likely"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class IndexDecision:
     action: Action
     because_of: Any = None  # id of the indexed document; for the indexer, never shown to users
     distance: int | None = None
+    evidence: Evidence | None = None  # copy: the texts are equal; likely: only the fingerprints are near
 
 
 def check_documents(
@@ -37,17 +41,15 @@ def check_documents(
     indexed: Sequence[Document],
     *,
     distance: int = 3,
-    drop: int | None = 0,
+    drop: bool = True,
     same: int = 0,
 ) -> list[IndexDecision]:
     """A decision for each new document, by the indexed documents and the new ones before it.
 
-    A document is dropped if a document of the index is within `drop` bits of it (None: never), and demoted if one is
-    within `distance` bits, provided that every group with access to the new document has access to the other. A
-    document with the id of an indexed one is its new version, not its copy.
+    A document is dropped if a document of the index has the same text (with `drop` false it is demoted), and demoted
+    if a fingerprint is within `distance` bits of its own, provided that every group with access to the new document has
+    access to the other. A document with the id of an indexed one is its new version, not its copy.
     """
-    if drop is not None and not 0 <= drop <= distance:
-        raise ParameterError("drop", "index check", f"from 0 to the distance, {distance}", drop)
     fingerprints, neighbours = find_neighbours_of_new(indexed, new, distance, same)
     replaced = {document.id for document in new}
     known = _Known(len(neighbours))
@@ -65,10 +67,11 @@ def check_documents(
     return decisions
 
 
-def _decide(
-    known: _Known, near: Sequence[tuple[int, int]], document: Document, drop: int | None
-) -> IndexDecision:
-    """By the nearest document that covers this one; of equally near ones, the first that was indexed."""
+def _decide(known: _Known, near: Sequence[tuple[int, int]], document: Document, drop: bool) -> IndexDecision:
+    """By the first copy that covers this document, or by the nearest document; of equally near ones, by the first."""
+    copies = [place for place in known.copies(document) if covers(place[1].access, document.access)]
+    if copies:
+        return IndexDecision("drop" if drop else "demote", min(copies, key=_since)[1].id, 0, "copy")
     found = [
         (distance, since, other.id)
         for number, distance in near
@@ -78,24 +81,38 @@ def _decide(
     if not found:
         return IndexDecision("keep")
     distance, _, because = min(found, key=lambda item: item[:2])
-    action: Action = "drop" if drop is not None and distance <= drop else "demote"
-    return IndexDecision(action, because, distance)
+    return IndexDecision("demote", because, distance, "likely")
+
+
+Place = tuple[int, Document]  # a document, and the number of documents up to it
+
+
+def _since(place: Place) -> int:
+    return place[0]
 
 
 class _Known:
-    """Of each distinct fingerprint, the first document for each set of groups with access."""
+    """Of each distinct fingerprint and of each distinct text, the first document for each set of groups with access."""
 
     def __init__(self, fingerprints: int) -> None:
-        self._first: list[dict[Access, tuple[int, Document]]] = [{} for _ in range(fingerprints)]
+        self._near: list[dict[Access, Place]] = [{} for _ in range(fingerprints)]
+        self._equal: dict[bytes, dict[Access, Place]] = {}
         self._count = 0
 
     def add(self, fingerprint: int, document: Document) -> None:
         self._count += 1
-        if fingerprint >= 0:
-            self._first[fingerprint].setdefault(document.access, (self._count, document))
+        if fingerprint < 0:
+            return
+        self._near[fingerprint].setdefault(document.access, (self._count, document))
+        if document.digest is not None:
+            texts = self._equal.setdefault(document.digest, {})
+            texts.setdefault(document.access, (self._count, document))
 
-    def of(self, fingerprint: int) -> Sequence[tuple[int, Document]]:
-        return list(self._first[fingerprint].values())
+    def of(self, fingerprint: int) -> Sequence[Place]:
+        return list(self._near[fingerprint].values())
+
+    def copies(self, document: Document) -> Sequence[Place]:
+        return [] if document.digest is None else list(self._equal.get(document.digest, {}).values())
 
 
 def crawl_order(documents: Sequence[Document], *, distance: int = 3, same: int = 0) -> list[Any]:

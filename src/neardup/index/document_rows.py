@@ -110,16 +110,16 @@ class IndexBatch:
 
     def documents(self) -> list[Document]:
         """As documents."""
-        order = (0, 2, 4, 5, 3, 6, 7)  # of to_document's columns in a row
+        order = (0, 2, 4, 5, 3, 6, 7, 1)  # of to_document's columns in a row
         return [to_document(tuple(row[place] for place in order)) for row in self.rows()]
 
 
 def to_document(row: tuple[Any, ...]) -> Document:
     """A document from its columns in the table."""
-    name, fingerprint, access, time, length, quality, url = row
+    name, fingerprint, access, time, length, quality, url, digest = row
     value = None if fingerprint is None else int.from_bytes(fingerprint, "little")
     groups = None if access is None else frozenset(json.loads(access))
-    return Document(name, value, groups, time or 0.0, length, quality, url)
+    return Document(name, value, groups, time or 0.0, length, quality, url, digest)
 
 
 def read_batch(

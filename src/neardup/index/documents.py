@@ -39,6 +39,7 @@ class Document:
     length: int = 0
     quality: float | None = None
     url: str | None = None
+    digest: bytes | None = None  # of the text; None: unknown, equal to no other
 
 
 def best_first(documents: Sequence[Document], master: Master) -> list[int]:

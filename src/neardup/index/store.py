@@ -142,7 +142,7 @@ class IndexedDocuments:
                 "index add), or skip them (--skip-stale)."
             )
         rows = self._store.execute(
-            "SELECT id, fingerprint, access, time, length, quality, url FROM documents WHERE statistics = ? "
+            "SELECT id, fingerprint, access, time, length, quality, url, digest FROM documents WHERE statistics = ? "
             "ORDER BY rowid",
             (self._frozen.version,),
         )

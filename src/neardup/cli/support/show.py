@@ -136,7 +136,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
         + (
             f"{counted(pairs['verified'], 'pair')}, none of them verified"
             if unverified
-            else f"{counted(pairs['verified'], 'verified pair')} from {counted(pairs['candidates'], 'candidate')}"
+            else _pair_counts(pairs)
         ),
         *_recall_lines(report),
     ]
@@ -154,6 +154,13 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
+
+
+def _pair_counts(pairs: dict[str, int]) -> str:
+    """How many pairs were verified, and how many were compared for that."""
+    further = pairs["compared_for_clusters"]
+    more = f" and {further:,} more compared inside clusters" if further else ""
+    return f"{counted(pairs['verified'], 'verified pair')} from {counted(pairs['candidates'], 'candidate')}{more}"
 
 
 def _chain_lines(report: dict[str, Any]) -> list[str]:
@@ -206,12 +213,21 @@ def _without_lines(report: dict[str, Any]) -> list[str]:
     """The number of documents that could not be compared, by reason."""
     lines, method = [], report["plan"]["method"]
     if report["without_tokens"]:
-        lines.append(f"{_have(report['without_tokens'])} no tokens: kept, never matched")
+        lines.append(f"{_have(report['without_tokens'])} no tokens: {_empty_outcome(report)}")
     if report["without_features"]:
         lines.append(
             f"{_have(report['without_features'])} no features of {method}: matched with exact copies only"
         )
     return lines
+
+
+def _empty_outcome(report: dict[str, Any]) -> str:
+    removed, policy = report["removals"]["empty"], report["plan"]["keep"]["empty"]
+    return {
+        "keep": "kept, never matched",
+        "remove": "removed (--empty remove)",
+        "one": f"1 kept, {removed:,} removed (--empty one)",
+    }[policy]
 
 
 def _have(documents: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -183,8 +184,7 @@ class _Job:
             for name, attribute in output.tables.items():
                 path = output.folder / name
                 remove_result(path)
-                annotated = attribute == "annotated"
-                frame = result.annotate(loaded.id_column) if annotated else getattr(result, attribute)
+                frame = self._frame(result, attribute, loaded.id_column)
                 frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
         files = [*output.files, *([PROBLEMS] if problems["total"] and output.has_report else [])]
@@ -193,6 +193,15 @@ class _Job:
             report["rows"] = result.rows
         output.finish(report)
         return report
+
+    def _frame(self, result: SparkResult, name: str, id_column: str | None) -> Any:
+        """The DataFrame of a table."""
+        added: dict[str, Any] = {"annotated": ANNOTATIONS, "removed": REASONS}
+        for note in renamed_columns(added.get(name, ()), result.kept.columns if name in added else ()):
+            self.progress.note(note)
+        if name == "annotated":
+            return result.annotate(id_column)
+        return result.removed_with_reasons(id_column) if name == "removed" else getattr(result, name)
 
 
 @contextmanager

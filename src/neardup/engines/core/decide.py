@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,11 @@ class Decisions:
     measured: Pairs  # all evidence, with the pairs that only the decisions asked for at the end
     spared: int = 0  # documents that stay because they have no evidence of their own
     large_components: int = 0  # that leaders clustered, because they were too large to be linked
+    compared: int = 0  # pairs that the decisions asked for
+    empty: Numbers = field(
+        default_factory=lambda: np.zeros(0, np.int64)
+    )  # removed, without a token, in no cluster
+    empty_leader: int = -1  # the document that stays for them, if one does
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -79,7 +84,7 @@ def decide(
     `measure` compares the pairs that candidates left out and decisions need; `report` is called with values that the
     keep policy cannot read.
     """
-    n = len(documents)
+    n, measure = len(documents), _Counted(measure)
     clusters = _clustered(plan, documents, representative, evidence, measure, report)
     members, evidence = clusters.members, clusters.evidence
     layout = _Layout.of(members, clusters.labels[members])
@@ -115,7 +120,19 @@ def decide(
         measured=measured,
         spared=spared,
         large_components=clusters.large,
+        compared=measure.compared,
     )
+
+
+class _Counted:
+    """A measure that counts the pairs it has compared."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure, self.compared = measure, 0
+
+    def __call__(self, left: Numbers, right: Numbers) -> Pairs:
+        self.compared += len(left)
+        return self._measure(left, right)
 
 
 @dataclass(frozen=True)
@@ -145,7 +162,7 @@ def _clustered(
         n, np.concatenate([passed.left, representative[copies]]), np.concatenate([passed.right, copies])
     )
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
-    places = _places(plan, documents, members, report)
+    places = keep_order(plan, documents, members, report)
     heights, large = None, 0
     if plan.clustering.kind != "components":
         order = np.full(n, np.iinfo(np.int64).max, np.int64)
@@ -185,7 +202,9 @@ class _Layout:
         return members[np.lexsort((id_places, self.number))[self.first]]
 
 
-def _places(plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None) -> Numbers:
+def keep_order(
+    plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None = None
+) -> Numbers:
     """The place of each member in the order of the keep policy (0 is best); other documents come last."""
     values = documents.values.take(pa.array(members)).to_pylist() if documents.values is not None else None
     candidates = KeepCandidates(members, _id_places(documents, members), documents.lengths[members], values)

@@ -23,7 +23,7 @@ LARGEST = 10  # clusters that the report lists
 
 @dataclass(frozen=True)
 class RemovalCounts:
-    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, or the cluster as a whole."""
+    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, the cluster, or an empty text."""
 
     copies: int = 0
     direct: int = 0
@@ -31,6 +31,7 @@ class RemovalCounts:
     by_cluster: int = 0
     lowest_similarity: float | None = None
     kept_without_direct_evidence: int = 0  # with --direct-only: these are no removals
+    empty: int = 0  # without a token
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class RunCounts:
     largest_clusters: list[dict[str, Any]]
     verified_pairs: int
     candidates: int
+    compared_for_clusters: int
     text_bytes: int
     removals: RemovalCounts = field(default_factory=RemovalCounts)
     large_components: int = 0  # that leaders clustered, because they were too large to be linked
@@ -89,7 +91,11 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "clusters": counts.clusters,
         "large_components": counts.large_components,
         "largest_clusters": counts.largest_clusters,
-        "pairs": {"verified": counts.verified_pairs, "candidates": counts.candidates},
+        "pairs": {
+            "verified": counts.verified_pairs,
+            "candidates": counts.candidates,
+            "compared_for_clusters": counts.compared_for_clusters,
+        },
         "recall_at_threshold": _found(plan),
         "lowest_rethreshold": None
         if context.lowest_rethreshold is None
@@ -145,7 +151,12 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
     links = outcome.plan.clustering.links
     by = {"by_chain": 0 if links else indirect, "by_cluster": indirect if links else 0}
     return RemovalCounts(
-        int(copy.sum()), direct, **by, lowest_similarity=lowest, kept_without_direct_evidence=decisions.spared
+        int(copy.sum()),
+        direct,
+        **by,
+        lowest_similarity=lowest,
+        kept_without_direct_evidence=decisions.spared,
+        empty=len(decisions.empty),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from neardup.verify.cosine import probabilities
 from neardup.verify.relation import COPY, RELATIONS, Codes, relations, swapped
 
 ROWS = 1 << 20  # rows of a table that is streamed
+REASONS = ("duplicate_of", "similarity", "relation", "evidence")  # that are added to a removed document
+# … to every one
+ANNOTATIONS = ("keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence")
 
 
 def pairs_schema(outcome: Outcome) -> pa.Schema:
@@ -165,29 +168,42 @@ def cluster_table(outcome: Outcome) -> pa.Table:
     return table.replace_schema_metadata(_metadata(outcome))
 
 
-def annotation_table(outcome: Outcome, id_column: str | None = None) -> pa.Table:
-    """For every document of the corpus: keep, cluster, duplicate_of, similarity, containment, relation, evidence.
+def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbers | None = None) -> pa.Table:
+    """ANNOTATIONS for every document of the corpus, or for those at `rows`.
 
     With `id_column`, ids that documents did not have of their own come first, so that duplicate_of can be looked up.
     """
     decisions, ids, n = outcome.decisions, outcome.documents.ids, len(outcome.documents)
-    row = np.full(n, -1, np.int64)
-    row[decisions.documents] = np.arange(len(decisions.documents))
-    at = pa.array(row, mask=row < 0)
+    rows = np.arange(n) if rows is None else rows
+    place = np.full(n, -1, np.int64)
+    place[decisions.documents] = np.arange(len(decisions.documents))
+    at = pa.array(place[rows], mask=place[rows] < 0)
     other = pa.array(decisions.duplicate_of, mask=decisions.duplicate_of < 0)
-    named = {} if id_column is None else {id_column: ids}
-    return pa.table(
-        {
-            **named,
-            "keep": pa.array(decisions.kept),
-            "cluster": ids.take(pa.array(decisions.cluster)).take(at),
-            "duplicate_of": ids.take(other).take(at),
-            "similarity": pa.array(decisions.similarity, from_pandas=True).take(at),
-            "containment": pa.array(decisions.containment, from_pandas=True).take(at),
-            "relation": relation_names(decisions.relation).take(at),
-            "evidence": _evidence(outcome).take(at),
-        }
+    named = {} if id_column is None else {id_column: ids.take(pa.array(rows))}
+    empty = pa.array(np.isin(rows, decisions.empty))
+    leader = ids[decisions.empty_leader] if decisions.empty_leader >= 0 else pa.scalar(None, ids.type)
+    found = (
+        pa.array(decisions.kept[rows]),
+        ids.take(pa.array(decisions.cluster)).take(at),
+        pc.if_else(empty, leader, ids.take(other).take(at)),
+        pa.array(decisions.similarity, from_pandas=True).take(at),
+        pa.array(decisions.containment, from_pandas=True).take(at),
+        relation_names(decisions.relation).take(at),
+        pc.if_else(empty, "empty", _evidence(outcome).take(at)),
     )
+    return pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
+
+
+def added_names(names: Collection[str], taken: Collection[str]) -> list[str]:
+    """The names of added columns: a name that the input has stays its own, and ours begins with neardup_."""
+    return [f"neardup_{name}" if name in taken else name for name in names]
+
+
+def renamed_columns(names: Collection[str], taken: Collection[str]) -> Iterator[str]:
+    """A note for each added column that the input has too."""
+    for name, ours in zip(names, added_names(names, taken), strict=True):
+        if name != ours:
+            yield f"the input has a column {name!r}: neardup's own is called {ours!r}"
 
 
 def _evidence(outcome: Outcome) -> pa.Array:

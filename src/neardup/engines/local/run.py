@@ -17,10 +17,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from neardup.columns import Numbers, Pairs
 from neardup.documents import Problems, Source
 from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.empty import without_empty
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.budget import MemoryBudget
@@ -95,7 +98,8 @@ def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, th
         corpus.problems.add(corpus.sources[0].name, reason, action=action)
 
     with progress.stage("clusters"):
-        return decide(plan, corpus, matches.representative, matches.pairs, measure, report)
+        decisions = decide(plan, corpus, matches.representative, matches.pairs, measure, report)
+        return without_empty(plan, corpus, np.flatnonzero(corpus.tokens == 0), decisions)
 
 
 @dataclass
@@ -118,7 +122,8 @@ class LocalRun:
         """The run that another threshold would have given, from the evidence that is stored."""
         self._check_evidence(threshold)
         plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
-        matches = replace(self.matches, pairs=self.decisions.measured)
+        inside = self.matches.inside + self.decisions.compared
+        matches = replace(self.matches, pairs=self.decisions.measured, inside=inside)
         if threshold > self.plan.threshold:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time

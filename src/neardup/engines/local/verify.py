@@ -48,6 +48,7 @@ class Matches:
     floor: float
     counts: BucketCounts = field(default_factory=BucketCounts)
     candidates: int = 0  # pairs that were measured
+    inside: int = 0  # further pairs that were measured, inside clusters
     joined: int = 0  # pairs that were not, because their documents were in one cluster already
     truncated: int = 0  # posting lists of a join of which not all members were met
     large: TableKeys | None = None  # of clusters whose inner pairs were skipped
@@ -67,14 +68,22 @@ def find_more(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, 
     """The matches for a higher threshold: large clusters, whose inner pairs were skipped, are matched once more."""
     large = matches.large
     if large is not None and matches.truncated:  # at a higher threshold a join meets other members of a list
-        again = Verifier(plan, corpus, large, plan.threshold, progress, threads)
-        return again.run(matches.representative)
+        again = Verifier(plan, corpus, large, plan.threshold, progress, threads).run(matches.representative)
+        return _counted_together(again, matches)
     if large is None or len(large.representatives) == 0:
         return matches
-    more = Verifier(plan, corpus, large, matches.floor, progress, threads).run(matches.representative).pairs
-    n = len(corpus)
+    found = Verifier(plan, corpus, large, matches.floor, progress, threads).run(matches.representative)
+    n, more = len(corpus), found.pairs
     new = ~np.isin(more.left * n + more.right, matches.pairs.left * n + matches.pairs.right)
-    return replace(matches, pairs=Pairs.concatenate([more.take(new), matches.pairs]))
+    pairs = Pairs.concatenate([more.take(new), matches.pairs])
+    return _counted_together(replace(matches, pairs=pairs), found)
+
+
+def _counted_together(matches: Matches, others: Matches) -> Matches:
+    """The matches with the pairs that were measured for the others too."""
+    return replace(
+        matches, candidates=matches.candidates + others.candidates, inside=matches.inside + others.inside
+    )
 
 
 def _in_large_clusters(plan: Plan, pairs: Pairs, n: int) -> Numbers:
@@ -178,6 +187,7 @@ class Verifier:
     def _counted(self, found: Matches, done: VerifiedBlock) -> Pairs:
         found.candidates += done.measured
         found.joined += done.joined
+        found.inside += done.inside
         self.progress.advance(done.measured + done.joined)
         return done.pairs
 
@@ -205,7 +215,7 @@ class Verifier:
         inside = complete_groups(group.documents, self._labels(group, done), plan.clustering.complete, n)
         inside = without(np.sort(inside), np.sort(done.left * n + done.right))
         done = Pairs.concatenate([done, measure(inside // n, inside % n)])
-        return VerifiedBlock(done, measured, joined)
+        return VerifiedBlock(done, measured, joined, len(inside))
 
     def _measured(self, packed: Numbers, measure: Callable[[Numbers, Numbers], Pairs]) -> Pairs:
         """Those of the pairs that reach the floor."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.columns import Numbers
 from neardup.documents import (
     Batch,
     OutputLayout,
@@ -34,11 +35,15 @@ from neardup.engines.core.report import (
     problem_counts,
 )
 from neardup.engines.core.tables import (
+    ANNOTATIONS,
+    REASONS,
+    added_names,
     annotation_table,
     cluster_table,
     count_pairs,
     pair_tables,
     pairs_schema,
+    renamed_columns,
 )
 from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
@@ -151,19 +156,21 @@ def _write_documents(
     """The names of the document files, kept and removed or annotated, in the order of the input."""
     layout = output_layout(run.corpus.sources, format)
     names = document_files(run.corpus.sources, mode, format)
-    extra = run_annotations(run) if mode == "annotate" else None
-    added = extra.schema if extra is not None else None
-    writers = [layout.open(output.file(name), added, escape) for name in names]
+    added = _AddedColumns.of(run, mode)
+    schemas = [added.table.schema] if mode == "annotate" else [None, added.table.schema]
+    writers = [
+        layout.open(output.file(name), schema, escape) for name, schema in zip(names, schemas, strict=True)
+    ]
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
             if done + len(batch) > len(run.corpus):
                 _check_unchanged(run, done + len(batch))
             rows = np.arange(done, done + len(batch))
-            if extra is not None:
-                writers[0].write(batch, None, _record_batch(extra.slice(done, len(batch))))
+            if mode == "annotate":
+                writers[0].write(batch, None, added.next(len(batch)))
             else:
-                _divide(batch, run.decisions.kept[rows], writers)
+                _divide(batch, run.decisions.kept[rows], writers, added)
             done += len(batch)
             run.progress.advance(len(batch))
     finally:
@@ -173,11 +180,36 @@ def _write_documents(
     return names
 
 
-def run_annotations(run: LocalRun) -> pa.Table:
-    """The columns that an annotated document gets; ids first where documents had none of their own."""
+class _AddedColumns:
+    """The columns that are added to annotated or removed documents, in the order of the input."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self._done = table, 0
+
+    @staticmethod
+    def of(run: LocalRun, mode: Mode) -> _AddedColumns:
+        """All columns of every document, or the reasons of removed ones."""
+        if mode == "annotate":
+            table = run_annotations(run)
+        else:
+            table = run_annotations(run, np.flatnonzero(~run.decisions.kept))
+            table = table.drop_columns([name for name in ANNOTATIONS if name not in REASONS])
+        taken = {name for source in run.corpus.sources for name in source.names()}
+        for note in renamed_columns(table.column_names, taken):
+            run.progress.note(note)
+        return _AddedColumns(table.rename_columns(added_names(table.column_names, taken)))
+
+    def next(self, count: int) -> pa.RecordBatch:
+        """The columns of the next so many documents."""
+        self._done += count
+        return self.table.slice(self._done - count, count).combine_chunks().to_batches()[0]
+
+
+def run_annotations(run: LocalRun, rows: Numbers | None = None) -> pa.Table:
+    """The columns that a document gets, of every one or of those at `rows`; ids first where some had none."""
     taken = any("id" in source.names() for source in run.corpus.sources)
     column = ("document_id" if taken else "id") if run.corpus.numbered else None
-    return annotation_table(run.outcome, column)
+    return annotation_table(run.outcome, column, rows)
 
 
 def _check_unchanged(run: LocalRun, documents: int) -> None:
@@ -220,17 +252,15 @@ def _with_spooled_texts(run: LocalRun, column: str, quiet: Problems) -> Iterator
             done += len(batch)
 
 
-def _divide(batch: Batch, kept: Any, writers: list[Writer]) -> None:
+def _divide(batch: Batch, kept: Any, writers: list[Writer], added: _AddedColumns) -> None:
+    """Kept documents as they are, and removed ones with the reasons."""
     if kept.all():
         writers[0].write(batch)
         return
-    for writer, mask in zip(writers, (kept, ~kept), strict=True):
-        if mask.any():
-            writer.write(batch, np.flatnonzero(mask))
-
-
-def _record_batch(table: pa.Table) -> pa.RecordBatch:
-    return table.combine_chunks().to_batches()[0]
+    if kept.any():
+        writers[0].write(batch, np.flatnonzero(kept))
+    removed = np.flatnonzero(~kept)
+    writers[1].write(batch, removed, added.next(len(removed)))
 
 
 def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
@@ -246,6 +276,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         largest_clusters=largest_clusters(outcome),
         verified_pairs=len(decisions.pairs),
         candidates=matches.candidates,
+        compared_for_clusters=matches.inside + decisions.compared,
         text_bytes=corpus.spool.size,
         removals=count_removals(outcome),
         large_components=decisions.large_components,

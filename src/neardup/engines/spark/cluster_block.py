@@ -93,13 +93,14 @@ class ClusterBlock:
         yield from self._summary(outcome)
 
     def _summary(self, outcome: Outcome) -> Batches:
-        """One row for the report: numbers of verified pairs, spared documents and large components, and the largest
-        clusters as JSON."""
+        """One row for the report: verified pairs, spared documents, large components, pairs that decisions asked
+        for, and the largest clusters as JSON."""
         decisions, largest = outcome.decisions, json.dumps(largest_clusters(outcome), ensure_ascii=False)
         columns = {"size": pa.array([len(decisions.pairs)]), "reason": pa.array([largest])}
         columns |= {
             "x": pa.array([float(decisions.spared)]),
             "y": pa.array([float(decisions.large_components)]),
+            "z": pa.array([float(decisions.compared)]),
         }
         yield from _rows(SUMMARY, 1, columns, self.documents.ids.type)
 

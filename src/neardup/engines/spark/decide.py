@@ -66,6 +66,7 @@ def decision_metrics() -> dict[str, Any]:
         "by_cluster": f.sum((row & (f.col("reason") == "cluster")).cast("long")),
         "spared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("x")).cast("long")),
         "large_components": f.sum(f.when(f.col("kind") == SUMMARY, f.col("y")).cast("long")),
+        "compared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("z")).cast("long")),
         "lowest": f.min(f.when(row & ~f.col("flag"), f.col("x"))),
     }
 

@@ -18,6 +18,7 @@ from neardup.engines.spark.candidates.hot_buckets import BUCKET_COUNTS, COPY
 from neardup.engines.spark.components import components
 from neardup.engines.spark.copies import copy_metrics, copy_pairs, find_copies, refuse_ids
 from neardup.engines.spark.documents import read_documents, text_problems
+from neardup.engines.spark.empty import empty_metrics, find_empty
 from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
 from neardup.engines.spark.io.columns import DocumentColumns
@@ -67,7 +68,7 @@ class SparkRun:
     def finish(self, clean: bool) -> None:
         """Computes all stages and frees broadcast variables; with `clean`, removes the side files too."""
         try:
-            _ = self.result, self.problems
+            _ = self.result, self.problems, self.empty
         finally:
             for variable in self.broadcasts:
                 variable.destroy()
@@ -261,3 +262,11 @@ class SparkRun:
             f"missing-verified-{number}",
             lambda: self._verified(self.plan, decide.missing_pairs(made), payload, count),
         )
+
+    @cached_property
+    def empty(self) -> DataFrame | None:
+        """id and duplicate_of of the documents without a token that are removed; None if none is."""
+        if self.plan.keep.empty == "keep" or not self.metrics["without_tokens"]:
+            return None
+        find = partial(find_empty, self.plan, self.documents, self.columns.id_type)
+        return self.stages.stage("empty", find, empty_metrics())

@@ -12,15 +12,17 @@ from neardup.columns import Pairs, ragged
 from neardup.engines.local.checkpoint.workspace import Workspace
 
 COLUMNS = ("left", "right", "shared", "left_size", "right_size")
+COUNTS = ("measured", "joined", "inside")
 
 
 @dataclass(frozen=True)
 class VerifiedBlock:
-    """Pairs that count, how many were measured for them, and how many were not because their documents were joined."""
+    """Pairs that count, and how many pairs were measured or not."""
 
     pairs: Pairs
-    measured: int
-    joined: int = 0
+    measured: int  # candidates
+    joined: int = 0  # candidates that were not measured, because their documents were in one cluster already
+    inside: int = 0  # pairs inside small clusters that were measured and are no candidates
 
 
 class VerifiedBlocks:
@@ -33,11 +35,12 @@ class VerifiedBlocks:
         """The blocks of an earlier run."""
         if self._work is None or not len(rows := self._work.rows("verify")):
             return
-        columns = [rows.column(name) for name in (*COLUMNS, "kind", "measured", "joined")]
-        for *arrays, kind, measured, joined in zip(*columns, strict=True):
+        columns = [rows.column(name) for name in (*COLUMNS, "kind", *COUNTS)]
+        for *values, measured, joined, inside in zip(*columns, strict=True):
+            *arrays, kind = values
             found = {name: array.values.to_numpy() for name, array in zip(COLUMNS, arrays, strict=True)}
             pairs = replace(Pairs(**found), kind=kind.as_py())
-            yield VerifiedBlock(pairs, measured.as_py(), joined.as_py())
+            yield VerifiedBlock(pairs, measured.as_py(), joined.as_py(), inside.as_py())
 
     def add(self, done: VerifiedBlock) -> VerifiedBlock:
         """Store a block."""
@@ -51,4 +54,4 @@ def _as_row(done: VerifiedBlock) -> pa.RecordBatch:
     whole = np.array([0, len(done.pairs)], np.int64)
     row = {name: ragged(whole, getattr(done.pairs, name)) for name in COLUMNS}
     row |= {"kind": pa.array([done.pairs.kind])}
-    return pa.record_batch(row | {"measured": pa.array([done.measured]), "joined": pa.array([done.joined])})
+    return pa.record_batch(row | {name: pa.array([getattr(done, name)]) for name in COUNTS})

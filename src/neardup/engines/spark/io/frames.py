@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,7 @@ from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
+from neardup.engines.core.tables import ANNOTATIONS, REASONS, added_names
 from neardup.engines.spark.candidates.bands import bucket_counts
 from neardup.engines.spark.candidates.find import check_distribution
 from neardup.engines.spark.decide import clusters_of, largest_of, pairs_of, removal_counts
@@ -32,9 +34,6 @@ from neardup.engines.spark.shuffle.stages import Stages, hadoop_path
 from neardup.errors import InputError, ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
-
-# Columns of annotated documents.
-ADDED = ("keep", "cluster", "duplicate_of", "similarity", "containment", "relation", "evidence")
 
 
 class SparkResult:
@@ -68,19 +67,40 @@ class SparkResult:
         """The documents to remove, with their own columns."""
         return self._own_columns(self._run.frame.join(self._removed, KEY, "left_semi"))
 
+    def removed_with_reasons(self, id_column: str | None = None) -> DataFrame:
+        """The documents to remove, with duplicate_of, similarity and evidence as `annotate` adds them."""
+        return self._with_added(self._known.where("not keep"), "inner", REASONS, id_column)
+
     @property
     def annotated(self) -> DataFrame:
-        """All documents with keep, cluster, duplicate_of, similarity and containment, which replace their own."""
+        """All documents with keep, cluster, duplicate_of, similarity, containment and evidence."""
         return self.annotate()
 
     def annotate(self, id_column: str | None = None) -> DataFrame:
-        """Annotated documents; with `id_column`, also with the ids that neardup has assigned."""
-        known = self.clusters.select(f.col("id").alias(KEY), *ADDED)
-        joined = self._run.frame.join(known, KEY, "left")
+        """Annotated documents; with `id_column`, also with the ids that neardup has assigned.
+
+        An added column whose name the documents have begins with neardup_.
+        """
+        return self._with_added(self._known, "left", ANNOTATIONS, id_column)
+
+    def _with_added(
+        self, known: DataFrame, how: str, added: tuple[str, ...], id_column: str | None
+    ) -> DataFrame:
+        joined = self._run.frame.join(known, KEY, how)
         joined = joined.withColumn("keep", f.coalesce("keep", f.lit(True)))
-        if id_column is None:
-            return self._own_columns(joined, ADDED)
-        return self._own_columns(joined.withColumn(id_column, f.col(KEY)), (id_column, *ADDED))
+        if id_column is not None:
+            joined, added = joined.withColumn(id_column, f.col(KEY)), (id_column, *added)
+        return self._own_columns(joined, added)
+
+    @cached_property
+    def _known(self) -> DataFrame:
+        """The decision on each document that has one, by KEY."""
+        known = self.clusters.select(f.col("id").alias(KEY), *ANNOTATIONS)
+        if self._run.empty is None:
+            return known
+        of_empty = {"keep": f.lit(False), "duplicate_of": f.col("duplicate_of"), "evidence": f.lit("empty")}
+        added = [of_empty.get(name, f.lit(None)).alias(name) for name in ANNOTATIONS]
+        return known.unionByName(self._run.empty.select(f.col("id").alias(KEY), *added))
 
     @property
     def problems(self) -> ProblemCounts:
@@ -118,9 +138,10 @@ class SparkResult:
         run, metrics, found = self._run, self._run.metrics, self._run.decision_metrics
         joins, candidates = self.plan.joins, run.stages.metrics("candidates")
         buckets = bucket_counts(candidates)
+        empty = 0 if run.empty is None else int(run.stages.metrics("empty")["removed"])
         return RunCounts(
             documents=metrics["documents"],
-            removed=found["removed"],
+            removed=found["removed"] + empty,
             without_tokens=metrics["without_tokens"],
             without_features=run.without_features,
             exact_copies=run.stages.metrics("copies")["copies"],
@@ -128,8 +149,9 @@ class SparkResult:
             largest_clusters=largest_of(run.result),
             verified_pairs=found["verified"],
             candidates=candidates["pairs"],
+            compared_for_clusters=found["compared"],
             text_bytes=metrics["bytes"],
-            removals=removal_counts(found),
+            removals=replace(removal_counts(found), empty=empty),
             large_components=found["large_components"],
             buckets=BucketCounts() if joins else buckets,
             posting_lists_truncated=buckets.hot if joins else 0,
@@ -137,18 +159,20 @@ class SparkResult:
 
     @cached_property
     def _removed(self) -> DataFrame:
-        return self.clusters.where("not keep").select(f.col("id").alias(KEY))
+        return self._known.where("not keep").select(KEY)
 
     def _own_columns(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
         """Documents with their own columns under their own names, and the added ones."""
-        hidden = (POSITION, GIVEN_ID, *added)
         own = [
             (column, name)
             for column, name in zip(numbered(self._names), self._names, strict=True)
-            if name not in hidden
+            if name not in (POSITION, GIVEN_ID)
         ]
+        names = [name for _, name in own]
+        ours = added_names(added, names)
+        own = [(column, name) for column, name in own if name not in ours]
         chosen = frame.select(*(column for column, _ in own), *added)
-        return chosen.toDF(*(name for _, name in own), *added)
+        return chosen.toDF(*(name for _, name in own), *ours)
 
 
 def run(
