@@ -283,7 +283,7 @@ def preset_options(preset: str | None, chosen: Method) -> dict[str, Any]:
     """The options of a preset for the chosen method, which must have them."""
     known = {} if preset is None else dict(presets(preset))
     usual = known.pop("method", None)
-    lacking = [name for name in known if name not in chosen.parameters]
+    lacking = [name for name in known if name not in chosen.parameters and name != "clusters"]
     if lacking:
         constraint = f"a preset for this method ({preset} sets {listed_names(lacking)}, options of {usual})"
         raise ParameterError("preset", chosen.name, constraint, preset)

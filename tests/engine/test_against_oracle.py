@@ -307,6 +307,6 @@ def test_without_verification_a_pair_is_what_shares_a_band():
 
 def test_without_verification_similarities_are_unknown():
     result = neardup.dedup(["a b c d e f g", "a b c d e f g h"], verify="none", bands=64, rows=1)
-    assert rows(result.pairs) == [(0, 1, None, None, "similar", True)]
+    assert rows(result.pairs) == [(0, 1, None, None, None, "similar", True)]
     assert result.clusters["similarity"].to_pylist() == [None, None]
     assert result.report["largest_clusters"][0]["weakest_link"] is None

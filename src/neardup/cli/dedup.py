@@ -13,7 +13,6 @@ from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
-from neardup.plan import EMPTY_POLICIES
 
 STOPPED = "neardup: stopped by the guard, no documents are written; --no-guard removes them all the same"
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
@@ -58,7 +57,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
     options.choice(
-        "--empty", EMPTY_POLICIES, "Documents without a token: keep all, remove all, or keep the best one."
+        "--empty", ["keep", "remove", "one"], "Documents without a token: keep all, remove all, or keep the best one."
     ),
     options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )

@@ -52,6 +52,7 @@ class Choice:
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
+            **self.result.as_dict(),
             "method": self.spec.method,
             "preset": self.spec.preset,
             "options": self.spec.options,
@@ -60,7 +61,6 @@ class Choice:
             "held_out": self.held_out.as_dict() if self.held_out else self.value,
             "outcome": self.outcome.as_dict() if self.outcome else None,
             "note": self.note,
-            **self.result.as_dict(),
         }
 
 
