@@ -102,7 +102,7 @@ def test_a_similarity_just_below_the_threshold_does_not_look_equal_to_it() -> No
     Path("right.txt").write_text(" ".join(f"w{i}" for i in range(2099)))
     printed = " ".join(run("left.txt", "right.txt", "--ngram", "1").stdout.split())
     assert printed.startswith("left.txt contains right.txt: 100 % of right.txt's words are in left.txt;")
-    assert "; similarity 0.6997 is below the threshold 0.7." in printed
+    assert "Not near-duplicates: similarity 0.6997 is below the threshold 0.7." in printed
 
 
 def test_identical_texts_and_texts_that_differ_in_nothing_compared() -> None:

@@ -12,7 +12,13 @@ from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
-from neardup.cli.support.relation_words import SLOTS, feature_name, relation_sentence, token_name
+from neardup.cli.support.relation_words import (
+    SLOTS,
+    feature_name,
+    relation_sentence,
+    threshold_sentence,
+    token_name,
+)
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -170,8 +176,11 @@ def _print(
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     style = "bold green" if comparison.near_duplicates else "bold"
     spoken_names = (spoken(names[0]), spoken(names[1]))
-    console.print(relation_sentence(plan, spoken_names, comparison), style=style)
-    for line in _remarks(plan, comparison):
+    in_one_line = width is None and not console.is_terminal  # so that `head -n 1` shows all of it
+    sentence = relation_sentence(plan, spoken_names, comparison)
+    console.print(sentence, style=style, soft_wrap=in_one_line)
+    verdict = threshold_sentence(plan, comparison)
+    for line in [*([] if verdict is None else [verdict]), *_remarks(plan, comparison)]:
         console.print(line)
     letters = (f"A  {spoken(names[0])}", f"B  {spoken(names[1])}")
     table, legend = passage_table(comparison, letters, Show(context, full))

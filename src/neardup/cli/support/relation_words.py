@@ -13,26 +13,31 @@ Names = tuple[str, str]
 
 
 def relation_sentence(plan: Plan, names: Names, comparison: Comparison) -> str:
-    """The relation, the share or similarity that shows it, and the threshold."""
+    """The relation, and the share or similarity that shows it."""
     left, right = names
-    both, score = f"{left} and {right}", _score(plan, comparison)
-    shares = _shares(plan, names, comparison)
-    if _kept_apart(plan, comparison):
-        shares = "they differ in more numbers than other words (--numbers separate)"
+    both, shares = f"{left} and {right}", _shares(plan, names, comparison)
     match comparison.relation:
         case "copy":
             return f"{both} are copies: identical texts."
         case "near-duplicate":
-            return f"{both} are near-duplicates: {score}."
+            return f"{both} are near-duplicates: {_score(plan, comparison)}."
         case "contains":
-            return f"{left} contains {right}: {shares}; {score}."
+            return f"{left} contains {right}: {shares}."
         case "contained":
-            return f"{right} contains {left}: {shares}; {score}."
+            return f"{right} contains {left}: {shares}."
         case "shared passage":
-            return f"{both} share a passage: {shares}; {score}."
+            return f"{both} share a passage: {shares}."
         case "different":
-            return f"{both} are different: {shares}; {score}."
-    return f"{both} are not near-duplicates: {score}."
+            return f"{both} are different: {shares}."
+    return f"{both} are not near-duplicates: {_score(plan, comparison)}."
+
+
+def threshold_sentence(plan: Plan, comparison: Comparison) -> str | None:
+    """Whether the similarity reaches the threshold, where the relation does not say it."""
+    if comparison.relation in ("copy", "near-duplicate", None):
+        return None
+    verdict = "Near-duplicates" if comparison.near_duplicates else "Not near-duplicates"
+    return f"{verdict}: {_score(plan, comparison)}."
 
 
 def _kept_apart(plan: Plan, comparison: Comparison) -> bool:
@@ -63,14 +68,18 @@ def _digits(value: float, threshold: float) -> str:
 
 
 def _shares(plan: Plan, names: Names, comparison: Comparison) -> str:
-    """The share of the smaller document that the larger one has."""
+    """The share of the smaller document that the larger one has, and the similarity."""
+    if _kept_apart(plan, comparison):
+        return "they differ in more numbers than other words"
     sides = sorted(zip((comparison.left, comparison.right), names, strict=True), key=lambda s: s[0].features)
     (part, inner), (_, outer) = sides
     percent = int(100 * part.containment + 1e-9)
     share = "less than 1 %" if part.containment and not percent else f"{percent} %"
     weighted = plan.check.measures == "weighted jaccard"
     what = "weight is" if weighted else f"{feature_name(plan)} are"
-    return f"{share} of {inner}'s {what} in {outer}"
+    return (
+        f"{share} of {inner}'s {what} in {outer}; similarity {_digits(comparison.similarity, plan.threshold)}"
+    )
 
 
 def feature_name(plan: Plan) -> str:
