@@ -15,6 +15,7 @@ from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 from neardup.plan import EMPTY_POLICIES
 
+TABLE_FORMATS = ("parquet", "csv", "jsonl")
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide")
 
 
@@ -27,6 +28,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     options.value(
         "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
     ),
+    options.choice("--table-format", TABLE_FORMATS, "The format of pairs and clusters."),
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
@@ -63,8 +65,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
     (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
-    duplicate_of, similarity and evidence (or all of them annotated), pairs.parquet, clusters.parquet, report.json, and
-    problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
+    duplicate_of, similarity and evidence (or all of them annotated), pairs and clusters (parquet, or --table-format),
+    report.json, and problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
 
     \b
     Examples:
@@ -78,11 +80,12 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
     from neardup.engines.local.write import check_output, document_files, write_run
+    from neardup.engines.local.write_tables import record_files
 
     start = perf_counter()
     engine = take_engine(values)
-    names = ("mode", "output_format", "force", "escape_formulas")
-    mode, format, force, escape = (values.pop(name) for name in names)
+    names = ("mode", "output_format", "force", "escape_formulas", "table_format")
+    mode, format, force, escape, table_format = (values.pop(name) for name in names)
     plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
 
     def show(report: dict[str, Any]) -> None:
@@ -101,7 +104,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         return
 
     def written(sources: Any) -> list[str]:
-        return document_files(sources, mode, format)
+        return [*document_files(sources, mode, format), *record_files(table_format)]
 
     if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
         show(done)
@@ -110,8 +113,16 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     def check(sources: Any, resumed: bool) -> None:
         nonlocal force
         force = force or resumed  # which had leave to write there
-        check_output(sources, output, mode, format, force)
+        check_output(sources, output, mode, format, force, table_format)
 
     with run_command(plan, inputs, values, Path(output), force, check) as run:
-        report = write_run(run, output, mode=mode, format=format, force=force, escape_formulas=escape)
+        report = write_run(
+            run,
+            output,
+            mode=mode,
+            format=format,
+            force=force,
+            escape_formulas=escape,
+            table_format=table_format,
+        )
     show(report)

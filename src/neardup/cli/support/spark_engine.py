@@ -37,7 +37,11 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "escape_formulas": "results are parquet files",
     "dry_run": "estimate the run with --engine local",
 }
-SUPPORTED = {"output_format": ("parquet",), "duplicate_ids": ("error",)}  # values; others are refused
+SUPPORTED = {  # values; others are refused
+    "output_format": ("parquet",),
+    "table_format": ("parquet",),
+    "duplicate_ids": ("error",),
+}
 
 
 @dataclass(frozen=True)
