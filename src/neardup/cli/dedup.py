@@ -13,9 +13,7 @@ from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import Chosen, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
-from neardup.plan import EMPTY_POLICIES
 
-TABLE_FORMATS = ("parquet", "csv", "jsonl")
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide")
 
 
@@ -28,7 +26,12 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     options.value(
         "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
     ),
-    options.choice("--table-format", TABLE_FORMATS, "The format of pairs and clusters."),
+    options.value(
+        "--table-format FORMAT",
+        "Format of pairs and clusters: parquet, csv, jsonl.",
+        type=click.Choice(["parquet", "csv", "jsonl"]),
+        default="parquet",
+    ),
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
@@ -54,9 +57,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    options.choice(
-        "--empty", EMPTY_POLICIES, "Documents without a token: keep all, remove all, or keep the best one."
-    ),
+    options.choice("--empty", ["keep", "remove", "one"], "Documents without a token: all stay, none, one."),
     options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )
 @options.run
@@ -65,8 +66,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
     (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
-    duplicate_of, similarity and evidence (or all of them annotated), pairs and clusters (parquet, or --table-format),
-    report.json, and problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
+    duplicate_of, similarity and evidence (neardup_… if INPUT has such a column), or all annotated; pairs, clusters,
+    report.json, and problems.jsonl if records are bad.
 
     \b
     Examples:

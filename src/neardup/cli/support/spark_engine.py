@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,6 +188,8 @@ class _Job:
 
     def _frame(self, result: SparkResult, name: str, id_column: str | None) -> Any:
         """The DataFrame of a table."""
+        from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
+
         added: dict[str, Any] = {"annotated": ANNOTATIONS, "removed": REASONS}
         for note in renamed_columns(added.get(name, ()), result.kept.columns if name in added else ()):
             self.progress.note(note)
