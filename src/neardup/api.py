@@ -28,6 +28,7 @@ from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.run import LocalRun, Settings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
+from neardup.engines.local.write_tables import TABLE_FORMATS, TableFormat
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
 from neardup.plurals import counted, listed_names
@@ -246,6 +247,7 @@ class Result:
         format: str | None = None,
         force: bool = False,
         escape_formulas: bool = True,
+        table_format: TableFormat = "parquet",
     ) -> dict[str, Any]:
         """The report, after the result folder has been written (see `neardup dedup`).
 
@@ -256,10 +258,18 @@ class Result:
             format: parquet, jsonl, jsonl.gz, jsonl.zst, csv or tsv; None is that of the input.
             force: Overwrite results in the folder.
             escape_formulas: Put an apostrophe before csv cells that a spreadsheet would run.
+            table_format: The format of pairs and clusters: parquet, csv or jsonl.
         """
+        _check_choice("table_format", table_format, *TABLE_FORMATS, owner="write")
         _check_choice("mode", mode, "remove", "annotate", "none", owner="write")
         return write_run(
-            self._run, folder, mode=mode, format=format, force=force, escape_formulas=escape_formulas
+            self._run,
+            folder,
+            mode=mode,
+            format=format,
+            force=force,
+            escape_formulas=escape_formulas,
+            table_format=table_format,
         )
 
     def _documents(self, mask: Any) -> Any:

@@ -1,7 +1,8 @@
-"""`neardup pairs`: one parquet file of pairs."""
+"""`neardup pairs`: one file of pairs, and the pairs to look at on the terminal."""
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pyarrow.parquet as pq
@@ -59,7 +60,7 @@ def rows(path):
 def test_every_pair_that_there_is(here):
     result = run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--ngram", "2", "--threshold", "0.6")
     assert result.exit_code == 0
-    assert result.stdout == "3 pairs among 4 documents, written to pairs.parquet\n"
+    assert result.stdout.splitlines()[0] == "3 pairs among 4 documents, written to pairs.parquet"
     assert sorted(rows(here / "pairs.parquet")) == [
         ("d0", "d1", "similar"), ("d0", "d2", "copy"), ("d1", "d2", "similar"),
     ]  # fmt: skip
@@ -129,7 +130,10 @@ def test_an_existing_file_is_not_overwritten_and_the_run_does_not_even_begin(her
         (["corpus.jsonl"], "Missing option '-o'"),
         (["corpus.jsonl", "-o", "corpus.jsonl/pairs.parquet"], "cannot be created as a folder"),
         (["corpus.jsonl", "-o", "."], "must end in .parquet"),
-        (["corpus.jsonl", "-o", "pairs.csv"], "pairs.csv must end in .parquet"),
+        (
+            ["corpus.jsonl", "-o", "pairs.txt"],
+            "must end in .parquet, .csv or .jsonl, the formats that can be",
+        ),
         (["corpus.jsonl", "-o", "pairs.parquet", "--keep", "first"], "No such option"),
         (["corpus.jsonl", "-o", "pairs.parquet", "--text-column", "body"], "no column 'body'"),
         (
@@ -153,7 +157,58 @@ def test_a_failure_leaves_nothing_behind(here, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("neardup.engines.local.write.write_pairs", fail)
+    monkeypatch.setattr("neardup.engines.local.write_tables.write_pairs", fail)
     result = run("pairs", "corpus.jsonl", "-o", "new/pairs.parquet")
     assert result.exit_code == 130 and result.stderr.strip() == "neardup: stopped; nothing was written"
     assert [path.name for path in here.iterdir()] == ["corpus.jsonl"]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_other_formats_have_the_same_rows(here, format):
+    options = ("--ngram", "2", "--threshold", "0.6")
+    run("pairs", "corpus.jsonl", "-o", "pairs.parquet", *options)
+    result = run("pairs", "corpus.jsonl", "-o", f"pairs.{format}", *options)
+    assert result.exit_code == 0, result.stderr
+    expected = pq.read_table("pairs.parquet").to_pylist()
+    if format == "jsonl":
+        assert [json.loads(line) for line in (here / "pairs.jsonl").open()] == expected
+        return
+    with (here / "pairs.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [*found[0]] == [*expected[0]] and len(found) == len(expected)
+    for row, other in zip(found, expected, strict=True):
+        assert (row["left"], row["right"], row["reason"]) == (other["left"], other["right"], other["reason"])
+        assert float(row["similarity"]) == other["similarity"]
+        assert row["bridge"] == str(other["bridge"]).lower()
+
+
+def test_pairs_are_shown(here):
+    result = run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--ngram", "2", "--threshold", "0.6")
+    lines = result.stdout.splitlines()
+    assert lines[1] == "pairs of different texts, the closest first:" and len(lines) == 4
+    assert lines[2] == "  0.667  d1  one two three four five seven"
+    assert lines[3] == "         d2  one two three four five six"  # which stands for its copy d0
+    shown = run("pairs", "corpus.jsonl", "-o", "pairs.parquet", "--threshold", "0.9", "--force")
+    assert len(shown.stdout.splitlines()) == 1, "copies need no look"
+
+
+def test_the_closest_pairs_and_those_nearest_to_the_threshold(here):
+    """Against a sort of all pairs; ties are broken by id."""
+    texts = [" ".join([f"w{n}" for n in range(20 - k)] + ["\x1b[31m"]) for k in range(9)]
+    lines = [json.dumps({"id": f"t{k}", "text": text}) for k, text in enumerate(texts)]
+    (here / "many.jsonl").write_text("\n".join(lines))
+    result = run("pairs", "many.jsonl", "-o", "many.parquet", "--ngram", "1", "--threshold", "0.7")
+    assert "\x1b" not in result.stdout
+    out = result.stdout.splitlines()
+    place = out.index("pairs nearest to the threshold of 0.7:")
+    assert out[1] == "closest pairs of different texts:" and (place, len(out)) == (12, 23)
+    shown = [
+        (first.split()[1], second.split()[0], first.split()[0])
+        for first, second in zip(out[2:12:2] + out[13::2], out[3:12:2] + out[14::2], strict=True)
+    ]
+    rows = pq.read_table("many.parquet").to_pylist()
+    closest = sorted(rows, key=lambda row: (-row["similarity"], row["left"], row["right"]))[:5]
+    rest = [row for row in rows if row not in closest]
+    lowest = sorted(rest, key=lambda row: (row["similarity"], row["left"], row["right"]))[:5]
+    expected = [*closest, *reversed(lowest)]
+    assert shown == [(row["left"], row["right"], f"{row['similarity']:.3f}") for row in expected]

@@ -180,6 +180,38 @@ def test_pairs_and_clusters_in_files_are_those_of_the_result(pairs, tmp_path, ta
         assert rows(stored) == rows(mine) and stored.schema.equals(mine.schema)
 
 
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_pairs_and_clusters_in_other_formats(format, tmp_path, table):
+    result = neardup.dedup(table)
+    report = result.write(tmp_path / "out", mode="none", table_format=format)
+    assert report["files"] == [f"pairs.{format}", f"clusters.{format}", "report.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(report["files"])
+    for name, mine in (("pairs", result.pairs), ("clusters", result.clusters)):
+        found = read_output(tmp_path / f"out/{name}.{format}")
+        if format == "jsonl":
+            assert found == mine.to_pylist()
+            continue
+        assert [*found[0]] == mine.column_names and len(found) == len(mine)
+        for row, other in zip(found, mine.to_pylist(), strict=True):
+            for column, value in other.items():
+                if isinstance(value, float):
+                    assert float(row[column]) == value
+                else:
+                    text = str(value).lower() if isinstance(value, bool) else str(value)
+                    assert row[column] == ("" if value is None else text)
+    with pytest.raises(ParameterError, match="table_format"):
+        result.write(tmp_path / "other", table_format="xml")
+
+
+def test_a_result_in_another_format_takes_the_place_of_the_last(tmp_path, table):
+    result = neardup.dedup(table)
+    result.write(tmp_path / "out", mode="none")
+    result.write(tmp_path / "out", mode="none", table_format="csv", force=True)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "clusters.csv", "pairs.csv", "report.json",
+    ]  # fmt: skip
+
+
 def test_files_name_the_plan_they_were_made_with(tmp_path, table):
     result = neardup.dedup(table, threshold=0.65, keep="shortest")
     result.write(tmp_path / "out")
@@ -285,7 +317,7 @@ def test_other_files_of_the_folder_are_left_alone(tmp_path, table):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("stage", ["write_pairs", "cluster_table", "_divide", "run_report"])
+@pytest.mark.parametrize("stage", ["write_pairs", "write_clusters", "_divide", "run_report"])
 def test_a_failure_leaves_nothing_behind(error, stage, tmp_path, table, monkeypatch):
     def fail(*arguments):
         raise error

@@ -183,8 +183,10 @@ def test_columns_that_are_called_like_ours(spark, table, tmp_path, suffix):
     check_same(tmp_path, [path], "--text-column", "m.t", name="removed")
 
 
-@pytest.mark.parametrize("empty", ["remove", "one"])
-@pytest.mark.parametrize("keep", ["shortest", "last", "highest:rank"])
+@pytest.mark.parametrize(
+    ("empty", "keep"),
+    [("remove", "longest"), ("one", "last"), pytest.param("one", "highest:rank", marks=pytest.mark.slow)],
+)
 def test_documents_without_a_token(spark, table, tmp_path, empty, keep):
     """Both engines remove the same ones, and say the same of them."""
     rows = [{**row, "rank": place % 3} for place, row in enumerate(table.to_pylist())]
@@ -193,7 +195,8 @@ def test_documents_without_a_token(spark, table, tmp_path, empty, keep):
     ]
     path = write_lines(tmp_path / "a.jsonl", rows)
     report, local = check_same(tmp_path, [path], "--empty", empty, "--keep", keep)
-    assert report["removals"] == local["removals"] and report["removals"]["empty"] == 3 - (empty == "one")
+    assert report["removals"] == local["removals"]
+    assert report["removals"]["empty"] == report["without_tokens"] - (empty == "one") >= 2
     if empty == "one" and keep == "last":
         check_same(tmp_path, [path], "--empty", empty, "--mode", "annotate", results=["annotated"], name="b")
 

@@ -24,6 +24,7 @@ GIVEN = {  # a value of each option that is refused
     "escape_formulas": ["--no-escape-formulas"],
     "dry_run": ["--dry-run"],
     "output_format": ["--output-format", "jsonl"],
+    "table_format": ["--table-format", "csv"],
     "duplicate_ids": ["--duplicate-ids", "rename"],
 }
 HONOURED = {  # a value of each option that is honoured
@@ -34,6 +35,7 @@ HONOURED = {  # a value of each option that is honoured
     "pairs": ["--pairs", "all"],
     "keep": ["--keep", "lowest:size"],
     "keep_count": ["--keep-count", "2"],
+    "empty": ["--empty", "one"],
     "text_column": ["--text-column", "page"],
     "id_column": ["--id-column", "url"],
     "html": ["--text-column", "page", "--html"],
@@ -45,6 +47,7 @@ HONOURED = {  # a value of each option that is honoured
     "df_unit": ["--method", "imatch", "--df-unit", "site"],
     "stats": ["--method", "imatch", "--stats", "STATS"],
     "output_format": ["--output-format", "parquet"],
+    "table_format": ["--table-format", "parquet"],
     "duplicate_ids": ["--duplicate-ids", "error"],
 }
 QUICK = {"mode", "max_record"}  # the others are slow: each is a run of both engines
@@ -89,6 +92,13 @@ def test_refused(command, name, tmp_path, capsys):
     assert stopped.value.code == 2 and line.count("\n") == 1
     assert line.startswith(f"neardup: --{name.replace('_', '-')} ")
     assert not (tmp_path / "out").exists()
+
+
+def test_pairs_of_spark_are_parquet(tmp_path, capsys):
+    path = write_lines(tmp_path / "a.jsonl", [{"text": "a"}])
+    with pytest.raises(SystemExit):
+        main(["pairs", str(path), "-o", str(tmp_path / "pairs.csv"), "--engine", "spark"])
+    assert "pairs.csv must end in .parquet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

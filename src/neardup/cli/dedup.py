@@ -27,6 +27,12 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     options.value(
         "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
     ),
+    options.value(
+        "--table-format FORMAT",
+        "Format of pairs and clusters: parquet, csv, jsonl.",
+        type=click.Choice(["parquet", "csv", "jsonl"]),
+        default="parquet",
+    ),
     click.option(
         "--escape-formulas/--no-escape-formulas",
         default=True,
@@ -56,9 +62,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    options.choice(
-        "--empty", ["keep", "remove", "one"], "Documents without a token: keep all, remove all, or keep the best one."
-    ),
+    options.choice("--empty", ["keep", "remove", "one"], "Documents without a token: all stay, none, one."),
     options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
 )
 @options.run
@@ -67,8 +71,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
     (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
-    duplicate_of, similarity and evidence (or all of them annotated), pairs.parquet, clusters.parquet, report.json, and
-    problems.jsonl if records are bad. An added column whose name INPUT has begins with neardup_.
+    duplicate_of, similarity and evidence (neardup_… if INPUT has such a column), or all annotated; pairs, clusters,
+    report.json, and problems.jsonl if records are bad.
 
     \b
     Examples:
@@ -83,11 +87,12 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.cli.support.show import summary
     from neardup.engines.core.guard import is_guarded
     from neardup.engines.local.write import check_output, document_files, run_report, write_run
+    from neardup.engines.local.write_tables import record_files
 
     start = perf_counter()
     engine = take_engine(values)
-    names = ("mode", "output_format", "force", "escape_formulas")
-    mode, format, force, escape = (values.pop(name) for name in names)
+    names = ("mode", "output_format", "force", "escape_formulas", "table_format")
+    mode, format, force, escape, table_format = (values.pop(name) for name in names)
     plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
     given = values.pop("guard")
     guard = is_guarded(plan) if given is None else given
@@ -114,7 +119,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
         return
 
     def written(sources: Any) -> list[str]:
-        return document_files(sources, mode, format)
+        return [*document_files(sources, mode, format), *record_files(table_format)]
 
     if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
         finish(done)
@@ -123,10 +128,18 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     def check(sources: Any, resumed: bool) -> None:
         nonlocal force
         force = force or resumed  # which had leave to write there
-        check_output(sources, output, mode, format, force)
+        check_output(sources, output, mode, format, force, table_format)
 
     with run_command(plan, inputs, values, Path(output), force, check) as run:
         stops = guard and run_report(run, [])["warnings"]
         how: Any = "none" if stops else mode
-        report = write_run(run, output, mode=how, format=format, force=force, escape_formulas=escape)
+        report = write_run(
+            run,
+            output,
+            mode=how,
+            format=format,
+            force=force,
+            escape_formulas=escape,
+            table_format=table_format,
+        )
     finish(report)

@@ -15,43 +15,53 @@ from neardup.plurals import counted
 
 @click.command(cls=MethodCommand)
 @options.inputs
-@options.output("FILE", "The parquet file to write.")
+@options.output("FILE", "The file to write: .parquet, .csv or .jsonl.")
 @options.decide
 @options.pairs(default="all")
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
-    Writes a parquet file with the columns left, right (ids), similarity, containment, relation (of left to right:
-    copy, near-duplicate, contains or contained), reason (similar or copy) and bridge; with a model also the
-    probability that a pair of this similarity is one of near-duplicates. With --engine spark, FILE is a folder of
-    parquet files.
+    Writes a parquet, csv or jsonl file, by the ending of FILE, with the columns left, right (ids), similarity,
+    containment, relation (of left to right: copy, near-duplicate, contains or contained), reason (similar or copy) and
+    bridge; with a model also the probability that a pair of this similarity is one of near-duplicates. Shows the
+    closest pairs and those nearest to the threshold. With --engine spark, FILE is a folder of parquet files, and only
+    counts are shown.
 
     \b
-    Example:
+    Examples:
       neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
+      neardup pairs news.jsonl -o pairs.csv
     """
     from neardup.api import complete_plan
+    from neardup.cli.support.pair_lines import PAIRS, pair_lines
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
-    from neardup.engines.local.write import run_report, write_pairs
+    from neardup.engines.local.pair_examples import example_pairs
+    from neardup.engines.local.write import run_report
+    from neardup.engines.local.write_tables import TABLE_FORMATS, write_pairs
     from neardup.output import OutputFolder
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
     decisions = {name: values.pop(name) for name in ("decide", "numbers")}
     plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", **decisions)
-    target = options.with_ending(output, ".parquet")
+    endings = (".parquet",) if engine is not None else tuple(f".{format}" for format in TABLE_FORMATS)
+    target, shown = options.with_ending(output, *endings), list[str]()
     if engine is not None:
         tables = {target.name: "pairs"}
         report = run_on_spark(engine, plan, inputs, values, target.parent, tables, force, has_report=False)
     else:
+        format: Any = target.suffix.lower()[1:]
         with OutputFolder(target.parent, force=force) as folder:
             path = folder.file(target.name)
             with run_command(plan, inputs, values, target.parent, force) as run:
                 with run.progress.stage("write pairs"):
-                    rows = write_pairs(run, path)
+                    rows = write_pairs(run, path, format)
                 folder.commit()
                 report = {**run_report(run, [target.name]), "rows": rows}
+                if not values["as_json"]:
+                    shown = pair_lines(*example_pairs(run, PAIRS), plan.threshold)
     found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"
-    emit(values["as_json"], report, [f"{found}, written to {output}", *problem_lines(report["problems"])])
+    lines = [f"{found}, written to {output}", *shown, *problem_lines(report["problems"])]
+    emit(values["as_json"], report, lines)

@@ -196,7 +196,11 @@ def is_stream(path: str) -> bool:
 
 def is_result(path: Path) -> bool:
     """Whether `neardup dedup` wrote the folder: its output is not its input."""
-    return all((path / name).is_file() for name in ("report.json", "pairs.parquet", "clusters.parquet"))
+    formats = ("parquet", "csv", "jsonl")
+    tables = any(
+        all((path / f"{name}.{format}").is_file() for name in ("pairs", "clusters")) for format in formats
+    )
+    return tables and (path / "report.json").is_file()
 
 
 def is_maildir(path: Path) -> bool:

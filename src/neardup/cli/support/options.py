@@ -10,6 +10,7 @@ import click
 
 from neardup.cli.support.groups import grouped
 from neardup.errors import InputError, OutputError
+from neardup.plurals import listed_names
 from neardup.text import HtmlText
 
 if TYPE_CHECKING:
@@ -212,7 +213,8 @@ def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
 def with_ending(name: str, *endings: str) -> Path:
     """The path of a file that must have one of these endings."""
     if endings and Path(name).suffix.lower() not in endings:
-        raise OutputError(f"{name} must end in {endings[0]}, the format that is written")
+        formats = "the format that is written" if len(endings) == 1 else "the formats that can be written"
+        raise OutputError(f"{name} must end in {listed_names(endings, 'or')}, {formats}")
     return Path(name)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +36,11 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "escape_formulas": "results are parquet files",
     "dry_run": "estimate the run with --engine local",
 }
-SUPPORTED = {"output_format": ("parquet",), "duplicate_ids": ("error",)}  # values; others are refused
+SUPPORTED = {  # values; others are refused
+    "output_format": ("parquet",),
+    "table_format": ("parquet",),
+    "duplicate_ids": ("error",),
+}
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,8 @@ class _Job:
 
     def _frame(self, result: SparkResult, name: str, id_column: str | None) -> Any:
         """The DataFrame of a table."""
+        from neardup.engines.core.tables import ANNOTATIONS, REASONS, renamed_columns
+
         added: dict[str, Any] = {"annotated": ANNOTATIONS, "removed": REASONS}
         for note in renamed_columns(added.get(name, ()), result.kept.columns if name in added else ()):
             self.progress.note(note)

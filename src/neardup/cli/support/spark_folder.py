@@ -18,15 +18,14 @@ from neardup.documents import Source, stamp
 from neardup.engines.local.write import (
     DOCUMENTS,
     PROBLEMS,
-    RECORDS,
     Mode,
     files_of_last_run,
     remove_result,
 )
+from neardup.engines.local.write_tables import REPORT, record_files
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
 from neardup.output import is_spark_result
 
-REPORT = "report.json"
 MANIFEST = ("manifest.json", ".manifest.json.new")  # files of a folder of stages
 
 
@@ -58,8 +57,9 @@ class SparkOutput:
     @property
     def files(self) -> list[str]:
         """The files of every run, in the order of the local engine's report."""
-        names = [name for name in self.tables if name not in RECORDS]
-        return [*names, *RECORDS] if self.has_report else list(self.tables)
+        records = record_files()
+        names = [name for name in self.tables if name not in records]
+        return [*names, *records] if self.has_report else list(self.tables)
 
     @property
     def has_stages(self) -> bool:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from neardup.columns import Numbers
 from neardup.documents import (
@@ -39,14 +38,11 @@ from neardup.engines.core.tables import (
     REASONS,
     added_names,
     annotation_table,
-    cluster_table,
-    count_pairs,
-    pair_tables,
-    pairs_schema,
     renamed_columns,
 )
 from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
+from neardup.engines.local.write_tables import REPORT, TableFormat, record_files, write_clusters, write_pairs
 from neardup.errors import InputError, OutputError
 from neardup.output import OutputFolder, is_file_name
 from neardup.workers import prefetched
@@ -54,7 +50,6 @@ from neardup.workers import prefetched
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
 RESULTS = {name for names in DOCUMENTS.values() for name in names} | {"pairs", "clusters", "problems"}
-RECORDS = ["pairs.parquet", "clusters.parquet", "report.json"]
 PROBLEMS = "problems.jsonl"  # only where there are any
 
 
@@ -66,17 +61,19 @@ def write_run(
     format: str | None = None,
     force: bool = False,
     escape_formulas: bool = True,
+    table_format: TableFormat = "parquet",
 ) -> dict[str, Any]:
     """The report, after everything has been written under its final name."""
-    check_output(run.corpus.sources, folder, mode, format, force)
+    check_output(run.corpus.sources, folder, mode, format, force, table_format)
+    records = record_files(table_format)
     with OutputFolder(folder, force=force) as output:
         work = run.corpus.work.path
         if work is not None and work.parent == output.path:  # whose lock says that nobody else writes here
-            output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *RECORDS, PROBLEMS])
+            output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *records, PROBLEMS])
         with run.progress.stage("write pairs and clusters"):
-            write_pairs(run, output.file("pairs.parquet"))
-            pq.write_table(cluster_table(run.outcome), output.file("clusters.parquet"), compression="zstd")
-        files = list(RECORDS)
+            write_pairs(run, output.file(records[0]), table_format, escape_formulas)
+            write_clusters(run, output.file(records[1]), table_format, escape_formulas)
+        files = list(records)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
                 files = _write_documents(run, output, mode, format, escape_formulas) + files
@@ -84,7 +81,7 @@ def write_run(
             run.corpus.problems.write(output.file(PROBLEMS))
             files.append(PROBLEMS)
         report = run_report(run, files)
-        output.file("report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        output.file(REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         stale = files_of_last_run(output.path) - set(report["files"])
         output.commit()
     for name in stale:
@@ -122,11 +119,16 @@ def _refuse_inputs(sources: Sequence[Source], folder: Path, names: Sequence[str]
 
 
 def check_output(
-    sources: Sequence[Source], folder: str | os.PathLike[str], mode: Mode, format: str | None, force: bool
+    sources: Sequence[Source],
+    folder: str | os.PathLike[str],
+    mode: Mode,
+    format: str | None,
+    force: bool,
+    table_format: TableFormat = "parquet",
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
     with OutputFolder(folder, force=force) as output:
-        names = [*document_files(sources, mode, format), *RECORDS, PROBLEMS]
+        names = [*document_files(sources, mode, format), *record_files(table_format), PROBLEMS]
         _refuse_inputs(sources, output.path, names)
         for name in names:
             output.file(name)
@@ -136,18 +138,6 @@ def document_files(sources: Sequence[Source], mode: Mode, format: str | None) ->
     """The names of the document files."""
     extension = output_format(sources, format)[1]
     return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
-
-
-def write_pairs(run: LocalRun, path: os.PathLike[str]) -> int:
-    """The number of pairs written, table by table: copies are paired with each other only on the way to the file."""
-    expected, rows = count_pairs(run.outcome), 0
-    if expected > 10 * len(run.corpus):
-        run.progress.note(f"{expected:,} pairs of {len(run.corpus):,} documents will be written")
-    with pq.ParquetWriter(path, pairs_schema(run.outcome), compression="zstd") as writer:
-        for table in pair_tables(run.outcome):
-            writer.write_table(table)
-            rows += len(table)
-    return rows
 
 
 def _write_documents(

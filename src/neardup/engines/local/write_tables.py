@@ -1,0 +1,63 @@
+"""Pairs and clusters as files: parquet, csv or jsonl."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.documents import Batch, open_writer
+from neardup.engines.core.tables import cluster_table, count_pairs, pair_tables, pairs_schema
+from neardup.engines.local.run import LocalRun
+
+TableFormat = Literal["parquet", "csv", "jsonl"]
+TABLE_FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
+REPORT = "report.json"
+
+
+def record_files(format: TableFormat = "parquet") -> list[str]:
+    """The names of the files that every run writes."""
+    return [f"pairs.{format}", f"clusters.{format}", REPORT]
+
+
+def write_pairs(
+    run: LocalRun, path: os.PathLike[str], format: TableFormat = "parquet", escape_formulas: bool = True
+) -> int:
+    """The number of pairs written, table by table: copies are paired with each other only on the way to the file."""
+    expected = count_pairs(run.outcome)
+    if expected > 10 * len(run.corpus):
+        run.progress.note(f"{expected:,} pairs of {len(run.corpus):,} documents will be written")
+    return _write(path, pairs_schema(run.outcome), pair_tables(run.outcome), format, escape_formulas)
+
+
+def write_clusters(
+    run: LocalRun, path: os.PathLike[str], format: TableFormat = "parquet", escape_formulas: bool = True
+) -> int:
+    """The number of documents in clusters, after they have been written."""
+    table = cluster_table(run.outcome)
+    return _write(path, table.schema, [table], format, escape_formulas)
+
+
+def _write(
+    path: os.PathLike[str], schema: pa.Schema, tables: Iterable[pa.Table], format: TableFormat, escape: bool
+) -> int:
+    rows = 0
+    if format == "parquet":
+        with pq.ParquetWriter(path, schema, compression="zstd") as file:
+            for table in tables:
+                file.write_table(table)
+                rows += len(table)
+        return rows
+    writer = open_writer(Path(path), format, columns=schema.names, schema=schema, escape_formulas=escape)
+    try:
+        for batch in (batch for table in tables for batch in table.to_batches()):
+            writer.write(Batch("", np.arange(batch.num_rows), batch))
+            rows += batch.num_rows
+    finally:
+        writer.close()
+    return rows
