@@ -89,11 +89,11 @@ def test_the_corpus_is_made_from_its_stories() -> None:
 
 
 def test_the_clusters_are_those_that_were_planted() -> None:
-    assert clusters(result()) == CLUSTERS
+    assert clusters(result(clusters="components")) == CLUSTERS
 
 
 def test_one_of_each_cluster_is_kept() -> None:
-    kept = set(result().kept["id"].to_pylist())
+    kept = set(result(clusters="components").kept["id"].to_pylist())
     assert all(len(cluster & kept) == 1 for cluster in CLUSTERS)
     assert len(kept) == len(articles()) - sum(len(cluster) - 1 for cluster in CLUSTERS)
 

@@ -174,14 +174,16 @@ class _Job:
 
     def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
         """The report, after all tables have been written."""
-        from neardup.engines.local.write import PROBLEMS, RECORDS, remove_result
+        from neardup.engines.local.write import PROBLEMS, remove_result
+        from neardup.engines.local.write_tables import record_files
         from neardup.engines.spark.io.problems import joined_problems
 
         inputs, output = [source.name for source in loaded.sources], self.output
         problems = joined_problems([loaded.problems, result.problems])
         if self.guard and result.make_report(inputs, problems, [])["warnings"]:
             output = replace(
-                output, tables={name: table for name, table in output.tables.items() if name in RECORDS}
+                output,
+                tables={name: table for name, table in output.tables.items() if name in record_files()},
             )
         with self.progress.stage("write", len(output.tables)):
             for name, attribute in output.tables.items():

@@ -53,7 +53,7 @@ def _write(
                 file.write_table(table)
                 rows += len(table)
         return rows
-    writer = open_writer(Path(path), format, columns=schema.names, schema=schema, escape_formulas=escape)
+    writer = open_writer(Path(path), format, schema, escape_formulas=escape)
     try:
         for batch in (batch for table in tables for batch in table.to_batches()):
             writer.write(Batch("", np.arange(batch.num_rows), batch))
