@@ -1,7 +1,7 @@
 """The `neardup` command: one thin file per subcommand, loaded when it is called.
 
 Exit codes: 0 done (bad records among good ones are counted, not fatal), 2 the run was impossible (one line
-says why), 130 stopped by Ctrl-C.
+says why), 3 stopped by the guard of `dedup`, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,0 +1,126 @@
+"""Scores of clusters and removals against plain counts, and the choice among settings."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import neardup
+from neardup.evaluate.choice import Settings, choose, choose_method, hold_out
+from neardup.evaluate.goals import Goal
+from neardup.evaluate.labels import Truth, pack_pairs
+from neardup.evaluate.removals import COLUMNS, by_cluster, sampling_units, sum_up
+from neardup.evaluate.settings import Replay
+from neardup.evaluate.similarities import Similarities
+
+KINDS = ["leaders", "average", "complete", "components"]
+
+
+def collection(seed: int) -> tuple[list[str], Truth]:
+    """Texts of a few words, labels of which every tenth is missing, and one undecided pair of labels."""
+    rng = random.Random(seed)
+    texts = [" ".join(rng.choices("abcdefgh", k=rng.randint(3, 9))) for _ in range(60)]
+    labels = np.array([rng.randrange(12) if rng.random() > 0.1 else -1 for _ in texts])
+    undecided = np.array([pack_pairs(np.array([1]), np.array([2]))[0]])
+    return texts, Truth(labels, names=tuple("abcdefghijkl"), undecided=undecided)
+
+
+def naive(truth: Truth, run) -> dict[str, float]:
+    """The same sums, pair by pair and document by document."""
+    labels, decisions = truth.clusters.tolist(), run.decisions
+    known = [k for k, label in enumerate(labels) if label >= 0]
+    cluster = {k: k for k in range(len(labels))}
+    cluster |= dict(zip(decisions.documents.tolist(), decisions.cluster.tolist(), strict=True))
+    apart = {frozenset((1, 2))}
+    found = true = positives = 0
+    for one, other in combinations(known, 2):
+        together, same = cluster[one] == cluster[other], labels[one] == labels[other]
+        found += 2 * (together and frozenset((labels[one], labels[other])) not in apart)
+        true += 2 * (together and same)
+        positives += 2 * same
+    removed = wrong = 0
+    kept = defaultdict(int)
+    for k in known:
+        kept[labels[k]] += bool(decisions.kept[k])
+    for k, of in zip(decisions.documents.tolist(), decisions.duplicate_of.tolist(), strict=True):
+        judged = of >= 0 and labels[k] >= 0 and labels[of] >= 0
+        judged = judged and frozenset((labels[k], labels[of])) not in apart
+        removed += judged
+        wrong += judged and labels[k] != labels[of]
+    lost = sum(not count for count in kept.values())
+    values = (len(known), len(kept), lost, removed, wrong, found, true, positives)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sums_are_those_of_plain_counting(seed: int, kind: str) -> None:
+    texts, truth = collection(seed)
+    run = neardup.dedup(texts, ngram=1, threshold=0.5, clusters=kind)._run
+    table = by_cluster(truth, sampling_units(truth), run.decisions)
+    assert dict(zip(COLUMNS, table.sum(axis=1).tolist(), strict=True)) == naive(truth, run)
+    scores = sum_up(table)
+    assert 0 <= scores.wrong_share <= 1 and scores.duplicates_removed <= 1
+    assert sum_up(table, np.zeros(table.shape[1])).removed == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replay_decides_as_a_run_at_that_threshold(kind: str) -> None:
+    texts, _ = collection(7)
+    every = neardup.pairs(texts, ngram=1, threshold=0.05, bands=400, rows=1).to_pylist()
+    scored = Similarities(
+        np.array([row["left"] for row in every]),
+        np.array([row["right"] for row in every]),
+        np.array([row["similarity"] for row in every]),
+    )
+    plan = neardup.make_plan(ngram=1, threshold=0.05, bands=400, rows=1)
+    base = neardup.dedup(pa.table({"id": range(len(texts)), "text": texts}), plan=plan)._run
+    replay = Replay.of(plan, base.corpus, base.matches.representative, scored)
+    for threshold in (0.3, 0.5, 0.8):
+        run = neardup.dedup(texts, ngram=1, threshold=threshold, clusters=kind, bands=400, rows=1)._run
+        found = replay.decide(threshold, kind)
+        assert found.kept.tolist() == run.decisions.kept.tolist()
+        assert found.duplicate_of.tolist() == run.decisions.duplicate_of.tolist()
+
+
+def settings(*rows: tuple[float, ...], clusters: int = 60) -> Settings:
+    """Settings that do the same in every cluster of three documents; the rows are removed, wrong, found, true."""
+    tables = np.zeros((len(rows), len(COLUMNS), clusters))
+    for k, (removed, wrong, found, true) in enumerate(rows):
+        one = (3, 1, 0, removed, wrong, found, true, 6)
+        tables[k] = np.array(one)[:, None]
+    return Settings(tables, np.ones(clusters, np.bool_))
+
+
+def test_wrong_removals_exclude_a_setting_and_the_simpler_of_two_equals_wins() -> None:
+    everywhere = np.ones(60)
+    some = settings((2, 0.5, 6, 6), (2, 0, 6, 5.9), (2, 0, 6, 5.9), (1, 0, 2, 2))
+    found = choose(some, Goal(), everywhere)
+    assert found is not None and (found.number, found.safe) == (1, True)
+    unsafe = choose(settings((2, 0.5, 6, 6), (2, 0.4, 6, 6)), Goal(), everywhere)
+    assert unsafe is not None and (unsafe.number, unsafe.safe) == (1, False)
+    capped = choose(some, Goal("wrong", 0.3), everywhere)
+    assert capped is not None and capped.number in (1, 2)
+    assert choose(some, Goal("recall", 1.0), everywhere).number == 0  # type: ignore[union-attr]
+    assert choose(settings((1, 0, 2, 2)), Goal("recall", 0.9), everywhere) is None
+
+
+def test_a_method_that_only_fits_its_own_clusters_is_not_chosen() -> None:
+    rng = np.random.default_rng(3)
+    steady = settings((2, 0, 6, 5.5))
+    fitted = settings(*[(2, 0, 6, 5)] * 200)
+    noise = rng.normal(0, 1.5, fitted.tables[:, 0].shape)
+    fitted.tables[:, COLUMNS.index("true")] += noise
+    everywhere = np.ones(60)
+    best = choose(fitted, Goal(), everywhere)
+    assert sum_up(fitted.tables[best.number]).f1 > 0.85  # type: ignore[union-attr]
+    assert choose_method([fitted, steady], Goal(), everywhere, 5, 1)[0] == 1  # type: ignore[index]
+    held_out = hold_out([fitted], Goal(), 5, 1)
+    assert held_out is not None and held_out.optimism > 0.02 and held_out.warning is not None
+    sure = hold_out([steady], Goal(), 5, 1)
+    assert sure is not None and sure.warning is None and sure.optimism == pytest.approx(0)
