@@ -22,7 +22,7 @@ def test_one_document_a_file_known_by_its_path(tmp_path):
     assert rows(tmp_path)[0] == [
         {"path": "a/c.md", "text": "# first"},
         {"path": "b.txt", "text": "second\nline"},
-        {"path": "d.html", "text": "Hello\n\n& you"},
+        {"path": "d.html", "text": "Hello\n& you"},
     ]
     assert inputs[0].rows == 3
     assert inputs.notes == [f"{tmp_path}: 1 file of unknown format skipped"]
@@ -113,7 +113,9 @@ def test_a_column_of_pages():
 
     pages = pa.record_batch({"html": pa.array(["<p>a</p>", None], pa.large_string())})
     problems = Problems()
-    found = document_texts(Batch("x", np.arange(1, 3), pages), "html", problems, html=True)
+    found = document_texts(
+        Batch("x", np.arange(1, 3), pages), "html", problems, html=True, html_text="visible"
+    )
     assert found.equals(pa.array(["a", ""], pa.large_string()))
     assert problems.counts == {"no text": 1}
 

@@ -65,10 +65,10 @@ def test_removed_rows_say_why(format, tmp_path):
     neardup.dedup(source, empty="remove").write(tmp_path / "out", format=format)
     path = tmp_path / f"out/removed.{format}"
     if format == "csv":
-        assert path.read_text().splitlines()[1:] == ["b,,,,empty", "c,?,,,empty"]
+        assert path.read_text().splitlines()[1:] == ["b,,,,,empty", "c,?,,,,empty"]
         return
     found = pq.read_table(path).to_pylist() if format == "parquet" else list(map(json.loads, path.open()))
-    added = {"duplicate_of": None, "similarity": None, "evidence": "empty"}
+    added = {"duplicate_of": None, "similarity": None, "relation": None, "evidence": "empty"}
     assert found == [row | added for row in rows[1:]]
 
 

@@ -100,7 +100,7 @@ def test_kept_and_removed_documents_are_the_input_in_order(format, table, expect
     assert (kept, own) == (shown(expected[0]), shown(expected[1]))
     gone = [marks for marks in expected[2] if not marks["keep"]]
     for row, marks in zip(removed, gone, strict=True):
-        assert [*row][len(table.column_names) :] == ["duplicate_of", "similarity", "evidence"]
+        assert [*row][len(table.column_names) :] == ["duplicate_of", "similarity", "relation", "evidence"]
         assert (row["duplicate_of"], row["evidence"]) == (marks["duplicate_of"], marks["evidence"])
         assert float(row["similarity"]) == marks["similarity"] >= 0.7
     assert len(kept) + len(removed) == len(table) and len(removed) > 5
@@ -262,7 +262,7 @@ def test_columns_of_our_names_stay_and_ours_get_another(format, mode, tmp_path):
     assert plain([{name: row[name] for name in own} for row in found]) == plain(rows)
     copy = next(row for row in found if row["id"] == "b")
     assert (copy["neardup_duplicate_of"], float(copy["neardup_similarity"])) == ("a", 1.0)
-    marks = {"evidence", "neardup_duplicate_of", "neardup_similarity"}
+    marks = {"relation", "evidence", "neardup_duplicate_of", "neardup_similarity"}
     if mode == "annotate":
         assert [str(row["neardup_keep"]).lower() for row in found] == ["true", "false", "true"]
         assert [row["neardup_cluster"] or None for row in found] == ["a", "a", None]

@@ -32,6 +32,8 @@ HONOURED = {  # a value of each option that is honoured
     "decide": ["--decide", "containment", "--threshold", "0.9"],
     "clusters": ["--clusters", "average"],
     "direct_only": ["--direct-only"],
+    "guard": ["--guard"],
+    "numbers": ["--numbers", "separate"],
     "pairs": ["--pairs", "all"],
     "keep": ["--keep", "lowest:size"],
     "keep_count": ["--keep-count", "2"],

@@ -13,7 +13,7 @@ from neardup.columns import Features, Signatures, Texts, field_of
 from neardup.errors import InputError, MissingExtra, ParameterError, PlanError
 from neardup.features.fielded import Cleaned, Fielded
 from neardup.features.shingles import Shingles
-from neardup.plan import Plan
+from neardup.plan import Clustering, Plan
 from neardup.registry import get_method
 from neardup.signatures.sign_bits import ReservedBits, SignBits
 from neardup.text.fields import FieldedWords, join_fields
@@ -92,7 +92,7 @@ def test_pairs_are_those_within_the_distance(kind: str) -> None:
         for b in range(a + 1, 150)
         if naive.hamming(slots[a].tolist(), slots[b].tolist()) <= 6
     }
-    result = neardup.dedup(texts, plan=plan.with_(pairs=kind))
+    result = neardup.dedup(texts, plan=plan.with_(pairs=kind, clustering=Clustering("components")))
     found = {
         tuple(sorted(pair))
         for pair in zip(result.pairs["left"].to_pylist(), result.pairs["right"].to_pylist(), strict=True)

@@ -120,7 +120,7 @@ def file_with(data: bytes, suffix: str) -> str:
 def jsonl(data: bytes, compression: str | None = None) -> None:
     """JSON lines."""
     in_memory(data)
-    check(JsonlSource(NAME, NAME, compression, len(data), limits=LIMITS), data)
+    check(JsonlSource(NAME, NAME, compression, size=len(data), limits=LIMITS), data)
 
 
 def gzip(data: bytes) -> None:
@@ -136,25 +136,25 @@ def zstd(data: bytes) -> None:
 def csv(data: bytes) -> None:
     """Comma-separated values."""
     in_memory(data)
-    check(DelimitedSource(NAME, NAME, "csv", None, len(data), limits=LIMITS), data)
+    check(DelimitedSource(NAME, NAME, "csv", None, size=len(data), limits=LIMITS), data)
 
 
 def tsv(data: bytes) -> None:
     """Tab-separated values."""
     in_memory(data)
-    check(DelimitedSource(NAME, NAME, "tsv", None, len(data), limits=LIMITS), data)
+    check(DelimitedSource(NAME, NAME, "tsv", None, size=len(data), limits=LIMITS), data)
 
 
 def lines(data: bytes) -> None:
     """A document a line."""
     in_memory(data)
-    check(LineSource(NAME, NAME, None, len(data), limits=LIMITS), data)
+    check(LineSource(NAME, NAME, None, size=len(data), limits=LIMITS), data)
 
 
 def parquet(data: bytes) -> None:
     """Parquet."""
     in_memory(data)
-    check(ParquetSource(NAME, NAME, len(data), limits=LIMITS), data)
+    check(ParquetSource(NAME, NAME, size=len(data), limits=LIMITS), data)
 
 
 def text(data: bytes) -> None:
@@ -176,7 +176,7 @@ def mail(data: bytes) -> None:
 def warc(data: bytes) -> None:
     """A web archive."""
     codec = "gzip" if data.startswith(b"\x1f") else None
-    check(WarcSource(NAME, file_with(data, ".warc"), codec, len(data), limits=LIMITS), data)
+    check(WarcSource(NAME, file_with(data, ".warc"), codec, size=len(data), limits=LIMITS), data)
 
 
 def normaliser(data: bytes) -> None:

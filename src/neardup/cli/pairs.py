@@ -31,7 +31,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     \b
     Examples:
       neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
-      neardup pairs news.jsonl -o pairs.csv
+      neardup pairs news.jsonl -o news-pairs.csv
     """
     from neardup.api import complete_plan
     from neardup.cli.support.pair_lines import PAIRS, pair_lines

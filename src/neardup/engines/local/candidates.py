@@ -190,4 +190,8 @@ def joined_signatures(
 def _numbered(found: Pairs, documents: Numbers) -> Pairs:
     """Pairs of places as pairs of documents, the smaller number left."""
     left, right = documents[found.left], documents[found.right]
-    return replace(found, left=np.minimum(left, right), right=np.maximum(left, right))
+    swap = left > right  # the sizes go with their documents
+    low, high = (np.where(swap, b, a) for a, b in ((left, right), (right, left)))
+    sizes = found.left_size, found.right_size
+    of_low, of_high = (np.where(swap, b, a) for a, b in (sizes, sizes[::-1]))
+    return replace(found, left=low, right=high, left_size=of_low, right_size=of_high)
