@@ -136,13 +136,13 @@ def zstd(data: bytes) -> None:
 def csv(data: bytes) -> None:
     """Comma-separated values."""
     in_memory(data)
-    check(DelimitedSource(NAME, NAME, "csv", None, size=len(data), limits=LIMITS), data)
+    check(DelimitedSource(NAME, NAME, None, format="csv", size=len(data), limits=LIMITS), data)
 
 
 def tsv(data: bytes) -> None:
     """Tab-separated values."""
     in_memory(data)
-    check(DelimitedSource(NAME, NAME, "tsv", None, size=len(data), limits=LIMITS), data)
+    check(DelimitedSource(NAME, NAME, None, format="tsv", size=len(data), limits=LIMITS), data)
 
 
 def lines(data: bytes) -> None:
