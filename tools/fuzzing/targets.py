@@ -105,7 +105,9 @@ def written(source: Any, copies: list[Batch], rows: int) -> None:
     writer.close()
     kind = type(source)
     back = (
-        kind("written", str(path)) if source.format == "jsonl" else kind("written", str(path), source.format)
+        kind("written", str(path))
+        if source.format == "jsonl"
+        else kind("written", str(path), format=source.format)
     )
     assert sum(len(batch) for batch in back.read(None, Problems())) == rows
 
