@@ -21,7 +21,7 @@ from neardup.evaluate.scores import Floats, matthews
 SAMPLES = 100  # bootstrap samples of clusters
 CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
 TIE = 0.005  # a simpler setting is preferred if its score is at most so much less …
-TIE_CONFIDENCE = 0.9  # … and the bootstrap does not tell the two apart
+TIE_CONFIDENCE = 0.9  # … and the bootstrap does not distinguish the two
 INNER = 3  # halvings of a half, by which it chooses the method
 FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
 OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning
@@ -177,7 +177,7 @@ def _wrong_at_least(tables: Floats, draws: Floats) -> Floats:
 
 
 def _simplest(tables: Floats, goal: Goal, near: Numbers, best: int, draws: Floats) -> int:
-    """The first setting that the bootstrap does not tell apart from the best."""
+    """The first setting that the bootstrap does not distinguish from the best."""
     _, top = _values(tables[[best]] @ draws.T, goal)
     _, others = _values(tables[near] @ draws.T, goal)
     worse = np.quantile(top - others, 1 - TIE_CONFIDENCE, axis=1) > 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from neardup.columns import Pairs
 from neardup.plan import Check
 
-Codes = NDArray[np.int8]
+RelationNumbers = NDArray[np.int8]
 RELATIONS = ("copy", "near-duplicate", "contains", "contained", "shared passage", "different")
 COPY, NEAR_DUPLICATE, CONTAINS, CONTAINED, SHARED_PASSAGE, DIFFERENT = range(len(RELATIONS))
 UNKNOWN = -1  # nothing was measured, or nothing that tells more than that the threshold is not reached
@@ -22,7 +22,7 @@ SHARES = ("jaccard", "multi-set jaccard", "weighted jaccard", "containment")  # 
 _SWAPPED = np.array([COPY, NEAR_DUPLICATE, CONTAINED, CONTAINS, SHARED_PASSAGE, DIFFERENT, UNKNOWN], np.int8)
 
 
-def relations(pairs: Pairs, check: Check, threshold: float) -> Codes:
+def relations(pairs: Pairs, check: Check, threshold: float) -> RelationNumbers:
     """The relation of each left document to its right one, as a place in RELATIONS or UNKNOWN; none are copies.
 
     Estimates, vectors and fingerprints show near-duplicates only; without a check nothing is known.
@@ -42,7 +42,7 @@ def relations(pairs: Pairs, check: Check, threshold: float) -> Codes:
     return np.where(inside, side, found).astype(np.int8)
 
 
-def swapped(codes: Codes) -> Codes:
+def swapped(codes: RelationNumbers) -> RelationNumbers:
     """The relations of the right documents to the left ones."""
-    found: Codes = _SWAPPED[codes]
+    found: RelationNumbers = _SWAPPED[codes]
     return found

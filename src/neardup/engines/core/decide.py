@@ -19,7 +19,7 @@ from neardup.engines.core.linkage import link
 from neardup.engines.core.removal_evidence import look_up
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
-from neardup.verify.relation import Codes
+from neardup.verify.relation import RelationNumbers
 
 Floats = NDArray[np.float64]
 Report = Callable[[str, str], None]  # a reason and what was done
@@ -36,7 +36,7 @@ class Decisions:
     duplicate_of: Numbers  # -1 for a document that stays
     similarity: Floats  # with duplicate_of
     containment: Floats
-    relation: Codes  # to duplicate_of; UNKNOWN for a document that stays
+    relation: RelationNumbers  # to duplicate_of; UNKNOWN for a document that stays
     direct: NDArray[
         np.bool_
     ]  # whether a removed document is a copy of duplicate_of, or reaches the threshold with it

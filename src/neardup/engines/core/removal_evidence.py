@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.leaders import packed
 from neardup.plan import Plan
-from neardup.verify.relation import COPY, UNKNOWN, Codes, relations, swapped
+from neardup.verify.relation import COPY, UNKNOWN, RelationNumbers, relations, swapped
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ class RemovalEvidence:
 
     similarity: Floats  # 1 for copies, NaN where a member has no other
     containment: Floats
-    relation: Codes
+    relation: RelationNumbers
     direct: NDArray[np.bool_]  # whether they are copies or reach the threshold
 
 

@@ -13,7 +13,7 @@ from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome
 from neardup.verify.cosine import probabilities
-from neardup.verify.relation import COPY, RELATIONS, Codes, relations, swapped
+from neardup.verify.relation import COPY, RELATIONS, RelationNumbers, relations, swapped
 
 ROWS = 1 << 20  # rows of a table that is streamed
 REASONS = ("duplicate_of", "similarity", "relation", "evidence")  # that are added to a removed document
@@ -112,7 +112,7 @@ def _reasons(pairs: Pairs, edge: Numbers, turned: pa.Array) -> Any:
     return pc.if_else(inside, "right contains left", "left contains right")
 
 
-def relation_names(codes: Codes) -> pa.Array:
+def relation_names(codes: RelationNumbers) -> pa.Array:
     """The names of relations; null where it is not known."""
     return pa.array(RELATIONS).take(pa.array(codes, mask=codes < 0))
 
