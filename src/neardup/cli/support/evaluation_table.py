@@ -113,8 +113,21 @@ def _held_out(row: dict[str, Any]) -> str:
 
 
 def _clusters_and_speed(evaluation: Evaluation, table: list[dict[str, Any]]) -> str:
-    columns = ["method", "adj. Rand", "B³ prec.", "B³ recall", "B³ F1", "cand. recall", "MB/s"]
-    names = ("adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "candidate_recall")
+    columns = [
+        "method",
+        "adj. Rand",
+        "B³ prec.",
+        "B³ recall",
+        "B³ F1",
+        "removed",
+        "wrong",
+        "cand. recall",
+        "MB/s",
+    ]
+    names = [
+        "adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "duplicates_removed", "wrong_removals",
+        "candidate_recall",
+    ]  # fmt: skip
     body = [
         [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]
         for row in table
