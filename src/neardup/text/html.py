@@ -53,7 +53,7 @@ def _tools() -> tuple[Callable[[str], Any], Callable[[bytes], str], Callable[...
         raise MissingExtra("resiliparse", "html", "Reading HTML") from None
 
     def decode(data: bytes) -> str:
-        text: str = bytes_to_str(data, detect_encoding(data, from_html_meta=True))
+        text: str = bytes_to_str(data, detect_encoding(data, from_html_meta=True) or "utf-8")
         return text
 
     return HTMLTree.parse, decode, extract_plain_text
