@@ -145,7 +145,7 @@ def budget_goals(result: Record) -> list[Goal]:
 
 
 def budgets_page(result: Record) -> str:
-    """Costs beside budgets, and forecasts beside what came."""
+    """Costs beside budgets, and estimates beside measured values."""
     rows = []
     for row in good(result["records"]):
         peak = row["report"]["memory_bytes"] / 2**20
@@ -153,16 +153,16 @@ def budgets_page(result: Record) -> str:
         size = [f"{row['documents']:,}", f"{row['megabytes']:,.0f}"]
         rows.append([row["name"], *size, row["memory"], f"{peak:,.0f}", *costs])
     head = ["corpus", "documents", "MB", "budget", "peak MB", "wall s", "CPU s", "CPU µs a document"]
-    parts = [table(head, rows), forecasts(result)]
+    parts = [table(head, rows), estimates(result)]
     for row in good(result["resumed"]):
         parts.append(
             f"{row['of']}, killed after half of its {row['whole']:.1f} s: "
-            f"resumed, it took {row['process']['wall']:.1f} s more, {100 * row['saved']:.0f} % less than anew."
+            f"resumed, it took {row['process']['wall']:.1f} s more, {100 * row['saved']:.0f} % less than a new run."
         )
     return "\n\n".join(parts)
 
 
-def forecasts(result: Record) -> str:
+def estimates(result: Record) -> str:
     """What `--dry-run` expected, divided by what came."""
     names = [name for name in FORETOLD if name != "disk_bytes"]
     rows = []

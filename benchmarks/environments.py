@@ -1,6 +1,6 @@
 """The peers' virtual environments, made on demand: `python benchmarks/environments.py [NAME...]`.
 
-One that cannot be made is reported with pip's last words; the benchmark goes on without it.
+One that cannot be made is reported with pip's last words; the benchmark continues without it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from peers import ENVIRONMENTS as KNOWN
 from peers import Environment
 from settings import ENVIRONMENTS
 
-WANTED = "requirements.txt"  # what was installed, so that a changed pin makes the environment anew
+WANTED = "requirements.txt"  # what was installed, so that a changed pin recreates the environment
 
 
 def python_for(version: str) -> str | None:

@@ -5,8 +5,8 @@
     python tools/fuzz.py --atheris jsonl -max_total_time=600    # guided by coverage; pip install 'neardup[fuzz]'
 
 Each target runs in a process of its own with a cap on memory. A finding is an exception that is not ours, a crash, more
-than 5 s for one input, or more memory than the cap; the input is saved in fuzz-findings/ and the run goes on. The exit
-code is 1 if there was any. Input k of seed s is always the same.
+than 5 s for one input, or more memory than the cap; the input is saved in fuzz-findings/ and the run continues.
+The exit code is 1 if there was any. Input k of seed s is always the same.
 """
 
 from __future__ import annotations

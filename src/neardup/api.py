@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,14 +23,16 @@ from neardup.documents import (
     unified_schema,
 )
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.expected_share import ExpectedShare
+from neardup.engines.core.guard import is_guarded
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import cluster_table, pair_table
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
-from neardup.engines.local.run import LocalRun, Settings
+from neardup.engines.local.run import LocalRun, RunSettings
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.engines.local.write_tables import TABLE_FORMATS, TableFormat
-from neardup.errors import ParameterError
+from neardup.errors import GuardError, ParameterError
 from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
 from neardup.plurals import counted, listed_names
 from neardup.registry import ALIASES, get_method, preset_options, presets
@@ -111,7 +114,7 @@ def complete_plan(
     _check_choice("decide", decide, "similarity", "containment")
     _check_choice("numbers", numbers, "words", "separate")
     if keep == "none" and keep_count != 1:
-        raise ParameterError("keep_count", "dedup", "left out if none are kept", keep_count)
+        raise ParameterError("keep_count", "dedup", "left out with keep=none", keep_count)
     if decide == "containment":
         plan = by_containment(plan)
     if numbers == "separate":
@@ -122,7 +125,7 @@ def complete_plan(
         raise ParameterError(
             "clusters",
             plan.method,
-            "'leaders' or 'components' with verify=none: no similarity is known",
+            "'leaders' or 'components' with verify=none, which measures no similarity",
             clustering.kind,
         )
     kept = parse_keep(keep, keep_count, direct_only, empty)
@@ -138,7 +141,10 @@ def by_containment(plan: Plan) -> Plan:
     """The plan that compares by containment of the smaller document, with the same features."""
     if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
         raise ParameterError(
-            "decide", plan.method, "'similarity': it does not compare sets of features", "containment"
+            "decide",
+            plan.method,
+            "'similarity', because the method with these options does not compare sets of features",
+            "containment",
         )
     view = replace(plan.view, signature=None)
     return plan.with_(view=view, candidates=Contained(), check=Containment())
@@ -165,10 +171,14 @@ def with_statistics(
 
 
 class Result:
-    """Pairs, clusters and decisions of a run. `kept` and `removed` read the documents again."""
+    """Pairs, clusters and decisions of a run. `kept` and `removed` read the documents again.
 
-    def __init__(self, run: LocalRun, given: Any = None) -> None:
-        self._run, self._given = run, given
+    If the guard is on and removals look wrong, `kept`, `removed` and `write` raise a GuardError; `report["warnings"]`,
+    `pairs` and `clusters` show the evidence.
+    """
+
+    def __init__(self, run: LocalRun, given: Any = None, guard: bool | None = None) -> None:
+        self._run, self._given, self._guard = run, given, guard
 
     def __repr__(self) -> str:
         report = self.report
@@ -183,7 +193,7 @@ class Result:
         rows = [(name, f"{report[name]:,}") for name in ("documents", "kept", "removed", "clusters")]
         rows.append(("verified pairs", f"{report['pairs']['verified']:,}"))
         for cluster in report["largest_clusters"][:5]:
-            rows.append((f"similar to {cluster['leader']}", counted(cluster["size"], "document")))
+            rows.append((f"cluster led by {cluster['leader']}", counted(cluster["size"], "document")))
         cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
         return f"<table><caption>neardup {escape(self.plan.method)}</caption>{''.join(cells)}</table>"
 
@@ -211,11 +221,13 @@ class Result:
     @property
     def kept(self) -> Any:
         """The kept documents, in input order and in the type that was given."""
+        self._check_guard()
         return self._documents(self._run.decisions.kept)
 
     @property
     def removed(self) -> Any:
         """The removed documents."""
+        self._check_guard()
         return self._documents(~self._run.decisions.kept)
 
     @property
@@ -237,7 +249,7 @@ class Result:
         number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not number or not 0 < threshold <= 1:
             raise ParameterError("threshold", "rethreshold", "a number above 0 and up to 1", threshold)
-        return Result(self._run.rethreshold(threshold), self._given)
+        return Result(self._run.rethreshold(threshold), self._given, self._guard)
 
     def write(
         self,
@@ -248,8 +260,11 @@ class Result:
         force: bool = False,
         escape_formulas: bool = True,
         table_format: TableFormat = "parquet",
+        guard: bool | None = None,
     ) -> dict[str, Any]:
         """The report, after the result folder has been written (see `neardup dedup`).
+
+        If the guard stops it, pairs, clusters and the report are written, no documents, and a GuardError is raised.
 
         Args:
             folder: The folder to write to.
@@ -259,18 +274,36 @@ class Result:
             force: Overwrite results in the folder.
             escape_formulas: Put an apostrophe before csv cells that a spreadsheet would run.
             table_format: The format of pairs and clusters: parquet, csv or jsonl.
+            guard: Whether to stop if removals look wrong; None is what `dedup` was given.
         """
         _check_choice("table_format", table_format, *TABLE_FORMATS, owner="write")
         _check_choice("mode", mode, "remove", "annotate", "none", owner="write")
-        return write_run(
+        wrong = self._reasons_to_stop(self._guard if guard is None else guard) if mode != "none" else ()
+        report = write_run(
             self._run,
             folder,
-            mode=mode,
+            mode="none" if wrong else mode,
             format=format,
             force=force,
             escape_formulas=escape_formulas,
             table_format=table_format,
         )
+        if wrong:
+            raise GuardError(wrong)
+        return report
+
+    @cached_property
+    def _warnings(self) -> Sequence[str]:
+        return tuple(self.report["warnings"])
+
+    def _reasons_to_stop(self, guard: bool | None) -> Sequence[str]:
+        """The warnings of the run if the guard is on."""
+        guarded = is_guarded(self.plan, guard, self._run.settings.expected)
+        return self._warnings if guarded else ()
+
+    def _check_guard(self) -> None:
+        if wrong := self._reasons_to_stop(self._guard):
+            raise GuardError(wrong)
 
     def _documents(self, mask: Any) -> Any:
         given = self._given
@@ -311,6 +344,8 @@ def dedup(
     df_unit: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
+    guard: bool | None = None,
+    expect_removed: float | tuple[float, float] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -336,7 +371,7 @@ def dedup(
         clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components"
             connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters as
             long as their mean or least similarity reaches the threshold. None is the method's own: leaders, or average
-            for rare_phrases, spotsigs and andd.
+            for rare_phrases, spotsigs, spotsigs_lsh, andd and cosine.
         direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
         empty: Of documents without a token "keep" (the default) keeps all, "remove" none, and "one" the best one by the
             keep policy.
@@ -346,13 +381,17 @@ def dedup(
             in more numbers than other words.
         threads: Threads to use; None uses all processors.
         strict: Stop at the first bad record instead of counting it.
-        work_dir: The folder for texts during the run; None is the temporary folder.
-        memory: Memory to use, such as "4G" or a number of bytes; None is half of what is available.
+        work_dir: The folder for temporary files; None is the temporary folder.
+        memory: Memory to use, such as "4G" or a number of bytes; None is half of the available memory.
         statistics: Document frequencies of a background collection, or their file (`neardup stats build`); None
             counts over the documents.
         df_unit: The unit of document frequency: texts, clusters, COLUMN or host:COLUMN; None is the method's own.
         limits: Limits on the size of records and of unpacked files.
         unescape_formulas: Remove the apostrophes that neardup put before csv formulas.
+        guard: Whether `kept`, `removed` and `write` of the result raise a GuardError if removals look wrong; None: at
+            thresholds below 0.3, and if `expect_removed` is given.
+        expect_removed: The share of documents that is expected to be removed, give or take a factor of 2, or the least
+            and the greatest share. The guard compares it.
         progress: An object that is notified of stages and progress.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
@@ -369,9 +408,10 @@ def dedup(
     check_html_text(html_text, "dedup")
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
     columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
-    settings = Settings(checked_threads(threads), strict, work_dir, MemoryBudget(read_memory(memory)))
+    budget, expected = MemoryBudget(read_memory(memory)), ExpectedShare.of(expect_removed)
+    settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected)
     plan, known = with_statistics(plan, statistics, df_unit)
-    return Result(run_local(plan, inputs, columns, settings, progress, known), given)
+    return Result(run_local(plan, inputs, columns, settings, progress, known), given, guard)
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:

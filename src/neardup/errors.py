@@ -5,8 +5,10 @@ NeardupError
 │   └── UnknownParameter   a method does not have the option
 ├── PlanError         a plan that cannot be read, or that belongs to other data
 ├── InputError        a file, column or record that cannot be used
+│   ├── NoDocuments   inputs without documents
 │   └── RecordError   one bad record, met with `strict`
 ├── OutputError       a result that cannot be written, or would overwrite something
+├── GuardError        documents of a run whose removals look wrong
 ├── EvidenceError     a question that the stored evidence cannot answer
 ├── StatisticsError   document frequencies that do not fit what they are used for
 └── MissingExtra      an optional dependency is not installed
@@ -16,11 +18,15 @@ The command line prints the sentence and exits 2. Any other exception is a bug i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 __all__ = [
     "EvidenceError",
+    "GuardError",
     "InputError",
     "MissingExtra",
     "NeardupError",
+    "NoDocuments",
     "OutputError",
     "ParameterError",
     "PlanError",
@@ -39,11 +45,20 @@ class ParameterError(NeardupError, ValueError):
 
     def __init__(self, name: str, owner: str, constraint: str, value: object) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, constraint, value
-        super().__init__(self.sentence(f"'{name}' parameter"))
+        super().__init__(self._sentence(f"'{name}' parameter of {owner}"))
 
-    def sentence(self, what: str) -> str:
-        """The message about a parameter, or about the option of the command line that sets it."""
-        return f"The {what} of {self.owner} must be {self.constraint}. Got {self.value!r} instead."
+    def for_option(self, flag: str, *, of_method: bool) -> str:
+        """The message on the command line, about the option that sets the parameter."""
+        sentence = self._sentence(f"option {flag} of {self.owner}" if of_method else f"option {flag}")
+        return sentence.replace(" or None. Got", ". Got")  # which nobody can type
+
+    def for_argument(self) -> str:
+        """The message on the command line, about an argument."""
+        return self._sentence(self.name.replace("_", " "))
+
+    def _sentence(self, subject: str) -> str:
+        must = f"The {subject} must be {self.constraint}."
+        return must if self.constraint.startswith("left out") else f"{must} Got {self.value!r} instead."
 
 
 class UnknownParameter(ParameterError):
@@ -51,11 +66,14 @@ class UnknownParameter(ParameterError):
 
     def __init__(self, name: str, owner: str, hint: str) -> None:
         self.name, self.owner, self.constraint, self.value = name, owner, hint, None
-        NeardupError.__init__(self, self.sentence(f"parameter '{name}'"))
+        NeardupError.__init__(self, self._sentence(f"parameter '{name}'"))
 
-    def sentence(self, what: str) -> str:
-        """The message about a parameter, or about the option of the command line."""
-        return f"The method {self.owner} has no {what}: {self.constraint}."
+    def for_option(self, flag: str, *, of_method: bool = True) -> str:
+        """The message on the command line, about the option."""
+        return self._sentence(f"option {flag}")
+
+    def _sentence(self, subject: str) -> str:
+        return f"The method {self.owner} has no {subject}: {self.constraint}."
 
 
 class PlanError(NeardupError, ValueError):
@@ -66,12 +84,31 @@ class InputError(NeardupError):
     """A file, column or record that cannot be used."""
 
 
+class NoDocuments(InputError):
+    """Inputs without documents."""
+
+    def __init__(self, inputs: Iterable[str], first_problem: str = "") -> None:
+        hint = f" ({first_problem})" if first_problem else ""
+        super().__init__(f"{', '.join(inputs)}: no documents found{hint}.")
+
+
 class RecordError(InputError):
     """The first bad record of a strict run."""
 
 
 class OutputError(NeardupError):
     """A result that cannot be written, or would overwrite something."""
+
+
+class GuardError(NeardupError):
+    """The documents of a run whose removals look wrong; `warnings` has the reasons, one sentence each."""
+
+    def __init__(self, warnings: Sequence[str]) -> None:
+        self.warnings = tuple(warnings)
+        reasons = "; ".join(self.warnings)
+        super().__init__(
+            f"The guard stops at what looks wrong: {reasons}. guard=False removes them all the same."
+        )
 
 
 class EvidenceError(NeardupError, ValueError):

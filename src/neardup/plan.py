@@ -58,7 +58,7 @@ class Feature(Protocol):
     """Tokens to features, one entry per occurrence."""
 
     @property
-    def details(self) -> bool: ...  # whether it looks at positions or marks of tokens
+    def details(self) -> bool: ...  # whether it uses positions or marks of tokens
     def __call__(self, tokens: Tokens) -> Features: ...
 
 
@@ -81,7 +81,7 @@ class CorpusAware:
         raise NotImplementedError
 
     @property
-    def tells_boilerplate(self) -> bool:
+    def distinguishes_boilerplate(self) -> bool:
         """Whether it weighs running text more than boilerplate."""
         raise NotImplementedError
 
@@ -168,7 +168,7 @@ def stage_json(stage: Any) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """One way to see a document."""
+    """One representation of a document: features, their weights and a signature."""
 
     features: Feature
     weights: tuple[Weight, ...] = ()
@@ -176,12 +176,12 @@ class View:
 
     @property
     def details(self) -> bool:
-        """Whether a stage of it looks at more of a token than its hash."""
+        """Whether a stage of it uses more of a token than its hash."""
         return self.features.details or any(weight.details for weight in self.weights)
 
     @property
     def counts(self) -> tuple[Feature, ...]:
-        """The features whose document frequencies must be known before it can look."""
+        """The features whose document frequencies must be known before it can represent documents."""
         return tuple(dict.fromkeys(feature for weight in self.weights for feature in weight.counts))
 
     @property
@@ -251,7 +251,7 @@ class Plan:
     candidates: Candidates
     check: Check
     threshold: float
-    check_view: View | None = None  # what the check looks at, where that is not what candidates come from
+    check_view: View | None = None  # the view of the check, if candidates come from another one
     recall: float | None = None  # the share of pairs at the threshold that was asked for, if any was
     pairs: Literal["clusters", "all"] = "clusters"
     bucket: int = 32  # with pairs="clusters", larger buckets are compared with a few members only
@@ -265,7 +265,7 @@ class Plan:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """All ways in which this plan sees a document, its own first."""
+        """All representations of a document in this plan, the one of candidates first."""
         return (self.view,) if self.check_view is None else (self.view, self.check_view)
 
     @property
@@ -303,7 +303,7 @@ class Plan:
 
     @property
     def details(self) -> bool:
-        """Whether a stage looks at more of a token than its hash."""
+        """Whether a stage uses more of a token than its hash."""
         return any(view.details for view in self.views)
 
     def found(self, similarity: float) -> float | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from neardup.api import make_plan, with_statistics
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.spark.session.session import make_session, require_spark
 from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
@@ -38,22 +39,26 @@ def dedup(
     work_dir: str | os.PathLike[str] | None = None,
     statistics: Statistics | str | os.PathLike[str] | None = None,
     df_unit: str | None = None,
+    guard: bool | None = None,
+    expect_removed: float | tuple[float, float] | None = None,
     **options: Any,
 ) -> SparkResult:
     """Near-duplicates among the rows of a DataFrame, computed when this returns.
 
     Give a plan (`neardup.make_plan`), or a method and its options as to `neardup.dedup`. `work_dir` is a folder that
     all workers can write to, on any storage that Spark supports; a run with the same plan and input resumes from its
-    complete stages. Without `work_dir`, which only local mode allows, stages are in a temporary folder.
+    complete stages. Without `work_dir`, which only local mode allows, stages are in a temporary folder. `guard` and
+    `expect_removed` are those of `neardup.dedup`: documents of a run whose removals look wrong are not handed out.
     """
     if plan is not None and options:
         raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))
     plan, known = with_statistics(plan or make_plan(**options), statistics, df_unit)
-    return run(frame, plan, InputColumns(text_column, id_column, html), work_dir, known)
+    columns, expected = InputColumns(text_column, id_column, html), ExpectedShare.of(expect_removed)
+    return run(frame, plan, columns, work_dir, known, guard=guard, expected=expected)
 
 
 def pairs(frame: DataFrame, plan: Plan | None = None, **options: Any) -> DataFrame:
     """All near-duplicate pairs among the rows of a DataFrame; the options are those of `dedup`."""
     if plan is not None:
         return dedup(frame, plan.with_(pairs="all"), **options).pairs
-    return dedup(frame, **{"pairs": "all", **options}).pairs
+    return dedup(frame, **{"pairs": "all", "clusters": "components", **options}).pairs

@@ -165,7 +165,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], folder: Path)
     assert "blank.txt is empty" in refused(capsys, "a.txt", "blank.txt")
     assert "dots.txt has no words" in refused(capsys, "a.txt", "dots.txt")
     assert "is a folder" in refused(capsys, "a.txt", str(folder))
-    assert "many.jsonl holds many documents" in refused(capsys, "many.jsonl", "a.txt")
+    assert "many.jsonl has many documents" in refused(capsys, "many.jsonl", "a.txt")
     assert "only one of the two" in refused(capsys, "-", "-")
     assert "The option --threshold of minhash" in refused(capsys, "a.txt", "b.txt", "--threshold", "7")
 

@@ -98,7 +98,7 @@ def test_the_closing_summary_has_counts_and_the_largest_clusters(here):
     out = run("dedup", "corpus.jsonl", "-o", "clean").out
     assert "4 documents" in out and "2 kept, 2 removed (50.0%)" in out
     assert "1 cluster; 1 exact copy; 1 verified pair" in out
-    assert "3 documents similar to d0" in out and "weakest link 0.778" in out
+    assert "3 documents led by d0" in out and "weakest link 0.778" in out
     assert "a pair at the threshold of 0.7 is found with probability 0.99" in out
     assert "written to clean: kept.jsonl, removed.jsonl, pairs.parquet, clusters.parquet, report.json" in out
 
@@ -273,7 +273,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
             "no column 'key' (--id-column); its columns are id, text, n",
         ),
         (["corpus.jsonl", "--keep", "newest:date"], "no column 'date', which --keep asks for"),
-        (["corpus.jsonl", "--keep", "best"], "The option --keep of dedup must be one of longest"),
+        (["corpus.jsonl", "--keep", "best"], "The option --keep must be one of longest"),
         (
             ["corpus.jsonl", "--keep-count", "0"],
             "Invalid value for '--keep-count': 0 is not in the range x>=1",
@@ -294,8 +294,8 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         (["corpus.jsonl", "--verify", "maybe"], "must be one of 'exact', 'estimate', 'none'"),
         (["corpus.jsonl", "--recall", "1"], "The option --recall of minhash must be"),
         (["corpus.jsonl", "--num-perm", "10", "--bands", "5", "--rows", "3"], "bands × rows = 15"),
-        (["corpus.jsonl", "--method", "magic"], "The option --method of neardup must be one of 'minhash'"),
-        (["corpus.jsonl", "--preset", "magic"], "The option --preset of neardup must be one of 'fineweb'"),
+        (["corpus.jsonl", "--method", "magic"], "The option --method must be one of 'minhash'"),
+        (["corpus.jsonl", "--preset", "magic"], "The option --preset must be one of 'fineweb'"),
         (["corpus.jsonl", "--mode", "delete"], "'delete' is not one of 'remove', 'annotate', 'none'"),
         (
             ["corpus.jsonl", "--clusters", "piles"],
@@ -308,7 +308,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
             ["corpus.jsonl", "--output-format", "docx"],
             "'docx' is not an output format: choose parquet, jsonl",
         ),
-        (["corpus.jsonl", "--threads", "0"], "The option --threads of neardup must be a whole number"),
+        (["corpus.jsonl", "--threads", "0"], "The option --threads must be a whole number"),
         (["corpus.jsonl", "--threads", "all"], "Invalid value for '--threads'"),
         (["corpus.jsonl", "--seed", "-1"], "The option --seed of minhash must be a whole number"),
         (["corpus.jsonl", "--treshold", "0.7"], "No such option"),
@@ -317,7 +317,7 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
             "--num-permutations of minhash must be a whole number from 1 up to 65536. Got 0",
         ),
         (["corpus.jsonl", "--stats=x"], "The option --stats of minhash must be left out"),
-        (["corpus.jsonl", "--keep", "none", "--keep-count", "2"], "--keep-count of dedup must be left out"),
+        (["corpus.jsonl", "--keep", "none", "--keep-count", "2"], "--keep-count must be left out"),
         (
             ["corpus.jsonl", "--method", "simhash", "--preset", "fineweb"],
             "The option --preset of simhash must be a preset for this method (fineweb sets bands and rows, options",
@@ -364,8 +364,8 @@ def test_an_output_is_required(here):
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"", "the input is empty"),
-        (b"\n\n \n", "There are no documents in bad.jsonl"),
+        (b"", "is empty: give a file with documents"),
+        (b"\n\n \n", "bad.jsonl: no documents found"),
         (b"{oops\n[1]\nnope\n", "bad.jsonl, record 1: invalid JSON"),
         (b'{"id": 1}\n{"id": 2}\n', "bad.jsonl has no text column (text, content, contents, body, html)"),
     ],
@@ -378,7 +378,7 @@ def test_a_file_without_a_document(here, content, sentence):
 
 def test_files_that_are_not_what_they_are_called(here):
     (here / "a.parquet").write_bytes(b"this is no parquet file")
-    assert "no documents in a.parquet (a.parquet: damaged parquet: " in refused(
+    assert "a.parquet: no documents found (a.parquet: damaged parquet: " in refused(
         "dedup", "a.parquet", "-o", "clean"
     )
     (here / "b.docx").write_bytes(b"PK")

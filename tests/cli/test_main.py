@@ -159,7 +159,7 @@ read.represent = slow
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            SLOW.format(module="local.write", name="cluster_table"),
+            SLOW.format(module="local.write_tables", name="cluster_table"),
             id="while results are written",
             marks=pytest.mark.slow,
         ),

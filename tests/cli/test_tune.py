@@ -140,7 +140,7 @@ def test_the_plot_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
         (["--threshold", "0.001"], "The option --threshold of minhash must be at least 0.009"),
         (["--num-perm", "10", "--bands", "20"], "The option --num-perm of minhash must be at least"),
         (["--bands", "many"], "The option --bands of minhash must be a whole number"),
-        (["--preset", "nobody"], "The option --preset of neardup must be one of 'fineweb'"),
+        (["--preset", "nobody"], "The option --preset must be one of 'fineweb'"),
         (["--documents", "0"], "Invalid value for '--documents'"),
         (["--plot", "curve.gif"], "curve.gif: a plot is written as .png, .svg, .pdf"),
         (["corpus.jsonl"], "INPUT corpus.jsonl needs labels: give them with --labels"),

@@ -64,7 +64,7 @@ def test_what_is_good_is_used_and_what_is_bad_is_said(tmp_path, name, good, labe
         report = result.write(tmp_path / mode, mode=mode, format="parquet")
         texts = pq.read_table(tmp_path / mode / file)["text"].to_pylist()
         assert sorted(map(plain, texts)) == expected
-        assert set(report["problems"]["kinds"]) == defect.kinds
+        assert set(report["problems"]["counts"]) == defect.kinds
     result.write(tmp_path / "same")  # in the format of the input
     listed = tmp_path / "same/problems.jsonl"
     assert listed.exists() == bool(defect.kinds)
@@ -99,7 +99,7 @@ def test_damaged_compression(tmp_path, kind, codec, share):
         [tmp_path / f"in.{kind}.{codec}", tmp_path / f"other.{kind}"], duplicate_ids="rename"
     )
     assert 5000 * (share - 0.25) < result.report["documents"] - 10 < 5000
-    kinds = result.report["problems"]["kinds"]
+    kinds = result.report["problems"]["counts"]
     assert kinds[f"damaged {'gzip' if codec == 'gz' else 'zstd'} data"] == 1
     result.write(tmp_path / "out")
 
@@ -114,7 +114,7 @@ def test_damage_in_a_column_that_is_only_copied_costs_that_column(tmp_path):
     assert result.report["documents"] == 10 and result.problems.total == 0
     for folder in ("one", "two"):
         report = result.write(tmp_path / folder)
-        assert report["problems"]["kinds"] == {"damaged column": 1}, "once, however often it is written"
+        assert report["problems"]["counts"] == {"damaged column": 1}, "once, however often it is written"
         kept = pq.read_table(tmp_path / folder / "kept.parquet")
         assert kept["text"].to_pylist() == TEXTS
         assert kept["more"].to_pylist() == [None] * 5 + [f"more {k}" for k in range(5, 10)]

@@ -113,7 +113,7 @@ def test_duplicate_and_missing_columns(tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1nonsensePAR1", b"x" * 100])
 def test_what_is_not_parquet_is_reported_or_refused(tmp_path, data):
     path = put(tmp_path / "a.parquet", data)
-    with pytest.raises(InputError, match=r"no documents in .*a\.parquet|empty"):
+    with pytest.raises(InputError, match=r"a\.parquet: no documents found|empty"):
         neardup.dedup(path)
 
 

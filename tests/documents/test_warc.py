@@ -89,7 +89,7 @@ def test_articles_of_an_archive(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.warc").write_bytes(b"".join(record(k, page.encode()) for k, page in enumerate(pages)))
     found = neardup.dedup(tmp_path / "a.warc", threshold=0.95, html_text="article")
-    assert found.report["removed"] == 1 and found.report["problems"]["kinds"] == {"no article": 1}
+    assert found.report["removed"] == 1 and found.report["problems"]["counts"] == {"no article": 1}
     visible = neardup.dedup(tmp_path / "a.warc", threshold=0.95, html_text="visible")
     assert visible.report["removed"] == 0
 

@@ -17,7 +17,7 @@ from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint import budget as memory_module
 from neardup.engines.local.checkpoint.budget import LEAST, MemoryBudget, available_memory, read_memory
 from neardup.engines.local.checkpoint.spill import SpilledRows
-from neardup.engines.local.run import Settings, run
+from neardup.engines.local.run import RunSettings, run
 from neardup.errors import ParameterError
 from neardup.registry import methods
 
@@ -101,7 +101,7 @@ def test_a_document_that_needs_more_than_the_budget_is_told_of_once() -> None:
     found = run(
         neardup.make_plan("minhash"),
         sources,
-        settings=Settings(memory=MemoryBudget(LEAST + (1 << 20))),
+        settings=RunSettings(memory=MemoryBudget(LEAST + (1 << 20))),
         progress=Notes(),
     )
     assert len(said) == 1 and "23 MB" in said[0] and "--memory" in said[0]

@@ -62,7 +62,7 @@ def test_a_page_without_an_article_is_counted_and_compared_by_all_of_it() -> Non
     twice = pa.concat_tables([TABLE, pa.table({"id": ["again"], "html": [PAGES["login"] + "<p>hello"]})])
     result = neardup.dedup(twice, html_text="article", threshold=0.8)
     assert result.report["html_text"] == "article"
-    assert result.report["problems"]["kinds"] == {"no article": 2}
+    assert result.report["problems"]["counts"] == {"no article": 2}
     assert result.report["problems"]["first"][0]["record"] == 4
     assert {row["left"] for row in result.pairs.to_pylist()} == {"again", "herald"}
     with pytest.raises(RecordError, match="no article"):
@@ -84,7 +84,7 @@ def test_files_and_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
     options = ("--html-text", "article")
     assert run("dedup", tmp_path, "-o", tmp_path / "out", "--threshold", 0.5, "--json", *options) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["removed"] == 1 and report["problems"]["kinds"] == {"no article": 1}
+    assert report["removed"] == 1 and report["problems"]["counts"] == {"no article": 1}
     two = (tmp_path / "herald.html", tmp_path / "post.html")
     assert run("compare", *two, "--json", *options) == 0
     assert json.loads(capsys.readouterr().out)["similarity"] == 1

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from direct_evidence import KEEP, chains_and_families, check_direct_evidence, hot_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +16,10 @@ import neardup
 from corpora import SOME, corpus, set_constants, versions
 from neardup.columns import Pairs
 from neardup.engines.core.leaders import lead
+from neardup.plan import Clustering
 from neardup.registry import get_method, methods
 
-WITHOUT_MODEL = [name for name in methods() if name != "andd"]
+COMPONENTS = Clustering("components")
 PLAN = get_method("minhash").plan(threshold=0.5)
 
 
@@ -65,19 +67,39 @@ def test_leaders_are_those_of_the_twin(n: int, seed: int, most: int) -> None:
     assert len(evidence) == len(known) + len(asked)
 
 
-@pytest.mark.parametrize("keep", ["longest", "first", "shortest"])
-@pytest.mark.parametrize("name", WITHOUT_MODEL)
-def test_every_removal_has_direct_evidence(name: str, keep: str) -> None:
-    result = neardup.dedup(corpus(3), method=name, keep=keep, clusters="leaders")
-    rows = {row["id"]: row for row in result.clusters.to_pylist()}
-    removed = [row for row in rows.values() if not row["keep"]]
-    assert removed
-    for row in removed:
-        assert rows[row["duplicate_of"]]["keep"], "a document that stays is named"
-        assert row["evidence"] in ("copy", "direct")
-        assert row["similarity"] >= result.plan.threshold - 1e-9
-    counts = result.report["removals"]
-    assert counts["by_chain"] == 0 and counts["copies"] + counts["direct"] == len(removed)
+@pytest.fixture(scope="module")
+def hot() -> pa.Table:
+    return chains_and_families()
+
+
+@pytest.mark.parametrize("keep", ["first", *KEEP])
+@pytest.mark.parametrize("name", methods())
+def test_every_removal_has_direct_evidence(hot: pa.Table, name: str, keep: str) -> None:
+    """Also in hot buckets, where most pairs are not compared."""
+    plan = hot_plan(name, keep)
+    result = neardup.dedup(hot, plan=plan)
+    check_direct_evidence(plan, result.clusters.to_pylist(), result.report)
+
+
+@pytest.mark.parametrize("verify", ["exact", "estimate", "none"])
+@pytest.mark.parametrize("decide", ["similarity", "containment"])
+def test_other_evidence_is_direct_too(hot: pa.Table, verify: str, decide: str) -> None:
+    how = {"verify": verify} if decide == "similarity" else {"decide": decide}
+    plan = hot_plan("minhash", "longest", **how)
+    result = neardup.dedup(hot, plan=plan)
+    rows = result.clusters.to_pylist()
+    if verify == "none" and decide == "similarity":
+        assert result.report["removals"]["by_chain"] == 0
+        assert {row["evidence"] for row in rows if not row["keep"]} == {"copy", "direct"}
+    else:
+        check_direct_evidence(plan, rows, result.report)
+
+
+def test_buckets_of_the_property_are_hot(hot: pa.Table) -> None:
+    report = neardup.dedup(hot, plan=hot_plan("minhash", "longest")).report
+    assert report["buckets"]["above_limit"] > 10 and report["buckets"]["pairs_skipped"] > 100
+    chained = neardup.dedup(hot, plan=hot_plan("minhash", "longest").with_(clustering=COMPONENTS)).report
+    assert chained["removals"]["by_chain"] > 10
 
 
 def test_a_chain_is_cut_where_evidence_ends() -> None:
@@ -108,3 +130,50 @@ def test_one_large_cluster_costs_one_comparison_more_a_document() -> None:
     chained = neardup.dedup(table, threshold=0.7, clusters="components")
     assert led.report["kept"] == chained.report["kept"] == 1
     assert led.report["pairs"]["candidates"] == chained.report["pairs"]["candidates"]
+
+
+# What leaders would have removed, in the report of components ---------------------------------------------
+
+
+@pytest.mark.parametrize("keep, keep_count", [("longest", 1), ("longest", 2), ("first", 1), ("none", 1)])
+@pytest.mark.parametrize("texts", ["chain", "families"])
+def test_components_report_what_leaders_remove(texts: str, keep: str, keep_count: int) -> None:
+    table = corpus(5) if texts == "families" else [*versions(80, seed=1), *versions(40, seed=4), "", ""]
+    how = {"ngram": 1, "threshold": 0.7, "keep": keep, "keep_count": keep_count, "empty": "one"}
+    chained = neardup.dedup(table, clusters="components", **how).report
+    led = neardup.dedup(table, clusters="leaders", **how).report
+    assert chained["removals"]["by_chain"] > 0
+    assert chained["removals"]["removed_by_leaders"] == led["removed"] <= chained["removed"]
+    assert led["removals"]["removed_by_leaders"] is None
+
+
+@pytest.mark.parametrize("limit", [1, 3, 64])
+def test_the_limit_of_leaders_is_that_of_the_report(monkeypatch, limit: int) -> None:
+    set_constants(monkeypatch, LEADERS=limit)
+    how = {"ngram": 1, "threshold": 0.7, "keep": "first"}
+    texts = versions(120, seed=2)
+    chained, led = (neardup.dedup(texts, clusters=kind, **how).report for kind in ("components", "leaders"))
+    assert chained["removals"]["removed_by_leaders"] == led["removed"]
+
+
+def test_the_report_of_components_changes_no_pair_and_asks_for_none_where_all_are_known() -> None:
+    """Pairs that only the count asks for are not in the result; --pairs all has measured all that reach."""
+    how = {"ngram": 1, "threshold": 0.7, "clusters": "components"}
+    texts = versions(120, seed=3)
+    found = {kind: neardup.dedup(texts, pairs=kind, **how) for kind in ("clusters", "all")}
+    counts = {kind: result.report["removals"]["removed_by_leaders"] for kind, result in found.items()}
+    assert counts["clusters"] == counts["all"]
+    run = found["all"]._run
+    removed = (run.decisions.duplicate_of >= 0).sum()
+    assert run.decisions.compared <= removed, "each removed document with what it duplicates, and no more"
+    listed = {(row["left"], row["right"]) for row in found["clusters"].pairs.to_pylist()}
+    assert listed <= {(row["left"], row["right"]) for row in found["all"].pairs.to_pylist()}
+
+
+def test_the_summary_of_components_says_what_leaders_would_remove() -> None:
+    from neardup.cli.support.show import summary
+
+    report = neardup.dedup(versions(80, seed=1), ngram=1, threshold=0.7, clusters="components").report
+    removals = report["removals"]
+    line = f"(--clusters leaders removes {removals['removed_by_leaders']:,} documents in place of 79)"
+    assert line in summary(report, None, 1.0)

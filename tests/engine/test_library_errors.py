@@ -48,7 +48,7 @@ TEXTS = ["one two three", "four five six"]
         ({"direct_only": "yes"}, "The 'direct_only' parameter of dedup must be true or false"),
         ({"duplicate_ids": "drop"}, "The 'duplicate_ids' parameter of dedup must be 'error' or 'rename'"),
         ({"threads": 0}, "The 'threads' parameter of neardup must be a whole number"),
-        ({"format": "docx"}, "The 'format' parameter of open_inputs must be one of parquet, jsonl"),
+        ({"format": "docx"}, "The 'format' parameter of neardup must be one of parquet, jsonl"),
         ({"num_perm": 10, "bands": 5, "rows": 3}, "'num_perm'"),
     ],
     ids=str,

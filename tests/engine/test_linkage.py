@@ -157,7 +157,7 @@ def test_the_record_of_pairs_stays_linear(kind: str) -> None:
 
 def test_a_method_or_preset_may_name_its_clustering(monkeypatch) -> None:
     by_mean = {name for name, method in methods().items() if method.plan().clustering.kind == "average"}
-    assert by_mean == {"andd", "rare_phrases", "spotsigs", "spotsigs_lsh"}
+    assert by_mean == {"andd", "cosine", "rare_phrases", "spotsigs", "spotsigs_lsh"}
     assert {method.plan().clustering.kind for method in methods().values()} == {"leaders", "average"}
     monkeypatch.setitem(registry.PRESETS, "by-mean", {"method": "minhash", "clusters": "average"})
     assert neardup.make_plan(preset="by-mean").clustering.kind == "average"

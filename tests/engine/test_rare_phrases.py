@@ -297,5 +297,5 @@ def test_pairs_for_judging_are_evenly_spread(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_two_texts_alone_have_no_frequencies() -> None:
-    with pytest.raises(NeardupError, match="two texts alone do not tell"):
+    with pytest.raises(NeardupError, match="two texts have none"):
         neardup.compare("one two three four", "one two three five", method="rare_phrases")

@@ -146,7 +146,7 @@ def test_bytes_that_are_no_utf8_are_replaced_and_counted():
     table = pa.table({"id": [1, 2], "text": pa.array([b"caf\xe9 au lait", b"caf\xe9 au lait"], pa.binary())})
     result = neardup.dedup(table)
     assert groups(result) == [{1, 2}]
-    assert result.report["problems"]["kinds"] == {"invalid UTF-8": 2}
+    assert result.report["problems"]["counts"] == {"invalid UTF-8": 2}
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_missing_texts_are_counted_kept_and_never_pair():
     result = neardup.dedup(table)
     assert groups(result) == [{2, 4}]
     assert result.kept["text"].to_pylist() == [None, FOX, None]
-    assert result.report["problems"]["kinds"] == {"no text": 2} and result.report["without_tokens"] == 2
+    assert result.report["problems"]["counts"] == {"no text": 2} and result.report["without_tokens"] == 2
 
 
 def test_a_column_of_nothing_but_missing_texts():
     result = neardup.dedup(pa.table({"text": pa.nulls(3)}))
-    assert len(result.kept) == 3 and result.report["problems"]["kinds"] == {"no text": 3}
+    assert len(result.kept) == 3 and result.report["problems"]["counts"] == {"no text": 3}
 
 
 def test_bytes_behind_a_missing_text_are_not_read():

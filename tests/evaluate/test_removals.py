@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import neardup
-from neardup.evaluate.choice import Settings, choose, choose_method, hold_out
+from neardup.evaluate import removals
+from neardup.evaluate.choice import SettingTables, choose, hold_out
 from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Truth, pack_pairs
 from neardup.evaluate.removals import COLUMNS, by_cluster, sampling_units, sum_up
@@ -69,6 +70,27 @@ def test_the_sums_are_those_of_plain_counting(seed: int, kind: str) -> None:
     assert sum_up(table, np.zeros(table.shape[1])).removed == 0
 
 
+@pytest.mark.parametrize("labels, groups", [(1, 1), (40, 7), (600, 5)])
+def test_undecided_labels_are_counted_at_once(labels: int, groups: int, monkeypatch) -> None:
+    """The number of array operations does not grow with the number of undecided pairs of labels."""
+    rng = np.random.default_rng(labels)
+    pairs = [(a, b) for a, b in combinations(range(labels), 2) if rng.random() < 0.5]
+    undecided = np.array([a << 32 | b for a, b in pairs], np.int64)
+    cell = np.unique(rng.integers(0, labels, 3 * labels) << 32 | rng.integers(0, groups, 3 * labels))
+    count, calls = rng.integers(1, 5, len(cell)), []
+    search = np.searchsorted
+    monkeypatch.setattr(np, "searchsorted", lambda *given, **how: calls.append(1) or search(*given, **how))
+    found = removals._undecided(Truth(np.zeros(1, np.int64), undecided=undecided), cell, count)
+    assert len(calls) < 5
+    size = dict(zip(cell.tolist(), count.tolist(), strict=True))
+    expected = dict.fromkeys(size, 0)
+    for one, other in [*pairs, *((b, a) for a, b in pairs)]:
+        for group in range(groups):
+            if one << 32 | group in size:
+                expected[one << 32 | group] += size.get(other << 32 | group, 0)
+    assert found.tolist() == list(expected.values())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_replay_decides_as_a_run_at_that_threshold(kind: str) -> None:
     texts, _ = collection(7)
@@ -88,13 +110,13 @@ def test_a_replay_decides_as_a_run_at_that_threshold(kind: str) -> None:
         assert found.duplicate_of.tolist() == run.decisions.duplicate_of.tolist()
 
 
-def settings(*rows: tuple[float, ...], clusters: int = 60) -> Settings:
-    """Settings that do the same in every cluster of three documents; the rows are removed, wrong, found, true."""
+def settings(*rows: tuple[float, ...], clusters: int = 60) -> SettingTables:
+    """SettingTables that do the same in every cluster of three documents; the rows are removed, wrong, found, true."""
     tables = np.zeros((len(rows), len(COLUMNS), clusters))
     for k, (removed, wrong, found, true) in enumerate(rows):
         one = (3, 1, 0, removed, wrong, found, true, 6)
         tables[k] = np.array(one)[:, None]
-    return Settings(tables, np.ones(clusters, np.bool_))
+    return SettingTables(tables, np.ones(clusters, np.bool_))
 
 
 def test_wrong_removals_exclude_a_setting_and_the_simpler_of_two_equals_wins() -> None:
@@ -110,17 +132,15 @@ def test_wrong_removals_exclude_a_setting_and_the_simpler_of_two_equals_wins() -
     assert choose(settings((1, 0, 2, 2)), Goal("recall", 0.9), everywhere) is None
 
 
-def test_a_method_that_only_fits_its_own_clusters_is_not_chosen() -> None:
+def test_a_choice_that_fits_its_own_clusters_alone_is_known_as_optimistic() -> None:
     rng = np.random.default_rng(3)
     steady = settings((2, 0, 6, 5.5))
     fitted = settings(*[(2, 0, 6, 5)] * 200)
     noise = rng.normal(0, 1.5, fitted.tables[:, 0].shape)
     fitted.tables[:, COLUMNS.index("true")] += noise
-    everywhere = np.ones(60)
-    best = choose(fitted, Goal(), everywhere)
+    best = choose(fitted, Goal(), np.ones(60))
     assert sum_up(fitted.tables[best.number]).f1 > 0.85  # type: ignore[union-attr]
-    assert choose_method([fitted, steady], Goal(), everywhere, 5, 1)[0] == 1  # type: ignore[index]
-    held_out = hold_out([fitted], Goal(), 5, 1)
+    held_out = hold_out(fitted, Goal(), 5, 1)
     assert held_out is not None and held_out.optimism > 0.02 and held_out.warning is not None
-    sure = hold_out([steady], Goal(), 5, 1)
+    sure = hold_out(steady, Goal(), 5, 1)
     assert sure is not None and sure.warning is None and sure.optimism == pytest.approx(0)

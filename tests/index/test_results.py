@@ -415,3 +415,17 @@ def test_results_without_ids_are_refused(tmp_path: Path, capsys: pytest.CaptureF
 )  # fmt: skip
 def test_groups_with_access(value: object, expected: frozenset[str] | None) -> None:
     assert read_access(value) == expected
+
+
+def test_groups_without_a_column_of_groups_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from neardup.cli import main
+
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"id": "a", "text": "for the board alone", "groups": "board"}\n')
+    with pytest.raises(SystemExit):
+        main(["collapse", str(path), "--access-groups", "staff"])
+    assert "needs --access-column" in capsys.readouterr().err
+    main(["collapse", str(path), "--access-groups", "staff", "--access-column", "groups"])
+    assert capsys.readouterr().out == ""

@@ -230,8 +230,8 @@ def test_probabilities_follow_the_share_of_near_duplicates() -> None:
     score = rng.random(20_000)
     positive = rng.random(20_000) < 1 / (1 + np.exp(-12 * (score - 0.6)))
     left, right = np.arange(20_000), np.arange(20_000) + 20_000
-    pairs = score_pairs(Truth.of_pairs(left, right, positive), left, right, score)
-    found = fit_probability(pairs)
+    truth = Truth.of_pairs(left, right, positive)
+    found = fit_probability(score_pairs(truth, left, right, score), truth)
     assert found.slope == pytest.approx(12, rel=0.05) and found.middle == pytest.approx(0.6, abs=0.01)
     assert found.of(0.6 + 1e-9) == pytest.approx(0.5, abs=0.05)
 
@@ -239,6 +239,6 @@ def test_probabilities_follow_the_share_of_near_duplicates() -> None:
 def test_separated_scores_have_a_finite_curve() -> None:
     left, right = np.arange(50), np.arange(50) + 50
     positive = np.arange(50) < 25
-    pairs = score_pairs(Truth.of_pairs(left, right, positive), left, right, np.where(positive, 0.9, 0.1))
-    found = fit_probability(pairs)
+    truth = Truth.of_pairs(left, right, positive)
+    found = fit_probability(score_pairs(truth, left, right, np.where(positive, 0.9, 0.1)), truth)
     assert np.isfinite(found.slope) and found.of(0.9) > 0.9 and found.of(0.1) < 0.1

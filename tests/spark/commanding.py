@@ -48,7 +48,7 @@ def check_reports(report, local):
     assert (report["engine"], local["engine"]) == ("spark", "local")
     assert {key: report[key] for key in SAME} == {key: local[key] for key in SAME}
     assert report["pairs"]["verified"] == local["pairs"]["verified"]
-    assert report["problems"]["kinds"] == local["problems"]["kinds"]
+    assert report["problems"]["counts"] == local["problems"]["counts"]
 
 
 def check_same(tmp_path, inputs, *options, results=("kept", "removed"), name="spark"):

@@ -74,7 +74,7 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     before = (run / "manifest.json").read_text()
     report = spark_run(out, [path], "--mode", "none")
     assert list(report["seconds"]) == ["write"] and "documents" in json.loads(before)["stages"]
-    assert report["problems"]["kinds"] == {"invalid JSON": 1}, (
+    assert report["problems"]["counts"] == {"invalid JSON": 1}, (
         "bad records are reported even if nothing is read again"
     )
     with monkeypatch.context() as patched:

@@ -173,7 +173,7 @@ def test_texts_that_are_missing(spark):
         "reason": "no text",
     }
     problem["action"] = "taken as empty"
-    assert report["problems"] == {"total": 1, "kinds": {"no text": 1}, "first": [problem]}
+    assert report["problems"] == {"total": 1, "counts": {"no text": 1}, "first": [problem]}
     assert (report["removed"], report["without_tokens"]) == (1, 1)
     with pytest.raises(InputError, match="no text"):
         run(frame, plan(), strict=True)

@@ -120,7 +120,9 @@ def test_types_that_spark_has_not(spark, tmp_path):
             pq.read_table(tmp_path / "local" / "kept.parquet").drop_columns(["id"])
         )
         local = json.loads((tmp_path / "local" / "report.json").read_text())["problems"]
-        assert report["problems"]["kinds"] == local["kinds"] and report["problems"]["first"] == local["first"]
+        assert (
+            report["problems"]["counts"] == local["counts"] and report["problems"]["first"] == local["first"]
+        )
 
 
 def clusters_of_texts(folder):
@@ -135,7 +137,7 @@ def test_plain_parquet_without_some_ids(spark, table, tmp_path):
     ids = [None if place % 5 == 0 else name for place, name in enumerate(table["id"].to_pylist())]
     pq.write_table(table.set_column(0, "id", pa.array(ids, pa.string())), tmp_path / "a.parquet")
     report, local = check_same(tmp_path, [tmp_path / "a.parquet"])
-    assert report["problems"]["kinds"] == {"no id": len(table) // 5 + bool(len(table) % 5)}
+    assert report["problems"]["counts"] == {"no id": len(table) // 5 + bool(len(table) % 5)}
     assert report["problems"]["first"] == local["problems"]["first"]
     with pytest.raises(SystemExit):
         spark_run(tmp_path / "strict", [tmp_path / "a.parquet"], "--strict")
@@ -163,7 +165,7 @@ def test_damaged_parquet(spark, table, tmp_path, capsys):
     content[start : start + 200] = bytes(200)
     path.write_bytes(bytes(content))
     report, local = check_same(tmp_path, [path])
-    assert report["problems"] == local["problems"] and "damaged parquet" in report["problems"]["kinds"]
+    assert report["problems"] == local["problems"] and "damaged parquet" in report["problems"]["counts"]
     assert f"{path} cannot be read by Spark" in capsys.readouterr().err
 
 
@@ -213,7 +215,7 @@ def test_nothing_but_bad_records(spark, tmp_path, capsys, lines):
 def test_only_a_header(spark, tmp_path, capsys):
     (tmp_path / "a.csv").write_text("id,text\n")
     said = refused(capsys, tmp_path / "out", [tmp_path / "a.csv"])
-    assert said == f"neardup: There are no documents in {tmp_path / 'a.csv'}."
+    assert said == f"neardup: {tmp_path / 'a.csv'}: no documents found."
 
 
 def test_refused_columns(spark, tmp_path, capsys):

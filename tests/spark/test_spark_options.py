@@ -33,6 +33,7 @@ HONOURED = {  # a value of each option that is honoured
     "clusters": ["--clusters", "average"],
     "direct_only": ["--direct-only"],
     "guard": ["--guard"],
+    "expect_removed": ["--expect-removed", "0.01-0.99"],
     "numbers": ["--numbers", "separate"],
     "pairs": ["--pairs", "all"],
     "keep": ["--keep", "lowest:size"],
@@ -196,6 +197,27 @@ def test_pairs(which, spark, rows, tmp_path, capsys):
     assert "exists already" in _refused_pairs(capsys, path, tmp_path / "spark" / "pairs.parquet")
     main(["pairs", str(path), "-o", str(tmp_path / "spark" / "pairs.parquet"), "--force"])
     assert (tmp_path / "spark" / "pairs.parquet").is_file()
+
+
+@pytest.mark.parametrize("storage", ["files", pytest.param("rows", marks=pytest.mark.slow)])
+def test_pairs_are_shown(spark, rows, tmp_path, capsys, monkeypatch, storage):
+    """The same lines as the local engine: the closest pairs of different texts, and those nearest to the threshold."""
+    from neardup.engines.spark import run
+
+    if storage == "rows":
+        monkeypatch.setattr(run, "side_folder", lambda work: None)
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    shown = []
+    for engine in ("local", "spark"):
+        target = tmp_path / engine / "pairs.parquet"
+        capsys.readouterr()
+        main(["pairs", str(path), "-o", str(target), "--engine", engine])
+        shown.append(capsys.readouterr().out.replace(str(target), "FILE"))
+    assert shown[1] == shown[0]
+    assert (
+        "closest pairs of different texts:" in shown[0]
+        and "pairs nearest to the threshold of 0.7:" in shown[0]
+    )
 
 
 def _refused_pairs(capsys, path, target):

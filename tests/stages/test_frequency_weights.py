@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+import neardup
 from neardup.columns import Features, Texts, Tokens
 from neardup.errors import ParameterError, StatisticsError
 from neardup.features.shingles import Shingles
@@ -217,3 +219,13 @@ def test_min_hashes_of_the_selection_are_unbiased(p: int, similarity: float) -> 
 def test_the_features_that_stay_are_those_of_the_plain_formula() -> None:
     values = [0, 1, 2**63, 2**64 - 1, *range(1000, 1200)]
     assert rows(OneIn(7)(features(values))) == [[v for v in values if naive.stirred(v) % 7 == 0]]
+
+
+def test_ruled_lines_do_not_make_unlike_texts_alike() -> None:
+    """Each = is a token: by its count it would outweigh the words of a text."""
+    source, rule = random.Random(3), "=" * 60
+    texts = [" ".join(source.choices([f"w{k}" for k in range(500)], k=40)) for _ in range(30)]
+    ruled = [f"{rule}\n{text}\n{rule}" if k % 2 else text for k, text in enumerate(texts)]
+    assert len(neardup.pairs(ruled, method="cosine")) == 0
+    counted = neardup.pairs(ruled, method="cosine", weights="tfidf", threshold=0.9)
+    assert len(counted) == 105, "what counts did: all pairs of the 15 texts with ruled lines"

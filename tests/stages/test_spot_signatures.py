@@ -132,7 +132,7 @@ def test_bad_parameters_are_refused_at_once(options: dict, message: str) -> None
 
 
 def test_a_list_of_ones_own_is_told_what_is_left_out() -> None:
-    with pytest.warns(UserWarning, match="include 'as well', no single words"):
+    with pytest.warns(UserWarning, match="include 'as well', which are not single words"):
         spots = Spots("the", distance=1, chain=1, stopwords=("as well", "a"))
     assert signatures("the a cat", spots) == written("the:cat")
     with warnings.catch_warnings():

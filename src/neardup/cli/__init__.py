@@ -117,15 +117,15 @@ def _sentence(error: click.ClickException) -> str:
 
 
 def _about_option(error: ParameterError, words: list[str]) -> str:
-    """The sentence of the error, about the option if one of these words is it."""
-    from neardup.registry import ALIASES
+    """The sentence of the error, about the option or the argument among these words that it concerns."""
+    from neardup.registry import ALIASES, methods
 
     names = {"stats": "statistics", **ALIASES}
     for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
         name = flag[2:].replace("-", "_")
         if names.get(name, name) == error.name:
-            return error.sentence(f"option {flag}").replace(" or None. Got", ". Got")  # which nobody can type
-    return str(error)
+            return error.for_option(flag, of_method=error.owner in methods())
+    return error.for_argument() if error.value in words else str(error)
 
 
 def _fail(message: str, code: int) -> None:

@@ -8,7 +8,8 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.errors import InputError
 from neardup.index.documents import MASTERS
 
 
@@ -26,7 +27,7 @@ from neardup.index.documents import MASTERS
 @options.attributes
 @options.reading
 @options.statistics
-def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> None:
+def command(results: str, access_groups: str, chosen: ChosenMethod, **values: Any) -> None:
     """Fold near-duplicates of a ranked list under the best visible document.
 
     RESULTS are documents, best first. A document is visible if one of --access-groups has access to it. Hidden
@@ -44,6 +45,10 @@ def command(results: str, access_groups: str, chosen: Chosen, **values: Any) -> 
 
     plan, statistics = fingerprint_plan(chosen, values)
     names = [name.strip() for name in access_groups.split(",") if name.strip()]
+    if names and not values["access_column"]:
+        raise InputError(
+            "--access-groups needs --access-column: without the column of groups, every document would be shown."
+        )
     documents = ranked_documents(results, plan, names, values, statistics)
     within = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
     collapsed = collapse(

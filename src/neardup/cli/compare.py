@@ -10,7 +10,7 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
 from neardup.cli.support.relation_words import (
     SLOTS,
@@ -51,7 +51,7 @@ Names = tuple[str, str]
     options.count("--width", "Columns to print.  [default: the terminal's]", least=40),
     options.as_json,
 )
-def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any) -> None:
+def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values: Any) -> None:
     """Show how documents A and B relate, how similar they are, and the passages that they share.
 
     The first line says whether they are copies or near-duplicates, one contains the other, they share a passage, or
@@ -72,11 +72,11 @@ def command(left: str, right: str, as_json: bool, chosen: Chosen, **values: Any)
 
     plan = complete_plan(chosen.plan(), numbers=values.pop("numbers"))
     given = (field.name for field in fields(Where) if field.name in values)
-    looks: dict[str, Any] = {
+    stage: dict[str, Any] = {
         "fields": getattr(plan.text, "fields", ()),
         "markup": getattr(plan.text, "markup", False),
     }
-    where = Where(**{name: values.pop(name) for name in given}, **looks)
+    where = Where(**{name: values.pop(name) for name in given}, **stage)
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"

@@ -11,10 +11,11 @@ import click
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
-STOPPED = "neardup: stopped by the guard, no documents are written; --no-guard removes them all the same"
+STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard writes them anyway"
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
 
 
@@ -23,9 +24,11 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 @options.output("DIR", "The folder to write to.")
 @grouped(
     "Output",
-    options.choice("--mode", ["remove", "annotate", "none"], "Split documents, mark all, or write neither."),
+    options.choice(
+        "--mode", ["remove", "annotate", "none"], "Split documents, mark all, or write tables only."
+    ),
     options.value(
-        "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: same]"
+        "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: as INPUT]"
     ),
     options.value(
         "--table-format FORMAT",
@@ -48,11 +51,16 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         "leaders, components (chains of pairs), average or complete linkage.  [default: the method's, mostly leaders]",
         type=click.Choice(["leaders", "components", "average", "complete"]),
     ),
-    options.flag("--direct-only", "Keep a document that is below the threshold to the one it duplicates."),
+    options.flag("--direct-only", "Remove only direct matches of the kept document."),
     click.option(
         "--guard/--no-guard",
         default=None,
-        help="Stop, exit code 3, if clusters look wrong.  [default: below a threshold of 0.3]",
+        help="Stop if removals look wrong.  [default: if threshold < 0.3]",
+    ),
+    options.value(
+        "--expect-removed SHARE",
+        "Guard the removed share: 0.1 (half to twice) or 0.05-0.3.",
+        callback=share_or_range,
     ),
     options.pairs(default="clusters"),
     click.option(
@@ -62,17 +70,16 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    options.choice("--empty", ["keep", "remove", "one"], "Documents without a token: all stay, none, one."),
-    options.count("--keep-count", "Documents of a cluster to keep.", 1, least=1),
+    options.choice("--empty", ["keep", "remove", "one"], "Documents without tokens: keep all, none or one."),
+    options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
 )
 @options.run
-def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
+def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
-    (.txt, .md, .html), a glob, or - for standard input. DIR gets kept documents as they are and removed ones with
-    duplicate_of, similarity and evidence (neardup_… if INPUT has such a column), or all annotated; pairs, clusters,
-    report.json, and problems.jsonl if records are bad.
+    (.txt, .md, .html), a glob, or - for standard input. DIR gets the kept documents unchanged, the removed ones with
+    the reason, the pairs and clusters, report.json, and problems.jsonl if records are bad.
 
     \b
     Examples:
@@ -85,6 +92,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
+    from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.guard import is_guarded
     from neardup.engines.local.write import check_output, document_files, run_report, write_run
     from neardup.engines.local.write_tables import record_files
@@ -94,8 +102,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     names = ("mode", "output_format", "force", "escape_formulas", "table_format")
     mode, format, force, escape, table_format = (values.pop(name) for name in names)
     plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
-    given = values.pop("guard")
-    guard = is_guarded(plan) if given is None else given
+    values["expected"] = ExpectedShare.of(values.pop("expect_removed"))
+    guard = is_guarded(plan, values.pop("guard"), values["expected"])
 
     def finish(report: dict[str, Any]) -> None:
         stops = guard and report["warnings"]

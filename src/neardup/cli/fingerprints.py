@@ -10,7 +10,7 @@ import click
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.plurals import counted
 
 DEFAULT_DISTANCE = 3
@@ -33,7 +33,7 @@ def command(
     plots: str | None,
     document: str | None,
     listed: bool,
-    chosen: Chosen,
+    chosen: ChosenMethod,
     **values: Any,
 ) -> None:
     """Summarize the fingerprints of INPUT: cluster sizes by distance, evenness, and a suggested distance.

@@ -10,7 +10,7 @@ import click
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand, grouped
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.index.documents import MASTERS
 from neardup.plurals import counted
 
@@ -54,7 +54,7 @@ def _open_index(folder: str, **options: Any) -> Any:
 @options.reading
 @options.statistics
 def add(
-    folder: str, inputs: tuple[str, ...], refresh_after: int | None, chosen: Chosen, **values: Any
+    folder: str, inputs: tuple[str, ...], refresh_after: int | None, chosen: ChosenMethod, **values: Any
 ) -> None:
     """Add the documents of INPUT to INDEX; a document with an indexed id replaces the indexed one.
 
@@ -91,7 +91,7 @@ def add(
     emit(values["as_json"], {**done.to_dict(), "indexed": total}, lines)
 
 
-def _requested_plan(folder: str, chosen: Chosen, values: dict[str, Any]) -> tuple[Any, Any]:
+def _requested_plan(folder: str, chosen: ChosenMethod, values: dict[str, Any]) -> tuple[Any, Any]:
     """The plan of the options; None if no option is given and the index has a plan."""
     from pathlib import Path
 
@@ -172,7 +172,7 @@ def check(folder: str, inputs: tuple[str, ...], never_drop: bool, **values: Any)
     """Decide about each document of INPUT: keep it, demote it or drop it.
 
     A document is dropped if its text is that of an indexed document, and demoted (a lower crawl or index priority) if
-    its fingerprint is near that of one: it is likely a near-duplicate, but its text is another, also at 0 bits. The
+    its fingerprint is near that of one: it is likely a near-duplicate, but its text differs, even at 0 bits. The
     indexed document must be visible to every group with access to the new one. INDEX does not change.
 
     \b

@@ -46,7 +46,7 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         column, _ = choose_columns(names, text=pages.columns.text, id=pages.columns.id, source=source.name)
         if url_column not in names:
             raise InputError(
-                f"{source.name} has no column {url_column!r}: name one with --url-column ({', '.join(names)})"
+                f"{source.name}: no column {url_column!r} (--url-column); the columns are {', '.join(names)}"
             )
         for batch in source.read(None, pages.problems):
             texts += document_texts(batch, column, pages.problems).to_pylist()

@@ -42,7 +42,8 @@ def _show(method: Method) -> None:
     click.echo(f"  {method.summary}\n\n{method.description}\n")
     for parameter in method.parameters.values():
         default = "" if parameter.default is None else f" (default: {parameter.default})"
-        click.echo(f"  {parameter.flags[0]}  {parameter.constraint}{default}")
+        constraint = parameter.constraint.removesuffix(" or None")  # which nobody can type
+        click.echo(f"  {parameter.flags[0]}  {constraint}{default}")
         click.echo(click.wrap_text(parameter.help, 96, "      ", "      "))
 
 

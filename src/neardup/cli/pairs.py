@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 from neardup.plurals import counted
+
+if TYPE_CHECKING:
+    from neardup.engines.spark.io.frames import SparkResult
 
 
 @click.command(cls=MethodCommand)
@@ -19,14 +22,13 @@ from neardup.plurals import counted
 @options.decide
 @options.pairs(default="all")
 @options.run
-def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any) -> None:
+def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
 
     Writes a parquet, csv or jsonl file, by the ending of FILE, with the columns left, right (ids), similarity,
     containment, relation (of left to right: copy, near-duplicate, contains or contained), reason (similar or copy) and
-    bridge; with a model also the probability that a pair of this similarity is one of near-duplicates. Shows the
-    closest pairs and those nearest to the threshold. With --engine spark, FILE is a folder of parquet files, and only
-    counts are shown.
+    bridge; with a model also the probability of a near-duplicate at this similarity. Shows the
+    closest pairs and those nearest to the threshold. With --engine spark, FILE is a folder of parquet files.
 
     \b
     Examples:
@@ -34,7 +36,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
       neardup pairs news.jsonl -o news-pairs.csv
     """
     from neardup.api import complete_plan
-    from neardup.cli.support.pair_lines import PAIRS, pair_lines
+    from neardup.cli.support.pair_lines import pair_lines
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
     from neardup.engines.local.pair_examples import example_pairs
@@ -50,7 +52,14 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
     target, shown = options.with_ending(output, *endings), list[str]()
     if engine is not None:
         tables = {target.name: "pairs"}
-        report = run_on_spark(engine, plan, inputs, values, target.parent, tables, force, has_report=False)
+
+        def show(result: SparkResult) -> None:
+            if not values["as_json"]:
+                shown.extend(pair_lines(*result.example_pairs(), plan.threshold))
+
+        report = run_on_spark(
+            engine, plan, inputs, values, target.parent, tables, force, has_report=False, show=show
+        )
     else:
         format: Any = target.suffix.lower()[1:]
         with OutputFolder(target.parent, force=force) as folder:
@@ -61,7 +70,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: Chosen, **values: Any)
                 folder.commit()
                 report = {**run_report(run, [target.name]), "rows": rows}
                 if not values["as_json"]:
-                    shown = pair_lines(*example_pairs(run, PAIRS), plan.threshold)
+                    shown = pair_lines(*example_pairs(run), plan.threshold)
     found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"
     lines = [f"{found}, written to {output}", *shown, *problem_lines(report["problems"])]
     emit(values["as_json"], report, lines)

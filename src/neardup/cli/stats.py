@@ -9,7 +9,7 @@ import click
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.plurals import counted
 
 
@@ -29,11 +29,11 @@ def command() -> None:
 @options.inputs
 @options.output("FILE", "The parquet file to write.")
 @options.count(
-    "--memory", "Megabytes of memory for the tables; the rest waits in the work folder.", 256, least=1
+    "--memory", "Megabytes of memory for the tables; the rest goes to the work folder.", 256, least=1
 )
 @options.count(
     "--at-least",
-    "Leave out features of fewer documents: 2 makes a much smaller file; it states its error.",
+    "Leave out features of fewer documents: 2 makes a much smaller file, which states its error.",
     default=1,
     least=1,
 )
@@ -42,7 +42,7 @@ def command() -> None:
 )
 @options.reading
 @options.statistics
-def build(inputs: tuple[str, ...], output: str, force: bool, chosen: Chosen, **values: Any) -> None:
+def build(inputs: tuple[str, ...], output: str, force: bool, chosen: ChosenMethod, **values: Any) -> None:
     """Count the document frequencies of INPUT that a method needs.
 
     \b

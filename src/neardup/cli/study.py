@@ -49,7 +49,11 @@ def list_studies() -> None:
 
 @command.command("run")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--data", type=PATH, help="The folder of labelled collections.  [default: $NEARDUP_DATA]")
+@click.option(
+    "--data",
+    type=PATH,
+    help="The folder of labelled collections.  [default: $NEARDUP_DATA, or ../shared/data]",
+)
 @options.count("--threads", "The number of threads.  [default: one for each processor]", least=1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 @click.option("--plots", type=PATH, metavar="DIR", help="Draw figures into this folder, as .png files.")

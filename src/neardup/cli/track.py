@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from neardup.cli.support import options
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.plurals import counted
 
 
@@ -38,7 +38,7 @@ def command(
     now: float | None,
     show_all: bool,
     rebase: bool,
-    chosen: Chosen,
+    chosen: ChosenMethod,
     **values: Any,
 ) -> None:
     """Compare pages with their last visit: unchanged, slightly changed or changed.

@@ -12,7 +12,7 @@ from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recal
 from neardup.candidates.groups import Groups
 from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import Chosen, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.errors import ParameterError
 from neardup.plurals import counted
 from neardup.signatures.estimate import standard_error, wilson_interval
@@ -46,7 +46,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 @options.reading
 @options.statistics
 def command(
-    documents: int, plot: str | None, force: bool, as_json: bool, chosen: Chosen, **values: Any
+    documents: int, plot: str | None, force: bool, as_json: bool, chosen: ChosenMethod, **values: Any
 ) -> None:
     """Show the bands for a threshold and a recall, the pairs that they find, and their cost.
 

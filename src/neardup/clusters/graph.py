@@ -43,7 +43,8 @@ def weakest_links(pairs: Pairs, labels: Numbers) -> dict[int, float]:
     links = order[joins]
     names, least = labels[pairs.left[links]], similarity[links]
     found = np.full(len(labels), np.inf)
-    np.minimum.at(found, names, least)
+    with np.errstate(invalid="ignore"):  # NaN, where nothing was measured, is the least
+        np.minimum.at(found, names, least)
     return {name: float(found[name]) for name in distinct(names).tolist()}
 
 

@@ -53,7 +53,7 @@ def format_of(path: str) -> str | None:
 
 def known_suffixes() -> str:
     """The suffixes for an error message."""
-    return " ".join(SUFFIXES) + "  (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
+    return " ".join(SUFFIXES) + " (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
 
 
 def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[InputFile], int]:

@@ -42,7 +42,7 @@ def open_inputs(
     `html_text` says which text of HTML files is compared (see text/article.py).
     """
     if format is not None and format not in FORMATS:
-        raise ParameterError("format", "open_inputs", f"one of {', '.join(FORMATS)}", format)
+        raise ParameterError("format", "neardup", f"one of {', '.join(FORMATS)}", format)
     if not inputs:
         raise InputError("no input was given: name a file, a folder, or - for standard input")
     found: list[InputFile | Source] = []
@@ -168,7 +168,7 @@ def _not_empty(sources: list[Source], notes: list[str]) -> list[Source]:
     full = [source for source in sources if source.size != 0 or source.format in ("text", "mail", "memory")]
     if not full:
         names = ", ".join(source.name for source in sources[:3])
-        raise InputError(f"{names}: the input is empty")
+        raise InputError(f"{names} {'is' if len(sources) == 1 else 'are'} empty: give a file with documents")
     if len(full) < len(sources):
         notes.append(f"{counted(len(sources) - len(full), 'empty file')} left out")
     return full

@@ -65,4 +65,4 @@ def size_in_bytes(text: str, name: str = "size") -> int:
     try:
         return int(float(text[: len(text) - len(unit)]) * _UNITS[unit])
     except (ValueError, KeyError, OverflowError):
-        raise ParameterError(name, "the command line", "a size such as 500M or 2G", text) from None
+        raise ParameterError(name, "neardup", "a size such as 500M or 2G", text) from None

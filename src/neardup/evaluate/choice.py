@@ -6,7 +6,7 @@ its threshold, is repeated on halves of the clusters and scored on the other hal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,23 +20,22 @@ from neardup.evaluate.scores import Floats, matthews
 
 SAMPLES = 100  # bootstrap samples of clusters
 CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
-TIE = 0.005  # a simpler setting is preferred if its score is at most so much less …
+TIE = 0.002  # a simpler setting is preferred if its score is at most so much less …
 TIE_CONFIDENCE = 0.9  # … and the bootstrap does not distinguish the two
-INNER = 3  # halvings of a half, by which it chooses the method
 FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
 OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The tables of a method's settings, the simplest first: settings × COLUMNS × labelled clusters."""
+class SettingTables:
+    """The tables of all settings of all methods, the simplest first: settings × COLUMNS × labelled clusters."""
 
     tables: Floats
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenSetting:
     """A chosen setting, and whether the labels allow it."""
 
     number: int
@@ -44,7 +43,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutChoices:
     """The scores of choices on the clusters that did not make them, and on those that did."""
 
     f1: Floats
@@ -77,7 +76,7 @@ class HeldOut:
         return {**figures, "warning": self.warning}
 
 
-def choose(settings: Settings, goal: Goal, weights: Floats, seed: int = 1) -> Chosen | None:
+def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) -> ChosenSetting | None:
     """The best setting for the goal on clusters of these weights (0: not used); None if no setting reaches it."""
     draws = _draws(weights, seed)
     reached, value = _values(settings.tables @ weights, goal)
@@ -86,81 +85,44 @@ def choose(settings: Settings, goal: Goal, weights: Floats, seed: int = 1) -> Ch
     if not reached.any():
         return None
     if not (reached & safe).any():
-        return Chosen(int(np.argmin(np.where(reached, wrong, np.inf))), safe=False)
+        return ChosenSetting(int(np.argmin(np.where(reached, wrong, np.inf))), safe=False)
     value = np.where(reached & safe, value, -np.inf)
     best = int(np.argmax(value))
     near = np.flatnonzero(value >= value[best] - TIE)
-    return Chosen(_simplest(settings.tables, goal, near, best, draws), safe=True)
+    return ChosenSetting(_simplest(settings.tables, goal, near, best, draws), safe=True)
 
 
-def choose_method(
-    methods: Sequence[Settings], goal: Goal, weights: Floats, repeats: int, seed: int
-) -> tuple[int, Chosen] | None:
-    """The method whose choices hold up best on clusters that did not make them, and its best setting on all.
-
-    A flexible method fits any labels well; what counts is how its thresholds carry over. Without held-out halves
-    (`repeats` is 0, or too few clusters) the best score on the labels counts.
-    """
-    found = [choose(one, goal, weights, seed) for one in methods]
-    reached = [k for k, one in enumerate(found) if one is not None]
-    safe = [k for k in reached if found[k].safe] or reached  # type: ignore[union-attr]
-    if not safe:
-        return None
-    repeats = repeats if len(safe) > 1 else 0
-    value = np.array([_expected(methods[k], goal, weights, repeats, seed, found[k]) for k in safe])
-    best = safe[int(np.flatnonzero(value >= value.max() - TIE)[0])]  # the simplest of those that are as good
-    chosen = found[best]
-    assert chosen is not None
-    return best, chosen
-
-
-def _expected(
-    settings: Settings, goal: Goal, weights: Floats, repeats: int, seed: int, chosen: Chosen | None
-) -> float:
-    """The goal's score of a method's choices on held-out clusters."""
-    scores = []
-    for own, other in _halves(settings.with_pairs, weights, repeats, seed):
-        found = choose(settings, goal, own, seed)
-        if found is not None:
-            scores.append(_values(settings.tables[[found.number]] @ other, goal)[1][0])
-    if not scores and chosen is not None:
-        return float(_values(settings.tables[[chosen.number]] @ weights, goal)[1][0])
-    return float(np.mean(scores))
-
-
-def hold_out(methods: Sequence[Settings], goal: Goal, repeats: int, seed: int) -> HeldOut | None:
+def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> HeldOutChoices | None:
     """The whole choice made on each half of the clusters, scored on the other; None if clusters cannot be halved."""
     rows = []
-    with_pairs = methods[0].with_pairs
-    for own, other in _halves(with_pairs, np.ones(len(with_pairs)), repeats, seed):
-        found = choose_method(methods, goal, own, INNER, seed + 1)
+    for own, other in _halves(settings.with_pairs, repeats, seed):
+        found = choose(settings, goal, own, seed)
         if found is None:
             continue
-        table = methods[found[0]].tables[found[1].number]
+        table = settings.tables[found.number]
         score, on_own = sum_up(table, other), sum_up(table, own)
         rows.append((score.f1, score.wrong_share, score.duplicates_removed, on_own.f1))
     if not rows:
         return None
-    return HeldOut(*np.array(rows).T, int(with_pairs.sum()))  # type: ignore[call-arg]
+    return HeldOutChoices(*np.array(rows).T, int(settings.with_pairs.sum()))  # type: ignore[call-arg]
 
 
-def _halves(with_pairs: Mask, weights: Floats, repeats: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Random halves of the clusters in use, as weights 0 and 1, each once to choose on and once to score.
+def _halves(with_pairs: Mask, repeats: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """Random halves of the clusters, as weights 0 and 1, each once to choose on and once to score.
 
     Clusters with near-duplicates are halved by themselves, so that both halves have some.
     """
-    used = weights > 0
-    groups = [np.flatnonzero(with_pairs & used), np.flatnonzero(~with_pairs & used)]
+    groups = [np.flatnonzero(with_pairs), np.flatnonzero(~with_pairs)]
     if len(groups[0]) < 2:
         return
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        half = np.zeros(len(weights))
+        half = np.zeros(len(with_pairs))
         for group in groups:
             some = rng.permutation(group)
             half[some[: (len(some) + int(rng.integers(2))) // 2]] = 1.0
-        yield half, used - half
-        yield used - half, half
+        yield half, 1 - half
+        yield 1 - half, half
 
 
 def _draws(weights: Floats, seed: int) -> Floats:

@@ -27,10 +27,10 @@ from neardup.engines.core.identity import hash_ids
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.read import Corpus, Job
-from neardup.engines.local.run import LocalRun, Settings, read_corpus
+from neardup.engines.local.run import LocalRun, RunSettings, read_corpus
 from neardup.engines.local.run import run as run_local
 from neardup.engines.local.verify import Matches, find_matches
-from neardup.errors import InputError, ParameterError
+from neardup.errors import NoDocuments, ParameterError
 from neardup.plan import Plan, Text
 from neardup.statistics import Statistics
 
@@ -104,7 +104,7 @@ def read_documents(
                 ids.append(pa.array(batch.numbers - 1) if numbered else document_ids(batch, identity))
                 progress.advance(len(batch))
     if not texts:
-        raise InputError(f"{', '.join(source.name for source in sources[:3])}: no documents found.")
+        raise NoDocuments(source.name for source in sources[:3])
     unique, _ = hash_ids(joined_ids(ids), columns.duplicate_ids)
     field_columns = {name: pa.chunked_array(parts, pa.large_string()) for name, parts in by_field.items()}
     return Documents(unique, pa.chunked_array(texts, pa.large_string()), problems, field_columns)
@@ -154,7 +154,7 @@ def run_plan(
     statistics: Statistics | None = None,
 ) -> tuple[LocalRun, MeasuredCost]:
     """The run that `dedup` would do, and its cost with compiled kernels."""
-    settings = Settings(threads, work_dir=work_dir)
+    settings = RunSettings(threads, work_dir=work_dir)
     known = statistics if plan.counts else None
     run_local(plan, documents.sources(WARM), PLAIN, settings, None, known).corpus.work.close()
     timed = Progress()

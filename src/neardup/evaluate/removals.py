@@ -150,11 +150,12 @@ def _undecided(truth: Truth, cell: Numbers, count: Numbers) -> Numbers:
     if not len(truth.undecided):
         return found
     a, b = truth.undecided >> 32, truth.undecided & 0xFFFFFFFF
-    label = cell >> 32
-    for one, other in ((a, b), (b, a)):
-        for mine, theirs in zip(one.tolist(), other.tolist(), strict=True):
-            here = np.flatnonzero(label == mine)
-            asked = pack_pairs(np.full(len(here), theirs), cell[here] & 0xFFFFFFFF)
-            place = np.minimum(np.searchsorted(cell, asked), len(cell) - 1)
-            found[here] += np.where(cell[place] == asked, count[place], 0)
+    mine, theirs = np.concatenate([a, b]), np.concatenate([b, a])
+    label = cell >> 32  # cells are in order of label
+    first = np.searchsorted(label, mine)
+    cells = np.searchsorted(label, mine, side="right") - first
+    here = np.repeat(first - np.cumsum(cells) + cells, cells) + np.arange(cells.sum())
+    asked = pack_pairs(np.repeat(theirs, cells), cell[here] & 0xFFFFFFFF)
+    place = np.minimum(np.searchsorted(cell, asked), len(cell) - 1)
+    np.add.at(found, here, np.where(cell[place] == asked, count[place], 0))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.errors import ParameterError
-from neardup.evaluate.choice import HeldOut, Settings, choose, choose_method, hold_out
+from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_out
 from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
 from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
@@ -36,8 +36,8 @@ class Choice:
     value: float  # the score to rank by, on held-out halves if possible; NaN: goal not reached
     clusters: ClusterKind | None = None  # None: judged pairs, which no clustering is chosen by
     outcome: OutcomeScores | None = None  # on all labelled clusters
-    held_out: HeldOut | None = None
-    note: str | None = None  # why the goal is not reached, where that is not the labels' answer
+    held_out: HeldOutChoices | None = None
+    note: str | None = None  # why the goal is not reached, if the labels are not the reason
 
     @property
     def reached(self) -> bool:
@@ -72,7 +72,7 @@ class Tuning:
     measured: MeasuredCost | None  # of the best method at its threshold; None: no method reaches the goal
     documents: int  # of the whole corpus
     outcome: OutcomeScores | None = None  # of that run; None: judged pairs
-    held_out: HeldOut | None = None  # of the choice among all methods
+    held_out: HeldOutChoices | None = None  # of the choice among all methods
     safe: bool = True  # False: every setting removes more wrongly than the goal allows
 
     @property
@@ -142,22 +142,32 @@ class _Tried:
 def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     goal, protocol, units = bench.protocol.goal, bench.protocol, sampling_units(bench.truth)
     tried = [_try(bench, spec, units) for spec in specs]
-    usable = [one for one in tried if one.tables]
-    groups = [_settings(bench, units, one.tables) for one in usable]
-    everywhere = np.ones(int(units.max(initial=-1)) + 1)
+    tables = [table for one in tried for table in one.tables]
+    origin = [(one, number) for one in tried for number in range(len(one.tables))]  # of each table
     with bench.progress.stage("choose"):
         choices = {id(one): _best_of(bench, one, units) for one in tried}
-        found = choose_method(groups, goal, everywhere, protocol.splits, protocol.seed) if groups else None
-        held_out = hold_out(groups, goal, protocol.splits, protocol.seed) if groups else None
-    ranked = sorted(
-        choices.values(), key=lambda one: (one.reached, one.value if one.reached else 0.0), reverse=True
-    )
+        if not tables:
+            return Tuning(_ranked(choices.values()), None, documents)
+        settings = _settings(bench, units, tables)
+        found = choose(settings, goal, np.ones(len(settings.with_pairs)), protocol.seed)
+        held_out = hold_out(settings, goal, protocol.splits, protocol.seed)
     if found is None:
-        return Tuning(ranked, None, documents)
-    best = choices[id(usable[found[0]])]
+        return Tuning(_ranked(choices.values()), None, documents)
+    one, number = origin[found.number]
+    best = _choice_of(one, number, choices.pop(id(one)))
     measured, outcome = _run(bench, best.setting)
-    others = [one for one in ranked if one is not best]
-    return Tuning([best, *others], measured, documents, outcome, held_out, found[1].safe)
+    return Tuning([best, *_ranked(choices.values())], measured, documents, outcome, held_out, found.safe)
+
+
+def _ranked(choices: Iterable[Choice]) -> list[Choice]:
+    """Best first; methods that do not reach the goal last."""
+    return sorted(choices, key=lambda one: (one.reached, one.value if one.reached else 0.0), reverse=True)
+
+
+def _choice_of(one: _Tried, number: int, known: Choice) -> Choice:
+    """A setting of a method, with what is known of the method's choices on held-out clusters."""
+    setting = one.settings[number]
+    return replace(known, spec=setting.spec, clusters=setting.clusters, outcome=sum_up(one.tables[number]))
 
 
 def _try(bench: Bench, spec: Spec, units: Numbers) -> _Tried:
@@ -186,11 +196,11 @@ def _built(spec: Spec, values: Sequence[float]) -> tuple[list[Spec], list[tuple[
     return found, unbuilt
 
 
-def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> Settings:
+def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> SettingTables:
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
-    return Settings(np.stack(tables), several)
+    return SettingTables(np.stack(tables), several)
 
 
 def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
@@ -203,7 +213,7 @@ def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
     chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
     if chosen is None:
         return Choice(one.spec, one.result, math.nan, note=note)
-    held_out = hold_out([settings], goal, protocol.splits, protocol.seed)
+    held_out = hold_out(settings, goal, protocol.splits, protocol.seed)
     outcome = sum_up(one.tables[chosen.number])
     name = {"wrong": "duplicates_removed", "precision": "recall", "recall": "precision"}.get(goal.kind, "f1")
     value = getattr(outcome, name)

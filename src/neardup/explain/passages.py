@@ -77,8 +77,8 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     texts = Texts.from_strings(compared)
     if plan.counts and statistics is None:
         raise StatisticsError(
-            f"The method {plan.method} needs document frequencies, which two texts alone do not tell. "
-            "Compare them with another method, or look them up in the pairs of a run."
+            f"The method {plan.method} needs document frequencies, and two texts have none. "
+            "Compare them with another method, or run neardup pairs over the corpus."
         )
     tokens = plan.text(texts)
     features = plan.view.represent(tokens, statistics)
@@ -135,8 +135,8 @@ def _check(plan: Plan) -> Check:
 
 
 def _relation(plan: Plan, pairs: Pairs) -> str | None:
-    code = int(relations(pairs, _check(plan), plan.threshold)[0])
-    return None if code == UNKNOWN else RELATIONS[code]
+    number = int(relations(pairs, _check(plan), plan.threshold)[0])
+    return None if number == UNKNOWN else RELATIONS[number]
 
 
 def _side(text: str, size: NDArray[np.float64], shared: NDArray[np.float64], passages: list[Passage]) -> Side:

@@ -96,7 +96,8 @@ def _hash_list(name: str, words: tuple[str, ...], packaged: bool) -> Hashes:
             raise ParameterError(name, "spots", "single words", words)
         listed = ", ".join(map(repr, others[:5])) + (" …" if len(others) > 5 else "")
         warnings.warn(
-            f"The '{name}' of spots include {listed}, no single words: they match only tokens between white space.",
+            f"The '{name}' of spots include {listed}, which are not single words: they match only tokens between "
+            "white space.",
             stacklevel=2,
         )
     return hashes

@@ -52,7 +52,7 @@ def check_documents(
     """
     fingerprints, neighbours = find_neighbours_of_new(indexed, new, distance, same)
     replaced = {document.id for document in new}
-    known = _Known(len(neighbours))
+    known = _FirstDocuments(len(neighbours))
     for place, document in enumerate(indexed):
         if document.id not in replaced:
             known.add(fingerprints[place], document)
@@ -67,7 +67,9 @@ def check_documents(
     return decisions
 
 
-def _decide(known: _Known, near: Sequence[tuple[int, int]], document: Document, drop: bool) -> IndexDecision:
+def _decide(
+    known: _FirstDocuments, near: Sequence[tuple[int, int]], document: Document, drop: bool
+) -> IndexDecision:
     """By the first copy that covers this document, or by the nearest document; of equally near ones, by the first."""
     copies = [place for place in known.copies(document) if covers(place[1].access, document.access)]
     if copies:
@@ -91,7 +93,7 @@ def _since(place: Place) -> int:
     return place[0]
 
 
-class _Known:
+class _FirstDocuments:
     """Of each distinct fingerprint and of each distinct text, the first document for each set of groups with access."""
 
     def __init__(self, fingerprints: int) -> None:

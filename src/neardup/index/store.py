@@ -78,8 +78,11 @@ class IndexedDocuments:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._store = open_database(self.folder / "documents.db", TABLES)
+        except FileExistsError:
+            raise InputError(f"{self.folder} cannot be used as an index: a file has this name") from None
         except (OSError, sqlite3.Error) as error:
-            raise InputError(f"{self.folder} cannot be used as an index: {error}") from None
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{self.folder} cannot be used as an index: {why}") from None
         self._open(plan, statistics, refresh_after)
 
     def _open(self, plan: Plan | None, statistics: Statistics | None, refresh_after: int | None) -> None:

@@ -87,7 +87,7 @@ def andd(
         check=check,
         threshold=limit,
         recall=recall,
-        clustering=Clustering("average"),
+        clustering=Clustering(known.clusters),
     )
 
 

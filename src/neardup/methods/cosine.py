@@ -5,23 +5,26 @@ from __future__ import annotations
 from neardup.candidates.inverted import Inverted
 from neardup.errors import ParameterError
 from neardup.features.shingles import Shingles
-from neardup.plan import Plan, View, Weight
+from neardup.plan import Clustering, Plan, View, Weight
 from neardup.registry import Count, Part, Share, method
 from neardup.text.words import TokenKind, Words
 from neardup.verify.cosine import Cosine
 from neardup.weights.frequency import IdfRange
 from neardup.weights.notation import parse_weights
 
+# The logarithm of tf: a ruled line, "=====…", is dozens of tokens, and as a count it outweighs all words of a text.
+WEIGHTS = "tfidf(log, log)"
+
 
 @method(use="The tf-idf baseline, for thousands of documents", speed="slow", exact=True)
 def cosine(
     *,
-    threshold: Share = 0.8,
+    threshold: Share = 0.7,
     ngram: Count = 1,
     tokens: TokenKind = "words",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
-    weights: str = "tfidf",
+    weights: str = WEIGHTS,
 ) -> Plan:
     """Documents whose words, weighted by tf-idf, point in nearly the same direction; every pair is compared.
 
@@ -48,4 +51,5 @@ def cosine(
         candidates=Inverted("cosine"),
         check=Cosine(),
         threshold=threshold,
+        clustering=Clustering("average"),
     )

@@ -14,7 +14,7 @@ from neardup.plan import Check
 RelationNumbers = NDArray[np.int8]
 RELATIONS = ("copy", "near-duplicate", "contains", "contained", "shared passage", "different")
 COPY, NEAR_DUPLICATE, CONTAINS, CONTAINED, SHARED_PASSAGE, DIFFERENT = range(len(RELATIONS))
-UNKNOWN = -1  # nothing was measured, or nothing that tells more than that the threshold is not reached
+UNKNOWN = -1  # nothing was measured, or only that the threshold is not reached
 INSIDE = 0.9  # the least share of the smaller document in the larger one that contains it
 WHOLE = 0.8  # … of which the smaller one must leave out more than a fifth: else they are near-duplicates
 PASSAGE = 0.1  # the least share of the smaller document that is more than a chance phrase
@@ -42,7 +42,7 @@ def relations(pairs: Pairs, check: Check, threshold: float) -> RelationNumbers:
     return np.where(inside, side, found).astype(np.int8)
 
 
-def swapped(codes: RelationNumbers) -> RelationNumbers:
+def swapped(numbers: RelationNumbers) -> RelationNumbers:
     """The relations of the right documents to the left ones."""
-    found: RelationNumbers = _SWAPPED[codes]
+    found: RelationNumbers = _SWAPPED[numbers]
     return found

@@ -36,7 +36,7 @@ def normalised_idf(counts: NDArray[np.int64], documents: int) -> NDArray[np.floa
     return rest / np.log(documents)
 
 
-class _Counted:
+class _FrequencyWeight:
     """A weight stage by the document frequencies of its own features."""
 
     of: Feature
@@ -49,7 +49,7 @@ class _Counted:
 
 
 @dataclass(frozen=True)
-class IdfRange(_Counted):
+class IdfRange(_FrequencyWeight):
     """Only features whose normalised idf lies in [low, high] stay."""
 
     of: Feature
@@ -69,7 +69,7 @@ KNOWN = 1 << 20  # document frequencies whose idf is computed once
 
 
 @dataclass(frozen=True)
-class TfIdf(_Counted):
+class TfIdf(_FrequencyWeight):
     """Distinct features weighted by tf · idf, in several forms.
 
     tf   count: the number of occurrences; log: 1 + log of it; once: 1

@@ -92,8 +92,8 @@ class PhraseWeight(CorpusAware):
         return replace(self, rare=1.0, inverse=False, inside=False, common_above=None)
 
     @property
-    def tells_boilerplate(self) -> bool:
-        """Words around a phrase tell running text from boilerplate."""
+    def distinguishes_boilerplate(self) -> bool:
+        """Words around a phrase distinguish running text from boilerplate."""
         return self.around > 0
 
     def unique_shares(self, features: Features, statistics: Statistics) -> Floats:

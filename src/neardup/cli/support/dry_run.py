@@ -11,7 +11,7 @@ from neardup.cli.support.options import open_inputs
 from neardup.cli.support.show import duration, size_in_words
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.dry_run import Estimate, Range, estimate
-from neardup.engines.local.run import Settings
+from neardup.engines.local.run import RunSettings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
 from neardup.plurals import counted
@@ -22,7 +22,7 @@ def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mod
     memory = MemoryBudget(read_memory(values["memory"]))
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     opened = open_inputs(inputs, values)
-    settings = Settings(opened.threads, work_dir=values["work_dir"], memory=memory)
+    settings = RunSettings(opened.threads, work_dir=values["work_dir"], memory=memory)
     found = estimate(plan, opened.sources, opened.columns, settings, mode, statistics)
     emit(values["as_json"], found.as_dict(), _lines(found, memory))
 
@@ -42,6 +42,9 @@ def _lines(found: Estimate, memory: MemoryBudget) -> list[str]:
     source = f"a trial run of all {sampled}" if is_whole else f"a sample of {sampled}"
     lines = [f"Estimate from {source} (nothing was written):"]
     lines += [f"  {name:<11} {_ranged(some, show)}" for name, some, show in rows]
+    lines.append(
+        f"  --expect-removed {found.removed_share.option} stops the run if it removes another share."
+    )
     if found.memory_bytes.expected > memory.budget:
         lines.append(
             f"  The budget is {size_in_words(memory.budget)}: give more with --memory, or use fewer threads."

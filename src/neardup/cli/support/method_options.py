@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from neardup.plan import Plan
     from neardup.registry import Method, Parameter
 
-__all__ = ["Chosen", "MethodCommand"]
+__all__ = ["ChosenMethod", "MethodCommand"]
 
 NAMING = ("method", "preset", "model")  # options that choose a method
 LEARNED = "andd"  # the method that takes a model
@@ -26,7 +26,7 @@ METHOD = "neardup.method"  # in the context: the chosen method
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenMethod:
     """The method of a command line, and its options; given options override the preset."""
 
     method: Method
@@ -149,4 +149,4 @@ def _replace_values(ctx: click.Context, named: bool) -> None:
         text = ctx.params.pop(name)
         if text is not None:
             options[name] = parameter.read(text, method.name)
-    ctx.params["chosen"] = Chosen(method, options, named)
+    ctx.params["chosen"] = ChosenMethod(method, options, named)

@@ -87,7 +87,9 @@ def _read(name: str, where: Where) -> str:
     source = open_inputs([name], format=format, html_text=where.html_text)[0]
     found = list(islice(_documents(source, where, problems), 2))
     if len(found) > 1:
-        raise InputError(f"{name} holds many documents: compare two by their ids with --in {name}")
+        raise InputError(f"{name} has many documents: compare two by their ids with --in {name}")
+    if problems.first and not found:
+        raise InputError(str(problems.first[0]))
     for problem in problems.first:
         _note(problem)
     return found[0][1] if found else ""

@@ -93,24 +93,24 @@ reading = grouped(
     "Input",
     text,
     choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
-    flag("--strict", "Stop at the first bad record instead of counting it."),
-    value("--max-record SIZE", "Skip larger records (csv: than a quarter).  [default: 1G]"),
+    flag("--strict", "Stop at the first bad record."),
+    value("--max-record SIZE", "Skip larger records (csv: above a quarter of it).  [default: 1G]"),
     value(
         "--max-expansion N", "Stop at a file that unpacks to N times its size.  [default: 1000]", type=float
     ),
-    value("--max-decompressed SIZE", "Stop at a file that unpacks to this size.  [default: 1T]"),
+    value("--max-decompressed SIZE", "Stop at a file that unpacks to more.  [default: 1T]"),
     flag("--unescape-formulas", "Remove the ' that neardup put before csv formulas."),
     grouped(
         "Resources",
         value("--threads N", "Threads to use.  [default: all processors]", type=int),
-        value("--work-dir DIR", "The folder for temporary texts.  [default: the output folder]"),
+        value("--work-dir DIR", "The folder for temporary files.  [default: the output folder]"),
     ),
     as_json,
 )
 
 statistics = grouped(
     "Method",
-    value("--stats FILE", "Document frequencies of neardup stats build.  [default: of INPUT]"),
+    value("--stats FILE", "Document frequencies (neardup stats build).  [default: of INPUT]"),
     value(
         "--df-unit UNIT",
         "Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
@@ -119,11 +119,11 @@ statistics = grouped(
 
 resume = grouped(
     "Resources",
-    value("--memory SIZE", "Memory to use, such as 4G.  [default: half of what is available]"),
-    flag("--resume", "Continue the same command where it was stopped or killed."),
+    value("--memory SIZE", "Memory to use, such as 4G.  [default: half of available memory]"),
+    flag("--resume", "Continue a run that was stopped or killed."),
     value(
         "--checkpoint SECONDS",
-        "Save finished work this often; a killed run loses no more.",
+        "Save finished work this often.",
         cls=NumberOption,
         type=click.FloatRange(min=0),
         default=5.0,
@@ -132,27 +132,27 @@ resume = grouped(
 
 numbers = grouped(
     "Decision",
-    choice("--numbers", ["words", "separate"], "Separate what differs mainly in numbers."),
+    choice("--numbers", ["words", "separate"], "Compare numbers as words, or separate texts by them."),
 )
 
 decide = grouped(
     "Decision",
-    choice("--decide", ["similarity", "containment"], "Measure compared with the threshold."),
+    choice("--decide", ["similarity", "containment"], "The measure that must reach the threshold."),
     numbers,
 )
 
 
 def pairs(default: str) -> Option:
     """--pairs, with this default."""
-    text = "Compare the pairs that clusters need, or all (quadratic in the size of a cluster)."
+    text = "Compare the pairs that clusters need, or all (quadratic)."
     return grouped("Decision", choice("--pairs", ["clusters", "all"], text, default))
 
 
 engine = grouped(
     "Engine",
     choice("--engine", ["local", "spark"], "Run on this machine, or on Spark."),
-    value("--master URL", "Where Spark runs.  [default: local[*]]"),
-    value("--conf KEY=VALUE", "A setting of Spark; repeatable.", multiple=True),
+    value("--master URL", "The Spark master.  [default: local[*]]"),
+    value("--conf KEY=VALUE", "A Spark setting; repeatable.", multiple=True),
 )
 
 run = grouped("Input", resume, reading, statistics, engine)  # of a command that runs on either engine
@@ -163,7 +163,7 @@ attributes = grouped(
         "--access-column NAME",
         "Column of groups with access: a list, or names joined by commas. Null: everybody; empty: nobody.",
     ),
-    value("--quality-column NAME", "Column of quality scores: numbers, best highest."),
+    value("--quality-column NAME", "Column of quality scores, the highest best."),
     value("--time-column NAME", "Column of dates."),
     value("--url-column NAME", "Column of URLs."),
 )
@@ -184,7 +184,8 @@ judgement = grouped(
     value("--undecided FILE", "A table of cluster_a and cluster_b whose pairs of documents are left out."),
     value(
         "--goal GOAL",
-        "The goal of the best threshold: f1, mcc, precision=P (most recall with that precision) or recall=R.",
+        "The goal of the best threshold: f1, mcc, precision=P (most recall with at least that precision), "
+        "recall=R, or wrong=W (at most that share of wrong removals).",
         default="f1",
     ),
 )
@@ -195,7 +196,9 @@ def judging(bootstrap: int) -> Option:
     return grouped(
         "Labels",
         judgement,
-        count("--splits", "Halvings of the clusters: the threshold of one half is applied to the other.", 5),
+        count(
+            "--splits", "Times to halve the clusters: the threshold of one half is applied to the other.", 5
+        ),
         count("--bootstrap", "Samples of clusters for the 95 % intervals; 0 leaves them out.", bootstrap),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.support.method_options import Chosen
+from neardup.cli.support.method_options import ChosenMethod
 from neardup.documents import Problems
 from neardup.index.document_rows import AttributeColumns
 from neardup.plan import Plan
@@ -18,7 +18,7 @@ def attribute_columns(values: dict[str, Any]) -> AttributeColumns:
     return AttributeColumns(*(values[f"{name}_column"] for name in ("access", "quality", "time", "url")))
 
 
-def fingerprint_plan(chosen: Chosen, values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
+def fingerprint_plan(chosen: ChosenMethod, values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
     """The plan of the options; simhash weighs by tf-idf if statistics are given, else by tf."""
     from neardup.api import with_statistics
 
@@ -33,5 +33,5 @@ def report_problems(problems: Problems) -> None:
     from neardup.cli.support.show import problem_lines
 
     first = [problem.as_dict() for problem in problems.first]
-    for line in problem_lines({"total": problems.total, "kinds": problems.counts, "first": first}):
+    for line in problem_lines({"total": problems.total, "counts": problems.counts, "first": first}):
         click.echo(line, err=True)

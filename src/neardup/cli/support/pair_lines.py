@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neardup.engines.local.pair_examples import PairExample
+from neardup.engines.core.pair_examples import EXAMPLES, PairExample
 from neardup.explain.excerpts import printable
 
-PAIRS = 5  # that each list shows
 ID_WIDTH, TEXT_WIDTH = 32, 60
 
 
 def pair_lines(closest: Sequence[PairExample], lowest: Sequence[PairExample], threshold: float) -> list[str]:
     """The closest pairs and those nearest to the threshold; one list if these are all."""
-    if len(lowest) < PAIRS:
+    if len(lowest) < EXAMPLES:
         return _list("pairs of different texts, the closest first:", [*closest, *lowest])
     return [
         *_list("closest pairs of different texts:", closest),

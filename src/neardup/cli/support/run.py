@@ -24,7 +24,7 @@ from neardup.engines.local.checkpoint.workspace import (
     inputs_identity,
     open_workspace,
 )
-from neardup.engines.local.run import LocalRun, Settings, run
+from neardup.engines.local.run import LocalRun, RunSettings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
 from neardup.plurals import counted
@@ -50,7 +50,7 @@ def run_command(
         check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
     work = _work(plan, columns, sources, values, output, force)
     try:
-        settings = Settings(threads, values["strict"], work=work)
+        settings = RunSettings(threads, values["strict"], expected=values.get("expected"), work=work)
         with TerminalProgress() as progress, _resumable(work, progress):
             for note in sources.notes:
                 progress.note(note)

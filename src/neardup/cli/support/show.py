@@ -61,7 +61,7 @@ class TerminalProgress(Progress):
         self._compiled += 1
         if self._compiled == 1:
             self.note(
-                "compiling kernels for this machine: the first run of a method does so, for up to a minute"
+                "compiling kernels for this machine: the first run of each method takes up to a minute longer"
             )
 
 
@@ -143,8 +143,8 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     skipped = report["buckets"]["pairs_skipped"]
     if skipped:
         lines.append(
-            f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped, each "
-            "document compared with a few representatives only (--pairs all compares all pairs)"
+            f"{counted(report['buckets']['above_limit'], 'hot bucket')}: {counted(skipped, 'pair')} skipped; each "
+            "document was compared with a few pivots only (--pairs all compares all pairs)"
         )
     lines += _chain_lines(report)
     lines += [f"Warning: {warning}" for warning in report["warnings"]]
@@ -171,19 +171,21 @@ def _chain_lines(report: dict[str, Any]) -> list[str]:
     if spared:
         are = "is" if spared == 1 else "are"
         lines = [
-            f"{counted(spared, 'document')} of clusters {are} kept for want of direct evidence (--direct-only)"
+            f"{counted(spared, 'document')} of clusters {are} kept without direct evidence (--direct-only)"
         ]
     if not indirect:
         return lines
     lowest = removals["lowest_similarity"]
     reach = "" if lowest is None else f", down to {lowest:.3f}"
-    what, remedy = ("a chain of pairs", "--clusters leaders")
-    if removals["by_cluster"]:
-        what, remedy = ("the cluster as a whole", "--direct-only")
+    what, remedy = ("the cluster as a whole", "--direct-only keeps these documents")
+    if removals["by_chain"]:
+        fewer = f"{counted(removals['removed_by_leaders'], 'document')} in place of {report['removed']:,}"
+        what, remedy = ("a chain of pairs", f"--clusters leaders removes {fewer}")
+    rest = "rests" if indirect == 1 else "rest"
     return [
         *lines,
-        f"{counted(indirect, 'removal')} rest on {what}: below the threshold of {threshold:g} to "
-        f"the document that stays{reach} ({remedy} keeps these documents)",
+        f"{counted(indirect, 'removal')} {rest} on {what}: similarity with the kept document below the threshold of "
+        f"{threshold:g}{reach} ({remedy})",
     ]
 
 
@@ -240,7 +242,7 @@ def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
     lines = ["largest clusters:"]
     for cluster in clusters:
         link = _link(cluster)
-        lines.append(f"  {cluster['size']:>7,} documents similar to {_short(cluster['leader'])}  ({link})")
+        lines.append(f"  {cluster['size']:>7,} documents led by {_short(cluster['leader'])}  ({link})")
     return lines
 
 
@@ -257,7 +259,7 @@ def problem_lines(problems: dict[str, Any]) -> list[str]:
     """The number of problems of each type, and the first one."""
     if not problems["total"]:
         return []
-    types = ", ".join(f"{count:,} × {kind}" for kind, count in problems["kinds"].items())
+    types = ", ".join(f"{count:,} × {kind}" for kind, count in problems["counts"].items())
     first = problems["first"][0]
     where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neardup.errors import InputError
+from neardup.errors import InputError, NoDocuments
 
 if TYPE_CHECKING:
     from neardup.cli.support.spark_folder import SparkOutput
     from neardup.documents import Source
     from neardup.engines.core.documents import InputColumns
+    from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.progress import Progress
     from neardup.engines.spark.io.files import LoadedDocuments
     from neardup.engines.spark.io.frames import SparkResult
@@ -88,10 +89,11 @@ def run_on_spark(
     force: bool,
     has_report: bool = True,
     guard: bool = False,
+    show: Callable[[SparkResult], None] | None = None,
 ) -> dict[str, Any]:
     """The report of a run, after its tables have been written; stages stay in DIR/.stages until then.
 
-    With `guard`, a run with a warning writes no documents.
+    With `guard`, a run with a warning writes no documents. `show` gets the result before its stages are removed.
     """
     from neardup.api import with_statistics
     from neardup.cli.support.options import open_inputs
@@ -119,7 +121,8 @@ def run_on_spark(
         spark = make_session(engine.master, settings)  # before progress bars: the JVM's output is buffered
         with TerminalProgress() as progress:
             strict = values["strict"]
-            job = _Job(spark, plan, sources, columns, statistics, strict, digest, output, progress, guard)
+            known = (spark, plan, sources, columns, statistics, strict, digest, output, progress)
+            job = _Job(*known, guard, values.get("expected"), show)
             return job.run()
 
 
@@ -137,6 +140,8 @@ class _Job:
     output: SparkOutput
     progress: Progress
     guard: bool
+    expected: ExpectedShare | None
+    show: Callable[[SparkResult], None] | None
 
     def run(self) -> dict[str, Any]:
         """The report of the run; if Spark finds a file damaged, neardup's readers read all files."""
@@ -168,6 +173,7 @@ class _Job:
                     source=self.digest,
                     files=[source.name for source in self.sources],
                     progress=self.progress,
+                    expected=self.expected,
                 )
         with translated(folder):
             return self._written(result, loaded)
@@ -196,6 +202,8 @@ class _Job:
         report = result.make_report(inputs, problems, files)
         if not output.has_report:
             report["rows"] = result.rows
+        if self.show is not None:
+            self.show(result)
         output.finish(report)
         return report
 
@@ -218,10 +226,8 @@ def _no_documents(loaded: LoadedDocuments) -> Iterator[None]:
 
     try:
         yield
-    except InputError as error:
-        if str(error).startswith("There are no documents in"):
-            raise no_documents(loaded.sources, loaded.problems) from None
-        raise
+    except NoDocuments:
+        raise no_documents(loaded.sources, loaded.problems) from None
 
 
 @contextmanager

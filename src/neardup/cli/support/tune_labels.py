@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.cli.evaluate import protocol, read_input, read_truth
 from neardup.cli.support.emit import emit
 from neardup.cli.support.evaluation_table import as_table
-from neardup.cli.support.method_options import Chosen
+from neardup.cli.support.method_options import ChosenMethod
 from neardup.cli.support.show import TerminalProgress, duration, size_in_words
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def tune_on_labels(
-    documents: int, as_json: bool, plot: str | None, chosen: Chosen, values: dict[str, Any]
+    documents: int, as_json: bool, plot: str | None, chosen: ChosenMethod, values: dict[str, Any]
 ) -> None:
     """Find the best method and threshold, and print them."""
     from neardup.evaluate.run import Bench
@@ -56,7 +56,7 @@ def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
     return shlex.join([*inputs, *given, *html])
 
 
-def _specs(chosen: Chosen, tried: tuple[str, ...]) -> list[Spec]:
+def _specs(chosen: ChosenMethod, tried: tuple[str, ...]) -> list[Spec]:
     """The methods to try: those of --try; or the one of --method with its options; or all."""
     from neardup.evaluate.specs import Spec, make_specs
     from neardup.evaluate.tuning import default_specs

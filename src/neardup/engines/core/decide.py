@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.clusters.graph import bridges, complete_groups, components, weakest_links
-from neardup.clusters.keep import KeepCandidates, worth
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.keep_order import Report, id_places, keep_order
 from neardup.engines.core.leaders import Measure, lead, packed
 from neardup.engines.core.linkage import link
 from neardup.engines.core.removal_evidence import look_up
+from neardup.engines.core.removed_by_leaders import CountedMeasure, RecordedMeasure, removed_by_leaders
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
 from neardup.verify.relation import RelationNumbers
 
 Floats = NDArray[np.float64]
-Report = Callable[[str, str], None]  # a reason and what was done
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,9 @@ class Decisions:
         default_factory=lambda: np.zeros(0, np.int64)
     )  # removed, without a token, in no cluster
     empty_leader: int = -1  # the document that stays for them, if one does
+    removed_by_leaders: int | None = (
+        None  # documents of clusters that leaders would remove; only with components
+    )
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -84,7 +84,7 @@ def decide(
     `measure` compares the pairs that candidates left out and decisions need; `report` is called with values that the
     keep policy cannot read.
     """
-    n, measure = len(documents), _Counted(measure)
+    n, measure = len(documents), CountedMeasure(measure)
     clusters = _clustered(plan, documents, representative, evidence, measure, report)
     members, evidence = clusters.members, clusters.evidence
     layout = _Layout.of(members, clusters.labels[members])
@@ -93,6 +93,7 @@ def decide(
     missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
     measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
     links = look_up(plan, measured, representative, members, duplicate_of)
+    by_leaders = _by_leaders(plan, clusters, representative, duplicate_of, links.direct, measured, measure)
     spared = 0
     if plan.keep.direct_only and not links.direct[duplicate_of >= 0].all():
         duplicate_of, spared = _without_indirect(duplicate_of, links.direct, members, representative)
@@ -103,7 +104,7 @@ def decide(
     kept[members[removed]] = False
     return Decisions(
         documents=members,
-        cluster=layout.named(members, _id_places(documents, members)),
+        cluster=layout.named(members, id_places(documents, members)),
         leader=best,
         keep=~removed,
         duplicate_of=duplicate_of,
@@ -121,18 +122,8 @@ def decide(
         spared=spared,
         large_components=clusters.large,
         compared=measure.compared,
+        removed_by_leaders=by_leaders,
     )
-
-
-class _Counted:
-    """A measure that counts the pairs it has compared."""
-
-    def __init__(self, measure: Measure) -> None:
-        self._measure, self.compared = measure, 0
-
-    def __call__(self, left: Numbers, right: Numbers) -> Pairs:
-        self.compared += len(left)
-        return self._measure(left, right)
 
 
 @dataclass(frozen=True)
@@ -141,6 +132,7 @@ class _Clusters:
 
     members: Numbers  # the documents of clusters of two or more, cluster by cluster, the best first
     labels: Numbers  # of each document
+    order: Numbers  # of each representative in the keep policy; -1 for other documents
     evidence: Pairs
     heights: Floats | None = None  # of each document's cluster: the similarity of its last merge
     large: int = 0  # components that were too large to be linked
@@ -164,10 +156,10 @@ def _clustered(
     members = np.flatnonzero(np.bincount(labels, minlength=n)[labels] > 1)
     places = keep_order(plan, documents, members, report)
     heights, large = None, 0
+    order = np.full(n, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(order, representative[members], places[members])
+    order[copies] = -1
     if plan.clustering.kind != "components":
-        order = np.full(n, np.iinfo(np.int64).max, np.int64)
-        np.minimum.at(order, representative[members], places[members])
-        order[representative != np.arange(n)] = -1
         if plan.clustering.links:
             linked = link(plan, order, labels, documents.id_hashes, evidence, measure)
             names, evidence, large = linked.cluster, linked.evidence, linked.large
@@ -177,7 +169,7 @@ def _clustered(
         labels = names[representative]
         members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
     members = members[np.lexsort((places[members], labels[members]))]
-    return _Clusters(members, labels, evidence, heights, large)
+    return _Clusters(members, labels, order, evidence, heights, large)
 
 
 @dataclass(frozen=True)
@@ -197,34 +189,9 @@ class _Layout:
         number = np.repeat(np.arange(len(begins)), sizes)
         return _Layout(first, np.arange(len(members)) - first, np.repeat(sizes, sizes), number)
 
-    def named(self, members: Numbers, id_places: Numbers) -> Numbers:
+    def named(self, members: Numbers, places: Numbers) -> Numbers:
         """For each member the one of its cluster that comes first in the order of ids."""
-        return members[np.lexsort((id_places, self.number))[self.first]]
-
-
-def keep_order(
-    plan: Plan, documents: DocumentTable, members: Numbers, report: Report | None = None
-) -> Numbers:
-    """The place of each member in the order of the keep policy (0 is best); other documents come last."""
-    values = documents.values.take(pa.array(members)).to_pylist() if documents.values is not None else None
-    candidates = KeepCandidates(members, _id_places(documents, members), documents.lengths[members], values)
-    found, unreadable = worth(plan.keep, candidates)
-    if unreadable and report is not None:
-        kind = "date" if plan.keep.policy in ("newest", "oldest") else "number"
-        asked = f"--keep {plan.keep.policy}:{plan.keep.column}"
-        values_are = "1 value is" if unreadable == 1 else f"{unreadable:,} values are"
-        report(f"unreadable {kind}: {values_are} not a {kind} ({asked})", "come last")
-    places = np.full(len(documents), np.iinfo(np.int64).max, np.int64)
-    places[members] = found
-    return places
-
-
-def _id_places(documents: DocumentTable, members: Numbers) -> Numbers:
-    """The place of each member in the order of ids."""
-    order = pc.sort_indices(documents.ids.take(pa.array(members))).to_numpy(zero_copy_only=False)
-    places = np.empty(len(members), np.int64)
-    places[order] = np.arange(len(members))
-    return places
+        return members[np.lexsort((places, self.number))[self.first]]
 
 
 def _duplicates(plan: Plan, layout: _Layout, members: Numbers, best: Numbers) -> Numbers:
@@ -248,6 +215,33 @@ def _without_indirect(
     found[indirect] = members[indirect[first[text]]]
     found[indirect[first]] = -1
     return found, len(first)
+
+
+def _by_leaders(
+    plan: Plan,
+    clusters: _Clusters,
+    representative: Numbers,
+    duplicate_of: Numbers,
+    direct: NDArray[np.bool_],
+    measured: Pairs,
+    measure: Measure,
+) -> int | None:
+    """How many documents leaders would remove in place of components; None with other clusterings.
+
+    Where all removed documents reach the threshold with the one that stays, leaders remove the same ones.
+    """
+    if plan.clustering.kind != "components":
+        return None
+    n, labels, removed = len(representative), clusters.labels, duplicate_of >= 0
+    differs = np.zeros(n, np.bool_)
+    several = plan.keep.count > 1  # whose evidence with the best one is not known
+    differs[labels[clusters.members[several | (removed & ~direct)]]] = True
+    same = int((removed & ~differs[labels[clusters.members]]).sum())
+    if not differs.any():
+        return same
+    order = np.where(differs[labels], clusters.order, -1)
+    recorded = RecordedMeasure(measured, n, measure)
+    return same + removed_by_leaders(plan, order, labels, representative, clusters.evidence, recorded)
 
 
 def _missing(

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from neardup.columns import Numbers
-from neardup.engines.core.decide import Decisions, keep_order
+from neardup.engines.core.decide import Decisions
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.keep_order import keep_order
 from neardup.plan import Plan
 
 

@@ -45,7 +45,7 @@ def link(
     large = texts[size > plan.clustering.largest]
     texts = texts[(size > 1) & (size <= plan.clustering.largest)]
     texts = texts[np.lexsort((id_hashes[texts], labels[texts]))]
-    found, known = [evidence], _Known(evidence, n)
+    found, known = [evidence], _MeasuredPairs(evidence, n)
     for some, sizes in _blocks(texts, labels):
         similarity, more = _similarities(plan, some, sizes, known, measure)
         names, height[some] = linkage(sizes, similarity, plan.threshold, plan.clustering.kind == "complete")
@@ -72,7 +72,7 @@ def _blocks(texts: Numbers, labels: Numbers) -> Iterator[tuple[Numbers, Numbers]
 
 
 def _similarities(
-    plan: Plan, texts: Numbers, sizes: Numbers, known: _Known, measure: Measure
+    plan: Plan, texts: Numbers, sizes: Numbers, known: _MeasuredPairs, measure: Measure
 ) -> tuple[Floats, Pairs]:
     """The similarities of all pairs of texts of one component, and the measured pairs that the record shows.
 
@@ -98,7 +98,7 @@ def _inner_pairs(texts: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers, Numb
     return group, texts[first + i], texts[first + j]
 
 
-class _Known:
+class _MeasuredPairs:
     """The similarities of measured pairs, by packed pair."""
 
     def __init__(self, pairs: Pairs, n: int) -> None:

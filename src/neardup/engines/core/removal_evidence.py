@@ -46,7 +46,7 @@ def look_up(
         found = known[at] == asked  # all of them, unless nothing was measured
         rest, own, pairs = rest[found], own[found], measured.take(at[found])
         similarity[rest], containment[rest] = pairs.similarity, pairs.containment
-        codes = relations(pairs, plan.check, plan.threshold)
-        relation[rest] = np.where(own == pairs.left, codes, swapped(codes))
+        numbers = relations(pairs, plan.check, plan.threshold)
+        relation[rest] = np.where(own == pairs.left, numbers, swapped(numbers))
         direct[rest] = plan.check.passes(pairs, plan.threshold)
     return RemovalEvidence(similarity, containment, relation, direct)

@@ -13,6 +13,7 @@ from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Numbers
 from neardup.documents import Problems
 from neardup.engines.core.decide import Outcome
+from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.guard import warnings
 from neardup.engines.core.progress import Progress, peak_memory
 from neardup.plan import Plan
@@ -32,6 +33,7 @@ class RemovalCounts:
     lowest_similarity: float | None = None
     kept_without_direct_evidence: int = 0  # with --direct-only: these are no removals
     empty: int = 0  # without a token
+    removed_by_leaders: int | None = None  # with components: the documents that leaders would remove
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class RunContext:
     threads: int | None = None
     lowest_rethreshold: float | None = None
     common_phrases: dict[str, Any] | None = None
+    expected: ExpectedShare | None = None  # of removed documents
 
 
 def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[str]) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "kept": counts.documents - counts.removed,
         "removed": counts.removed,
         "removals": asdict(counts.removals),
-        "warnings": warnings(plan, counts, context.inputs),
+        "warnings": warnings(plan, counts, context.inputs, context.expected),
         "without_tokens": counts.without_tokens,
         "without_features": counts.without_features,
         "exact_copies": counts.exact_copies,
@@ -130,10 +133,10 @@ def _found(plan: Plan) -> float | None:
 
 
 def problem_counts(problems: Problems) -> dict[str, Any]:
-    """Problems of the input: how many, of which kinds, and the first."""
+    """Problems of the input: their number, their counts by kind, and the first."""
     return {
         "total": problems.total,
-        "kinds": problems.counts,
+        "counts": problems.counts,
         "first": [problem.as_dict() for problem in problems.first],
     }
 
@@ -148,7 +151,7 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
         int((removed & decisions.direct & ~copy).sum()),
         int((removed & ~decisions.direct).sum()),
     )
-    links = outcome.plan.clustering.links
+    links, by_leaders = outcome.plan.clustering.links, decisions.removed_by_leaders
     by = {"by_chain": 0 if links else indirect, "by_cluster": indirect if links else 0}
     return RemovalCounts(
         int(copy.sum()),
@@ -157,6 +160,7 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
         lowest_similarity=lowest,
         kept_without_direct_evidence=decisions.spared,
         empty=len(decisions.empty),
+        removed_by_leaders=None if by_leaders is None else by_leaders + len(decisions.empty),
     )
 
 

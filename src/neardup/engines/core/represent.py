@@ -1,4 +1,4 @@
-"""Texts to what is remembered of them: digests, and what a plan sees in them, in chunks of about a megabyte."""
+"""Texts to digests and to the representations of a plan, in chunks of about a megabyte."""
 
 from __future__ import annotations
 

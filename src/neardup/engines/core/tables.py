@@ -112,9 +112,9 @@ def _reasons(pairs: Pairs, edge: Numbers, turned: pa.Array) -> Any:
     return pc.if_else(inside, "right contains left", "left contains right")
 
 
-def relation_names(codes: RelationNumbers) -> pa.Array:
+def relation_names(numbers: RelationNumbers) -> pa.Array:
     """The names of relations; null where it is not known."""
-    return pa.array(RELATIONS).take(pa.array(codes, mask=codes < 0))
+    return pa.array(RELATIONS).take(pa.array(numbers, mask=numbers < 0))
 
 
 def _pair_table(outcome: Outcome, left: Numbers, right: Numbers, edge: Numbers) -> pa.Table:

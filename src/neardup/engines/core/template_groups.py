@@ -1,7 +1,7 @@
 """Template groups: pages that share a template and are not near-duplicates of each other.
 
 A first pass puts pages together that have a template in common, as it does with versions of a text. What else is in
-them tells the two apart: a version has hardly any running text that no other document has, a page in a template has
+them distinguishes the two: a version has hardly any running text that no other document has, a page in a template has
 its own. Counted once, a template would look rare, and its pages alike; so the pages of a template group count one by
 one.
 """
@@ -21,8 +21,8 @@ SAMPLED = 31  # members by which a group is judged
 
 
 def finds_template_groups(view: View) -> bool:
-    """Whether a weight of the view tells running text from boilerplate; otherwise a page's own text may be a menu."""
-    return view.corpus_aware is not None and view.corpus_aware.tells_boilerplate
+    """Whether a weight of the view finds running text; otherwise a page's own text may be a menu."""
+    return view.corpus_aware is not None and view.corpus_aware.distinguishes_boilerplate
 
 
 def sample_groups(groups: Numbers, id_hashes: Hashes) -> Numbers:

@@ -20,11 +20,12 @@ import pyarrow as pa
 
 from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import DOCUMENT, LEAST, SORTING
-from neardup.engines.local.run import LocalRun, Settings, run
+from neardup.engines.local.run import LocalRun, RunSettings, run
 from neardup.engines.local.write import Mode, write_run
-from neardup.errors import InputError
+from neardup.errors import NoDocuments
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -42,7 +43,7 @@ FEWER_REMOVED = 0.75  # documents removed for each pair: clusters of three have 
 
 @dataclass(frozen=True)
 class Range:
-    """An expected number, and where it lies in nineteen of twenty cases as far as the sample tells."""
+    """An expected number, and where it lies in nineteen of twenty cases as far as the sample shows."""
 
     expected: float
     low: float
@@ -75,9 +76,19 @@ class Estimate:
     removed: Range
     sampled_documents: int
 
+    @property
+    def removed_share(self) -> ExpectedShare:
+        """What --expect-removed may be given: the range of the removed share; around a known one, half to twice."""
+        low, expected, high = (
+            min(1.0, count / max(1.0, self.documents.expected))
+            for count in (self.removed.low, self.removed.expected, self.removed.high)
+        )
+        around = ExpectedShare.around(expected)
+        return ExpectedShare(min(low, around.low), max(high, around.high))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, fit for JSON."""
-        return asdict(self)
+        return {**asdict(self), "expect_removed": self.removed_share.option}
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ def estimate(
     plan: Plan,
     sources: Sequence[Source],
     columns: InputColumns,
-    settings: Settings,
+    settings: RunSettings,
     mode: Mode,
     statistics: Statistics | None = None,
 ) -> Estimate:
@@ -128,7 +139,7 @@ def draw(plan: Plan, sources: Sequence[Source], columns: InputColumns) -> Sample
             tables.append(taken)
             expected, low, high = expected + found.expected, low + found.low, high + found.high
     if not tables:
-        raise InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}.")
+        raise NoDocuments(source.name for source in sources[:3])
     whole = pa.concat_tables(tables, promote_options="permissive")
     return Sample(whole, first, Range(expected, low, high))
 
@@ -182,13 +193,13 @@ def _trial(
     plan: Plan,
     table: pa.Table,
     columns: InputColumns,
-    settings: Settings,
+    settings: RunSettings,
     mode: Mode,
     statistics: Statistics | None,
     folder: Path,
 ) -> tuple[LocalRun, int]:
     """The pipeline over a sample, results written, and their size."""
-    quiet = Settings(settings.threads, work_dir=settings.work_dir, memory=settings.memory)
+    quiet = RunSettings(settings.threads, work_dir=settings.work_dir, memory=settings.memory)
     keep = plan.with_(keep=type(plan.keep)(), df_unit="texts")  # columns that a sample does not have
     done = run(keep, open_inputs([table]), columns, quiet, Progress(), statistics)
     write_run(done, folder, mode=mode)
@@ -270,7 +281,7 @@ def _pairs(done: LocalRun, times: Range) -> Range:
 
 
 def poisson_range(count: int) -> tuple[float, float]:
-    """A range for the mean of a Poisson variable that was seen once, at 95 % (Wilson and Hilferty)."""
+    """A range for the mean of a Poisson variable that was observed once, at 95 % (Wilson and Hilferty)."""
     above = count + 1
     high = above * (1 - 1 / (9 * above) + 1.96 / (3 * above**0.5)) ** 3
     low = 0.0 if count == 0 else count * (1 - 1 / (9 * count) - 1.96 / (3 * count**0.5)) ** 3

@@ -68,8 +68,8 @@ def _clusters_of_first_pass(job: Job, corpus: Corpus, distinct: Numbers, places:
     with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         inner = replace(job, plan=first, work=apart)
         known = _counted(inner, distinct, None) if first.counts else None
-        seen = replace(represented(inner, corpus, known, (distinct, places)), work=apart)
-        pairs = find_matches(first, seen, job.progress, job.threads).pairs
+        first_corpus = replace(represented(inner, corpus, known, (distinct, places)), work=apart)
+        pairs = find_matches(first, first_corpus, job.progress, job.threads).pairs
     passed = pairs.take(first.check.passes(pairs, first.threshold))
     groups = components(len(corpus), passed.left, passed.right)[distinct]
     if known is None or not finds_template_groups(first.view):
@@ -172,8 +172,8 @@ def count_into(
         parts = ExitStack()
         open_groups: list[Counter] | None = None  # of the group that takes several chunks
         chunks = list(_chunks(spool, documents, groups))
-        answers = ordered_map(tables_of, chunks, threads)
-        for chunk, following, tables in zip(chunks, [*chunks[1:], None], answers, strict=True):
+        counted = ordered_map(tables_of, chunks, threads)
+        for chunk, following, tables in zip(chunks, [*chunks[1:], None], counted, strict=True):
             if chunk.whole:
                 for counter, table in zip(counters, tables, strict=True):
                     counter.add(table)

@@ -22,7 +22,7 @@ from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.documents import DocumentChunk, DocumentReader
 from neardup.engines.local.join_blocks import DistinctFeatures
 from neardup.engines.local.representations import Representations
-from neardup.errors import InputError
+from neardup.errors import NoDocuments
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.workers import ordered_map
@@ -87,7 +87,8 @@ def read(job: Job, represent_now: bool) -> Corpus:
             with job.work.spool.writing_behind() if job.threads > 1 else nullcontext():
                 _read_rest(job, reader, rows, represent_now)
     if not len(rows):
-        raise InputError(no_documents(job.sources, job.problems))
+        problem = str(job.problems.first[0]) if job.problems.first else ""
+        raise NoDocuments((source.name for source in job.sources[:3]), problem)
     with job.progress.stage("check ids"):
         given = joined_ids(rows.column("id").chunks)
         ids, id_hashes = _hashed(job, rows, given)
@@ -105,13 +106,6 @@ def read(job: Job, represent_now: bool) -> Corpus:
         stamps=stamps,
         numbered=reader.numbered or ids is not given,
     )
-
-
-def no_documents(sources: Sequence[Source], problems: Problems) -> str:
-    """The message for an input without documents, with the first problem if there is one."""
-    names = ", ".join(source.name for source in sources[:3])
-    hint = f" ({problems.first[0]})" if problems.first else ""
-    return f"There are no documents in {names}{hint}."
 
 
 def _hashed(job: Job, rows: SpilledRows, given: pa.Array) -> tuple[pa.Array, Hashes]:

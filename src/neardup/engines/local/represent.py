@@ -1,4 +1,4 @@
-"""A corpus with what the plan sees in its documents: features, signatures and keys."""
+"""A corpus with the representations of its documents: features, signatures and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan sees in documents: columns of keys, signatures or features, made once and read again."""
+"""Representations of documents: columns of keys, signatures or features, made once and read again."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from neardup.documents import Problems, Source
 from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.empty import without_empty
+from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.budget import MemoryBudget
@@ -39,13 +40,14 @@ from neardup.workers import default_threads
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """How to run: nothing here changes the result."""
 
     threads: int = field(default_factory=default_threads)
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
     memory: MemoryBudget = field(default_factory=MemoryBudget)
+    expected: ExpectedShare | None = None  # of removed documents: only the guard compares it
     work: Workspace | None = None  # a work folder with a path, from which the run can be resumed
 
 
@@ -53,7 +55,7 @@ def run(
     plan: Plan,
     sources: Sequence[Source],
     columns: InputColumns | None = None,
-    settings: Settings | None = None,
+    settings: RunSettings | None = None,
     progress: Progress | None = None,
     statistics: Statistics | None = None,
 ) -> LocalRun:
@@ -63,7 +65,7 @@ def run(
     """
     if statistics is not None and plan.counts:
         plan = plan.with_(statistics=statistics.digest)
-    settings, progress = settings or Settings(), progress or Progress()
+    settings, progress = settings or RunSettings(), progress or Progress()
     work = settings.work or Workspace(folder=settings.work_dir, memory=settings.memory)
     problems = Problems(strict=settings.strict, folder=work.folder)
     try:
@@ -107,7 +109,7 @@ class LocalRun:
     """A finished run: what was read, found and decided."""
 
     plan: Plan
-    settings: Settings
+    settings: RunSettings
     corpus: Corpus
     matches: Matches
     decisions: Decisions

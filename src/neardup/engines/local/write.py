@@ -286,5 +286,6 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         threads=run.settings.threads,
         lowest_rethreshold=matches.floor,
         common_phrases=common_phrases(run.plan, corpus.statistics, map(corpus.spool.read, first)),
+        expected=run.settings.expected,
     )
     return make_report(run.plan, counts, context, files)

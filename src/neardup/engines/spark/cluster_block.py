@@ -13,6 +13,7 @@ from neardup.clusters.graph import components
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome, decide
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.pair_examples import EXAMPLES, example_edges, ordered_ends
 from neardup.engines.core.report import largest_clusters
 from neardup.engines.core.tables import cluster_table, pair_tables
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST, pair_columns
@@ -23,6 +24,7 @@ from neardup.plan import Plan
 CLUSTER, PAIR, MISSING, SUMMARY = 0, 1, 2, 3  # rows of the result
 MEASURED = ("shared", "left_size", "right_size")
 PLACES = ("left", "right", "left_place", "right_place")
+BY_LEADERS = "left"  # in a summary: documents that leaders would remove
 # The columns that all kinds of rows share, and what they are called in the result.
 CLUSTER_NAMES = {"a": "id", "b": "cluster", "c": "leader", "flag": "keep", "d": "duplicate_of"}
 CLUSTER_NAMES |= {"x": "similarity", "y": "containment", "relation": "relation", "reason": "evidence"}
@@ -94,15 +96,30 @@ class ClusterBlock:
 
     def _summary(self, outcome: Outcome) -> Batches:
         """One row for the report: verified pairs, spared documents, large components, pairs that decisions asked
-        for, and the largest clusters as JSON."""
-        decisions, largest = outcome.decisions, json.dumps(largest_clusters(outcome), ensure_ascii=False)
-        columns = {"size": pa.array([len(decisions.pairs)]), "reason": pa.array([largest])}
+        for, what leaders would remove, and the largest clusters and pairs to look at as JSON."""
+        decisions = outcome.decisions
+        shown = {"largest": largest_clusters(outcome), "pairs": self._examples(outcome)}
+        columns = {
+            "size": pa.array([len(decisions.pairs)]),
+            "reason": pa.array([json.dumps(shown, ensure_ascii=False)]),
+        }
         columns |= {
             "x": pa.array([float(decisions.spared)]),
             "y": pa.array([float(decisions.large_components)]),
             "z": pa.array([float(decisions.compared)]),
+            BY_LEADERS: pa.array([decisions.removed_by_leaders], pa.int64()),
         }
         yield from _rows(SUMMARY, 1, columns, self.documents.ids.type)
+
+    def _examples(self, outcome: Outcome) -> list[list[Any]]:
+        """The closest pairs and those nearest to the threshold: ids, similarity and places."""
+        pairs, ids, places = outcome.decisions.pairs, self.documents.ids, column(self.members, "place")
+        found = []
+        for edge in (edge for some in example_edges(pairs, ids, EXAMPLES) for edge in some):
+            ends = ordered_ends(pairs, ids, edge)
+            named = [ids[number].as_py() for number in ends]
+            found.append([*named, float(pairs.similarity[edge]), *(int(places[number]) for number in ends)])
+        return found
 
     def _missing(self, left: Numbers, right: Numbers) -> Batches:
         id_hashes, places = (column(self.members, name) for name in ("id_hash", "place"))

@@ -20,7 +20,15 @@ from neardup.engines.core.identity import id_digests
 from neardup.engines.core.report import LARGEST, RemovalCounts
 from neardup.engines.spark import cluster_block
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
-from neardup.engines.spark.cluster_block import CLUSTER, MISSING, PAIR, PLACES, SUMMARY, ClusterBlock
+from neardup.engines.spark.cluster_block import (
+    BY_LEADERS,
+    CLUSTER,
+    MISSING,
+    PAIR,
+    PLACES,
+    SUMMARY,
+    ClusterBlock,
+)
 from neardup.engines.spark.shuffle import packed_blocks as shuffle
 from neardup.engines.spark.shuffle.arrow import Batches, in_arrow
 from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, ROW_BITS, Arrays, PackedBlocks, column
@@ -67,16 +75,18 @@ def decision_metrics() -> dict[str, Any]:
         "spared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("x")).cast("long")),
         "large_components": f.sum(f.when(f.col("kind") == SUMMARY, f.col("y")).cast("long")),
         "compared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("z")).cast("long")),
+        "by_leaders": f.sum(f.when(f.col("kind") == SUMMARY, f.col(BY_LEADERS))),
         "lowest": f.min(f.when(row & ~f.col("flag"), f.col("x"))),
     }
 
 
-def removal_counts(metrics: dict[str, Any]) -> RemovalCounts:
-    """What removals rest on, from the metrics of the stage."""
+def removal_counts(plan: Plan, metrics: dict[str, Any], empty: int) -> RemovalCounts:
+    """What removals rest on, from the metrics of the stage and the number of removed documents without a token."""
     copies, chain, cluster = (metrics[name] for name in ("copies", "by_chain", "by_cluster"))
     lowest = round(metrics["lowest"], 4) if metrics["removed"] and metrics["lowest"] else None
     direct = metrics["removed"] - copies - chain - cluster
-    return RemovalCounts(copies, direct, chain, cluster, lowest, metrics["spared"])
+    by_leaders = metrics["by_leaders"] + empty if plan.clustering.kind == "components" else None
+    return RemovalCounts(copies, direct, chain, cluster, lowest, metrics["spared"], empty, by_leaders)
 
 
 def missing_pairs(result: DataFrame) -> DataFrame:
@@ -103,7 +113,7 @@ def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
 def largest_of(result: DataFrame) -> list[dict[str, Any]]:
     """The largest clusters, as in the local engine's report, from the summary of each block."""
     rows = result.where(f"kind = {SUMMARY}").select("reason").collect()
-    found = [cluster for row in rows for cluster in json.loads(row["reason"])]
+    found = [cluster for row in rows for cluster in json.loads(row["reason"])["largest"]]
     if not found:
         return []
     id_hashes = id_digests(pa.array([cluster["cluster"] for cluster in found]))[:, 0]

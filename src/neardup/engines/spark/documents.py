@@ -137,13 +137,13 @@ class _ChunkWriter:
 def text_problems(documents: DataFrame) -> ProblemCounts:
     """Problems with texts: their number by kind, and the first in the order of chunks."""
     chunks = documents.where("problems is not null")
-    kinds = f.from_json("problems", "kinds map<string, bigint>").kinds
-    each = chunks.select(f.explode(kinds).alias("kind", "count"))
+    by_kind = f.from_json("problems", "counts map<string, bigint>").counts
+    each = chunks.select(f.explode(by_kind).alias("kind", "count"))
     counts = each.groupBy("kind").agg(f.sum("count").alias("total")).orderBy("kind").collect()
     rows = chunks.orderBy("chunk").limit(KEPT_PROBLEMS).select("problems").collect()
     first = [problem for row in rows for problem in json.loads(row["problems"])["first"]]
     found = {row["kind"]: row["total"] for row in counts}
-    return {"total": sum(found.values()), "kinds": found, "first": first[:KEPT_PROBLEMS]}
+    return {"total": sum(found.values()), "counts": found, "first": first[:KEPT_PROBLEMS]}
 
 
 def hash_ids(ids: pa.Array) -> tuple[Numbers, Numbers]:

@@ -33,7 +33,7 @@ from neardup.engines.spark.signatures import (
     representation_metrics,
 )
 from neardup.engines.spark.verify import evidence_metrics, payload_columns, verify, verify_side_files
-from neardup.errors import InputError
+from neardup.errors import NoDocuments
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -107,7 +107,7 @@ class SparkRun:
 
         made = self.stages.stage("documents", make, metrics)
         if not self.metrics["documents"]:
-            raise InputError("There are no documents in the DataFrame.")
+            raise NoDocuments(["DataFrame"])
         return made
 
     @cached_property
@@ -122,7 +122,7 @@ class SparkRun:
         """Problems with texts, in the form of the local engine's report."""
         if self.metrics["chunks_with_problems"]:
             return text_problems(self.documents)
-        return {"total": 0, "kinds": {}, "first": []}
+        return {"total": 0, "counts": {}, "first": []}
 
     @cached_property
     def without_features(self) -> int:

@@ -94,12 +94,12 @@ class DataFolder:
     ) -> Bench:
         """A collection for evaluating methods; borderline pairs are negatives, or excluded if undecided."""
         documents = self.documents(name, column, how)
-        return self._bench(documents, self.clusters(name, documents, undecided), **protocol)
+        return self.bench_of(documents, self.clusters(name, documents, undecided), **protocol)
 
     def judged(self, name: str, **protocol: Any) -> Bench:
         """A collection of judged pairs for evaluating methods."""
         documents = self.documents(name)
-        return self._bench(
+        return self.bench_of(
             documents, read_labels(self.require(name) / "pairs.csv", documents.ids), **protocol
         )
 
@@ -109,7 +109,8 @@ class DataFolder:
         found = read_scores(self.require(name) / "pairs.csv", bench.documents.ids, column)
         return bench.score(column, None, Similarities(*found))
 
-    def _bench(self, documents: Documents, truth: Truth, **protocol: Any) -> Bench:
+    def bench_of(self, documents: Documents, truth: Truth, **protocol: Any) -> Bench:
+        """Documents and labels for evaluating methods."""
         settings = {"threads": self.threads, "splits": 0, "bootstrap": 0, **protocol}
         return Bench(documents, truth, Protocol(Goal(), **settings), self.progress)
 

@@ -21,7 +21,7 @@ from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
 from neardup.learn.model.weight import INITIAL_WEIGHTS, Learned
-from neardup.plan import Text, stage_json
+from neardup.plan import ClusterKind, Text, stage_json
 from neardup.statistics import Frequencies, Statistics
 from neardup.text.fields import FieldedWords
 from neardup.text.tagged import TaggedWords
@@ -61,6 +61,7 @@ class Model:
     similarity: Similarity = "cosine"
     negative: Literal["keep", "clip"] = "clip"
     threshold: float = 0.5
+    clusters: ClusterKind = "average"
     probability: Probability | None = None
     fields: tuple[str, ...] = ()  # columns whose words count too
     markup: bool = False  # texts are HTML, tokenized with their tags
@@ -99,6 +100,7 @@ class Model:
             "features": features,
             "negative": self.negative,
             "threshold": self.threshold,
+            "clusters": self.clusters,
             "probability": probability,
             "training": self.training,
             "queries": self.queries,
@@ -148,6 +150,7 @@ def _from_dict(raw: dict[str, Any]) -> Model:
         similarity=_one_of(Similarity, raw["similarity"]),
         negative=_one_of(Literal["keep", "clip"], raw["negative"]),
         threshold=float(raw["threshold"]),
+        clusters=_one_of(ClusterKind, raw.get("clusters", "average")),
         probability=probability and Probability(float(probability["slope"]), float(probability["middle"])),
         fields=tuple(map(str, raw.get("fields", ()))),
         markup=bool(raw.get("markup", False)),

@@ -4,28 +4,54 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import Floats, ScoredPairs
 from neardup.learn.model.file import Probability
 
 STEPS = 100
+BINS = 10
 
 
-def fit_probability(pairs: ScoredPairs) -> Probability:
+def fit_probability(pairs: ScoredPairs, truth: Truth) -> Probability:
     """Platt's curve by Newton's method, with his targets, which keep it finite when scores separate perfectly.
 
-    Unlisted pairs have the score 0 and count too (J. Platt, Probabilistic outputs for support vector
-    machines, 1999; the damped steps are those of Lin, Lin and Weng, 2007).
+    Unlisted pairs have the score 0 and count as the pairs of two clusters (J. Platt, Probabilistic outputs for
+    support vector machines, 1999; the damped steps are those of Lin, Lin and Weng, 2007).
     """
     rest = max(pairs.total - len(pairs), 0)
     rest_right = max(pairs.positives - int(pairs.positive.sum()), 0)
-    high, low = (pairs.positives + 1) / (pairs.positives + 2), 1 / (pairs.total - pairs.positives + 2)
+    count = np.concatenate([pair_weights(pairs, truth), np.sqrt([rest_right, rest - rest_right])])
+    positive = np.concatenate([pairs.positive, [True, False]])
     score = np.concatenate([pairs.score, [0.0, 0.0]])
-    target = np.concatenate([np.where(pairs.positive, high, low), [high, low]])
-    count = np.concatenate([np.ones(len(pairs)), [rest_right, rest - rest_right]])
+    yes, no = count[positive].sum(), count[~positive].sum()
+    target = np.where(positive, (yes + 1) / (yes + 2), 1 / (no + 2))
     slope, offset = _logistic(score, target, count)
     if slope <= 0:  # higher scores are not more likely: nothing to calibrate
         return Probability(1e-6, 0.5)
     return Probability(float(slope), float(-offset / slope))
+
+
+def pair_weights(pairs: ScoredPairs, truth: Truth) -> Floats:
+    """The weight of each pair: n pairs of a document with its cluster, or of two clusters, count as √n pairs.
+
+    They are alike: all pairs of one campaign, or of two newsletters with one frame, tell little more than a few.
+    Counted in full, the largest clusters alone would decide, and other documents have other clusters.
+    """
+    if truth.clusters is None:
+        return np.ones(len(pairs))
+    a, b = (truth.sizes[truth.clusters[some]].astype(np.float64) for some in (pairs.left, pairs.right))
+    weights: Floats = 1 / np.sqrt(np.where(pairs.positive, np.maximum(a - 1, 1), a * b))
+    return weights
+
+
+def calibration_error(probability: Floats, positive: Mask) -> float:
+    """The expected calibration error: the mean distance of probability and truth over ten equal bins, by pairs."""
+    if len(probability) == 0:
+        return float("nan")
+    bins = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+    distance = np.bincount(bins, weights=probability, minlength=BINS)
+    distance -= np.bincount(bins, weights=positive, minlength=BINS)
+    return float(np.abs(distance).sum() / len(probability))
 
 
 def _logistic(score: Floats, target: Floats, count: Floats) -> tuple[float, float]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from neardup.engines.core.progress import Progress
 from neardup.evaluate.corpus import Documents
-from neardup.evaluate.goals import find_best
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
+from neardup.evaluate.removals import OutcomeScores
+from neardup.evaluate.scores import PairCounts, ScoredPairs, score_pairs
 from neardup.learn.model.file import Model, Probability, most_frequent
 from neardup.learn.training.calibration import fit_probability
 from neardup.learn.training.data import LabelledDocuments, prepare
+from neardup.learn.training.decision import decide_by
 from neardup.learn.training.fit import Fit, fit
 from neardup.learn.training.held_out import HeldOut, choose_initial_weights, cross_validate
 from neardup.learn.training.label_checks import check_labels, contradictions, warnings
@@ -24,6 +24,7 @@ from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
 
 MEMORY = 256 << 20  # bytes of quadratic forms, which bound the number of instances
 INSTANCES = 4_000  # positive pairs, and as many negative ones
+UNSAFE = "every threshold removes more than 1 % wrongly on held-out labels; the safest one was taken"
 
 
 def learn(
@@ -76,9 +77,7 @@ def _model(
         scores = {kind: _own_scores(data, setup, found.weights, kind) for kind in kinds}
     else:
         scores = held_out.scores
-    best = {kind: find_best(make_curve(pairs), setup.goal) for kind, pairs in scores.items()}
-    negative = _choose_negative(best)
-    chosen = best[negative]
+    decision = decide_by(data, scores, setup.goal)
     values = np.einsum("gj,j->g", data.entries.values, found.weights)
     figures = {
         "documents": len(data),
@@ -86,10 +85,11 @@ def _model(
         "instances": len(instances),
         "held_out": held_out is not None,
         "goal": str(setup.goal),
-        **({} if chosen is None else _rounded(chosen.counts.as_dict(), ("f1", "precision", "recall"))),
+        **_rounded(decision.counts, ("f1", "precision", "recall")),
+        "outcome": _rounded(decision.outcome, ("f1", "wrong_share", "duplicates_removed")),
         "negative_weights": round(float((values < 0).mean()), 4) if len(values) else 0.0,
         "loss": [round(loss, 6) for loss in found.losses],
-        "warnings": contradictions(data),
+        "warnings": contradictions(data) + ([] if decision.safe else [UNSAFE]),
     }
     return Model(
         weights={name: float(w) for name, w in zip(setup.names, found.weights, strict=True) if w != 0},
@@ -99,9 +99,10 @@ def _model(
         markup=setup.markup,
         queries=setup.queries,
         similarity=setup.similarity,
-        negative=negative,
-        threshold=0.5 if chosen is None else min(1.0, max(chosen.threshold, 1e-6)),
-        probability=_probability(scores[negative]),
+        negative=decision.negative,
+        threshold=decision.threshold,
+        clusters=decision.clusters,
+        probability=_probability(scores[decision.negative], data.truth),
         statistics=most_frequent(data.statistics),
         training=figures,
     )
@@ -113,17 +114,9 @@ def _own_scores(data: LabelledDocuments, setup: TrainingSetup, weights: Floats, 
     return score_pairs(data.truth, similar.left, similar.right, similar.score)
 
 
-def _choose_negative(best: dict[str, Any]) -> Any:
-    """Weights below zero are dropped, unless keeping them is better on held-out labels."""
-    values = {kind: -1.0 if one is None else one.counts.f1 for kind, one in best.items()}
-    if "clip" in values and values["clip"] >= max(values.values()):
-        return "clip"
-    return max(values, key=lambda kind: values[kind])
+def _probability(pairs: ScoredPairs, truth: Truth) -> Probability | None:
+    return fit_probability(pairs, truth) if 0 < pairs.positives < pairs.total else None
 
 
-def _probability(pairs: ScoredPairs) -> Probability | None:
-    return fit_probability(pairs) if 0 < pairs.positives < pairs.total else None
-
-
-def _rounded(figures: dict[str, Any], names: Sequence[str]) -> dict[str, float]:
-    return {name: round(float(figures[name]), 4) for name in names}
+def _rounded(scores: PairCounts | OutcomeScores | None, names: Sequence[str]) -> dict[str, float]:
+    return {} if scores is None else {name: round(float(getattr(scores, name)), 4) for name in names}

@@ -180,7 +180,9 @@ class SpilledRows:
 
 def cannot_write(error: OSError) -> OutputError:
     """The error for a work folder that is full or gone."""
-    return OutputError(f"The work folder cannot be written: {error.strerror or error}; see --work-dir.")
+    return OutputError(
+        f"The work folder cannot be written: {error.strerror or error}; choose another one with --work-dir."
+    )
 
 
 def synced(file: IO[bytes]) -> None:

@@ -55,7 +55,7 @@ class Spool:
         except OSError as error:
             where = folder or tempfile.gettempdir()
             raise OutputError(
-                f"{where} cannot be used as work folder: {error.strerror}; see --work-dir"
+                f"{where} cannot be used as the work folder: {error.strerror}; choose another one with --work-dir"
             ) from None
         self.folder = folder
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
@@ -127,7 +127,7 @@ class Spool:
                 view = view[self._file.write(view) :]
         except OSError as error:
             raise OutputError(
-                f"The work folder cannot be written: {error.strerror}; see --work-dir."
+                f"The work folder cannot be written: {error.strerror}; choose another one with --work-dir."
             ) from None
 
     @property

@@ -191,7 +191,9 @@ def open_workspace(
         if left and resume:
             work.load()
     except OSError as error:
-        raise OutputError(f"{path} cannot be used as work folder: {error.strerror}; see --work-dir") from None
+        raise OutputError(
+            f"{path} cannot be used as the work folder: {error.strerror}; choose another one with --work-dir"
+        ) from None
     except ValueError:
         raise OutputError(f"{path} is damaged: start over with --force.") from None
     return work

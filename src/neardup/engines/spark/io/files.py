@@ -54,7 +54,7 @@ class LoadedDocuments:
     @property
     def id_column(self) -> str | None:
         """The name of a column for assigned ids, after the sources have been read; None if all documents have ids."""
-        if None not in self.names.ids and "no id" not in self.problems["kinds"]:
+        if None not in self.names.ids and "no id" not in self.problems["counts"]:
             return None
         return "document_id" if any("id" in source.names() for source in self.sources) else "id"
 

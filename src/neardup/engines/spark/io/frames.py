@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,9 @@ from pyspark.sql import functions as f
 import neardup
 from neardup.candidates.buckets import BucketCounts
 from neardup.engines.core.documents import InputColumns
+from neardup.engines.core.expected_share import ExpectedShare
+from neardup.engines.core.guard import is_guarded
+from neardup.engines.core.pair_examples import PairExample
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.report import RunContext, RunCounts, make_report
 from neardup.engines.core.represent import check_statistics
@@ -27,11 +29,12 @@ from neardup.engines.spark.decide import clusters_of, largest_of, pairs_of, remo
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
+from neardup.engines.spark.pair_examples import example_pairs
 from neardup.engines.spark.run import SparkRun
 from neardup.engines.spark.session.failures import translated
 from neardup.engines.spark.session.session import batch_sizes, prepared
 from neardup.engines.spark.shuffle.stages import Stages, hadoop_path
-from neardup.errors import InputError, ParameterError
+from neardup.errors import GuardError, InputError, ParameterError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -39,11 +42,20 @@ from neardup.statistics import Statistics
 class SparkResult:
     """The result of a run, as DataFrames over the files of its last stage.
 
-    `kept`, `removed` and `annotated` read the documents from the input again.
+    `kept`, `removed` and `annotated` read the documents from the input again. If the guard is on and removals look
+    wrong, they raise a GuardError; `report["warnings"]`, `pairs` and `clusters` show the evidence.
     """
 
-    def __init__(self, run: SparkRun, names: list[str], source: str | None = None) -> None:
+    def __init__(
+        self,
+        run: SparkRun,
+        names: list[str],
+        source: str | None = None,
+        guard: bool | None = False,
+        expected: ExpectedShare | None = None,
+    ) -> None:
         self._run, self._names, self._source = run, names, source
+        self._guarded, self._expected = is_guarded(run.plan, guard, expected), expected
         self.plan = run.plan
 
     @cached_property
@@ -112,6 +124,10 @@ class SparkResult:
         """The number of rows of `pairs`."""
         return int(self._run.decision_metrics["pairs"])
 
+    def example_pairs(self) -> tuple[list[PairExample], list[PairExample]]:
+        """The closest pairs of distinct texts, and those nearest to the threshold, while stages are there."""
+        return example_pairs(self._run.result, self._run.documents)
+
     @cached_property
     def report(self) -> dict[str, Any]:
         """Counts, the seconds of each stage, and the plan: the keys of the local engine's report."""
@@ -128,6 +144,7 @@ class SparkResult:
             html_text=self._run.columns.html_text,
             problems=problems or self.problems,
             run=self._source,
+            expected=self._expected,
         )
         unknown: dict[str, Any] = {"cpu_seconds": None, "peak_memory_bytes": None}  # only of the driver
         if self.plan.view.corpus_aware is not None:
@@ -151,7 +168,7 @@ class SparkResult:
             candidates=candidates["pairs"],
             compared_for_clusters=found["compared"],
             text_bytes=metrics["bytes"],
-            removals=replace(removal_counts(found), empty=empty),
+            removals=removal_counts(self.plan, found, empty),
             large_components=found["large_components"],
             buckets=BucketCounts() if joins else buckets,
             posting_lists_truncated=buckets.hot if joins else 0,
@@ -163,6 +180,8 @@ class SparkResult:
 
     def _own_columns(self, frame: DataFrame, added: tuple[str, ...] = ()) -> DataFrame:
         """Documents with their own columns under their own names, and the added ones."""
+        if self._guarded and (wrong := self.report["warnings"]):
+            raise GuardError(wrong)
         own = [
             (column, name)
             for column, name in zip(numbered(self._names), self._names, strict=True)
@@ -185,11 +204,13 @@ def run(
     source: str | None = None,
     files: Sequence[str] = (),
     progress: Progress | None = None,
+    guard: bool | None = False,
+    expected: ExpectedShare | None = None,
 ) -> SparkResult:
     """The result of a plan over a DataFrame, computed when this returns.
 
     A caller that has added positions and ids gives `source`, a digest of the run, and the `files` that positions refer
-    to.
+    to. `guard` is that of `dedup`; without it the caller reads the warnings of the report.
     """
     require_frame(frame)
     check_distribution(plan)
@@ -212,7 +233,7 @@ def run(
         stages, problems = Stages(spark, folder, known, progress), InputProblems(strict, tuple(files))
         started = SparkRun(plan, table, document_columns, stages, statistics, problems)
         started.finish(clean=work_dir is None)
-    return SparkResult(started, frame.columns, source)
+    return SparkResult(started, frame.columns, source, guard, expected)
 
 
 def _temporary_folder(master: str) -> str:

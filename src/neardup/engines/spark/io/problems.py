@@ -8,9 +8,9 @@ from typing import Any
 
 from neardup.documents import Problem, Problems, Source
 from neardup.documents.problems import KEPT_PROBLEMS
-from neardup.errors import InputError
+from neardup.errors import NoDocuments
 
-ProblemCounts = dict[str, Any]  # total, kinds and first problems, as in a report
+ProblemCounts = dict[str, Any]  # total, counts by kind and first problems, as in a report
 FILE = 1 << 40  # the positions of a file start at its number times this
 
 
@@ -40,21 +40,21 @@ class _Located(Problems):
             super().record(replace(problem, source=self._files[file], record=record))
 
 
-def no_documents(sources: Sequence[Source], problems: ProblemCounts) -> InputError:
+def no_documents(sources: Sequence[Source], problems: ProblemCounts) -> NoDocuments:
     """The local engine's error for input without documents."""
     first = next(iter(problems["first"]), None)
-    hint = ""
+    problem = ""
     if first is not None:
         record = "" if first["record"] is None else f", record {first['record']}"
-        hint = f" ({first['file']}{record}: {first['reason']} ({first['action']}))"
-    return InputError(f"There are no documents in {', '.join(source.name for source in sources[:3])}{hint}.")
+        problem = f"{first['file']}{record}: {first['reason']} ({first['action']})"
+    return NoDocuments((source.name for source in sources[:3]), problem)
 
 
 def joined_problems(parts: Sequence[ProblemCounts]) -> ProblemCounts:
     """The sum of problems of several parts of a run."""
-    kinds: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in parts:
-        for kind, count in part["kinds"].items():
-            kinds[kind] = kinds.get(kind, 0) + count
+        for kind, count in part["counts"].items():
+            counts[kind] = counts.get(kind, 0) + count
     first = [each for part in parts for each in part["first"]][:KEPT_PROBLEMS]
-    return {"total": sum(kinds.values()), "kinds": kinds, "first": first}
+    return {"total": sum(counts.values()), "counts": counts, "first": first}
