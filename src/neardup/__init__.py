@@ -14,6 +14,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Index": "neardup.index.index",
+    "Match": "neardup.index.matches",
     "Plan": "neardup.plan",
     "Result": "neardup.api",
     "compare": "neardup.api",
@@ -21,12 +23,14 @@ _PUBLIC = {
     "errors": "neardup.errors",
     "evaluation": "neardup.evaluate.public",
     "gram_feature": "neardup.learn.model.gram_features",
-    "make_plan": "neardup.api",
+    "make_plan": "neardup.plans",
     "list_methods": "neardup.registry",
     "pairs": "neardup.api",
     "train_model": "neardup.learn.training.public",
 }
 __all__ = [
+    "Index",
+    "Match",
     "Plan",
     "Result",
     "compare",

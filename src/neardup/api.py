@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from neardup.candidates.contained import Contained
-from neardup.clusters.keep import parse_keep
-from neardup.documents import (
-    LIMITS,
-    Inputs,
-    Limits,
-    Problems,
-    fitted,
-    open_inputs,
-    unified_schema,
-)
+from neardup.documents import LIMITS, Limits, Problems, fitted, unified_schema
+from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.guard import is_guarded
@@ -33,141 +24,20 @@ from neardup.engines.local.run import run as run_local
 from neardup.engines.local.write import Mode, run_annotations, run_report, write_run
 from neardup.engines.local.write_tables import TABLE_FORMATS, TableFormat
 from neardup.errors import GuardError, ParameterError
-from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
-from neardup.plurals import counted, listed_names
-from neardup.registry import ALIASES, get_method, preset_options, presets
-from neardup.statistics import Statistics, parse_df_unit
-from neardup.statistics.file import load_statistics
+from neardup.plan import ClusterKind, EmptyPolicy, Plan
+from neardup.plans import check_choice, complete_plan, make_plan, with_statistics
+from neardup.plurals import counted
+from neardup.statistics import Statistics
 from neardup.text.article import HtmlText, check_html_text
-from neardup.verify.containment import Containment
-from neardup.verify.numbers import separate_numbers
 from neardup.workers import checked_threads
 
 if TYPE_CHECKING:
     from neardup.explain.passages import Comparison
+    from neardup.index.references import References
 
-
-def make_plan(
-    method: str | None = None,
-    *,
-    preset: str | None = None,
-    keep: str = "longest",
-    keep_count: int = 1,
-    pairs: Literal["clusters", "all"] = "clusters",
-    clusters: ClusterKind | None = None,
-    direct_only: bool = False,
-    empty: EmptyPolicy = "keep",
-    decide: Literal["similarity", "containment"] = "similarity",
-    numbers: Literal["words", "separate"] = "words",
-    **options: Any,
-) -> Plan:
-    """The plan for a method and its options.
-
-    Args:
-        method: The name of a method (`neardup.list_methods()`); None is that of the preset, or minhash.
-        preset: The name of a preset, such as "fineweb"; it sets the method and its options.
-        keep: The document of a cluster to keep: longest, shortest, first, last or none; longest:, shortest:, newest:,
-            oldest:, highest: or lowest:COLUMN; priority:COLUMN=A,B.
-        keep_count: How many documents of a cluster to keep.
-        pairs: "clusters" compares the pairs that clusters need; "all" finds every pair, which can be quadratic.
-        clusters: "leaders" removes a document only if it reaches the threshold with one that stays; "components"
-            connects all documents linked by pairs, however long the chain; "average" and "complete" merge clusters
-            as long as their mean or least similarity reaches the threshold. None is that of the preset or method.
-        direct_only: Keep documents that do not reach the threshold with the document they would duplicate.
-        empty: Of documents without a token "keep" keeps all, "remove" none, and "one" the best one by the keep policy.
-        decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
-        numbers: "words" compares numbers like other words; "separate" keeps documents apart that differ in more
-            numbers than other words.
-        options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
-    """
-    name = method or ("minhash" if preset is None else presets(preset)["method"])
-    given = {ALIASES.get(option, option) for option in options}
-    known = preset_options(preset, get_method(name))
-    plan = get_method(name).plan(**{name: known[name] for name in known.keys() - given}, **options)
-    return complete_plan(
-        plan,
-        keep=keep,
-        keep_count=keep_count,
-        direct_only=direct_only,
-        empty=empty,
-        pairs=pairs,
-        clusters=clusters,
-        decide=decide,
-        numbers=numbers,
-    )
-
-
-def complete_plan(
-    plan: Plan,
-    *,
-    keep: str = "longest",
-    keep_count: int = 1,
-    direct_only: bool = False,
-    empty: EmptyPolicy = "keep",
-    pairs: str = "clusters",
-    clusters: str | None = None,
-    decide: str = "similarity",
-    numbers: str = "words",
-) -> Plan:
-    """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
-    _check_choice("pairs", pairs, "clusters", "all")
-    _check_choice("decide", decide, "similarity", "containment")
-    _check_choice("numbers", numbers, "words", "separate")
-    if keep == "none" and keep_count != 1:
-        raise ParameterError("keep_count", "dedup", "left out with keep=none", keep_count)
-    if decide == "containment":
-        plan = by_containment(plan)
-    if numbers == "separate":
-        plan = separate_numbers(plan)
-    kind: Any = clusters
-    clustering = plan.clustering if clusters is None else Clustering(kind)
-    if clustering.links and plan.check.level == "none":
-        raise ParameterError(
-            "clusters",
-            plan.method,
-            "'leaders' or 'components' with verify=none, which measures no similarity",
-            clustering.kind,
-        )
-    kept = parse_keep(keep, keep_count, direct_only, empty)
-    return plan.with_(pairs=pairs, clustering=clustering, keep=kept)
-
-
-def _check_choice(name: str, value: str, *choices: str, owner: str = "dedup") -> None:
-    if value not in choices:
-        raise ParameterError(name, owner, listed_names(map(repr, choices), "or"), value)
-
-
-def by_containment(plan: Plan) -> Plan:
-    """The plan that compares by containment of the smaller document, with the same features."""
-    if plan.check.level != "features" or plan.check_view is not None or plan.check.measures == "cosine":
-        raise ParameterError(
-            "decide",
-            plan.method,
-            "'similarity', because the method with these options does not compare sets of features",
-            "containment",
-        )
-    view = replace(plan.view, signature=None)
-    return plan.with_(view=view, candidates=Contained(), check=Containment())
-
-
-def with_statistics(
-    plan: Plan, statistics: Statistics | str | os.PathLike[str] | None, df_unit: str | None = None
-) -> tuple[Plan, Statistics | None]:
-    """The plan with the digest of the statistics, or with the unit of document frequency; and the statistics, read."""
-    if statistics is not None and df_unit is not None:
-        raise ParameterError("df_unit", "neardup", "left out if statistics are given", df_unit)
-    if (statistics is not None or df_unit is not None) and not plan.counts:
-        name = "statistics" if statistics is not None else "df_unit"
-        given = statistics.digest if isinstance(statistics, Statistics) else statistics or df_unit
-        raise ParameterError(
-            name, plan.method, "left out, because its weights use no document frequencies", given
-        )
-    if df_unit is not None:
-        plan = plan.with_(df_unit=parse_df_unit(df_unit))
-    if statistics is None:
-        return plan, None
-    known = statistics if isinstance(statistics, Statistics) else load_statistics(statistics)
-    return plan.with_(statistics=known.digest), known
+# Options of `make_plan` that choose neither a method nor what is compared.
+READING = {"text_column", "id_column", "html", "html_text", "format", "work_dir"}
+COMPLETING = {"keep", "keep_count", "direct_only", "empty", "pairs", "clusters"}
 
 
 class Result:
@@ -276,8 +146,8 @@ class Result:
             table_format: The format of pairs and clusters: parquet, csv or jsonl.
             guard: Whether to stop if removals look wrong; None is what `dedup` was given.
         """
-        _check_choice("table_format", table_format, *TABLE_FORMATS, owner="write")
-        _check_choice("mode", mode, "remove", "annotate", "none", owner="write")
+        check_choice("table_format", table_format, *TABLE_FORMATS, owner="write")
+        check_choice("mode", mode, "remove", "annotate", "none", owner="write")
         wrong = self._reasons_to_stop(self._guard if guard is None else guard) if mode != "none" else ()
         report = write_run(
             self._run,
@@ -346,6 +216,8 @@ def dedup(
     unescape_formulas: bool = False,
     guard: bool | None = None,
     expect_removed: float | tuple[float, float] | None = None,
+    against: Any = None,
+    within: bool = True,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -392,38 +264,116 @@ def dedup(
             thresholds below 0.3, and if `expect_removed` is given.
         expect_removed: The share of documents that is expected to be removed, give or take a factor of 2, or the least
             and the greatest share. The guard compares it.
+        against: An index, a corpus, or a list of them: documents that they have are removed, and nothing of them is
+            returned. Without a method, preset, plan or option, the method is that of the index.
+        within: With `against`: whether the other documents are compared with each other too.
         progress: An object that is notified of stages and progress.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
+    references = references_of(against)
     common = {"keep": keep, "keep_count": keep_count, "pairs": pairs, "clusters": clusters, "decide": decide}
     common |= {"direct_only": direct_only, "empty": empty, "numbers": numbers}
     options |= {name: value for name, value in common.items() if value is not None}
     if plan is None:
-        plan = make_plan(method, preset=preset, **options)
+        chosen = method is not None or preset is not None or bool(options.keys() - COMPLETING)
+        known_plan = None if chosen else plan_of_index(references)
+        if known_plan is None:
+            plan = make_plan(method, preset=preset, **options)
+        else:
+            plan = complete_plan(known_plan, **options)
     elif method is not None or preset is not None or options:
         raise ParameterError(
             "plan", "dedup", "given alone, without method, preset or options", sorted(options)
         )
-    _check_choice("duplicate_ids", duplicate_ids, "error", "rename")
+    check_choice("duplicate_ids", duplicate_ids, "error", "rename")
     check_html_text(html_text, "dedup")
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
     columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     budget, expected = MemoryBudget(read_memory(memory)), ExpectedShare.of(expect_removed)
     settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected)
     plan, known = with_statistics(plan, statistics, df_unit)
-    return Result(run_local(plan, inputs, columns, settings, progress, known), given, guard)
+    if not references:
+        return Result(run_local(plan, inputs, columns, settings, progress, known), given, guard)
+    with open_references(references, plan, known, columns, settings) as opened:
+        opened.prepare(inputs, progress or Progress(), Problems())
+        settings = replace(settings, references=opened.find, within=within)
+        return Result(run_local(plan, inputs, columns, settings, progress, opened.statistics), given, guard)
+
+
+def references_of(against: Any) -> list[Any]:
+    """The indexes and corpora that `against` names."""
+    if against is None:
+        return []
+    several = isinstance(against, (list, tuple)) and against and not isinstance(against[0], Mapping)
+    return list(against) if several else [against]
+
+
+def plan_of_index(references: list[Any]) -> Plan | None:
+    """The plan of the first index among references; None without an index."""
+    if not references:
+        return None
+    from neardup.index.references import plan_of
+
+    return plan_of(references)
+
+
+def open_references(
+    references: list[Any],
+    plan: Plan,
+    statistics: Statistics | None,
+    columns: InputColumns,
+    settings: RunSettings,
+) -> References:
+    """The references, open."""
+    from neardup.index.references import References
+
+    return References(
+        references,
+        plan,
+        statistics=statistics,
+        columns=columns,
+        threads=settings.threads,
+        folder=settings.work_dir,
+    )
 
 
 def pairs(documents: Any, **options: Any) -> pa.Table:
     """All near-duplicate pairs of a corpus as a table: left, right, similarity, containment, relation, reason, bridge.
 
+    With `against`, only pairs of a document (left) and one of the references (right): left, right, similarity,
+    containment, relation, and with several references `reference`.
+
     Args:
         documents: As for `dedup`.
         options: All other parameters of `dedup`, with pairs="all" as default.
     """
+    if options.get("against") is not None:
+        return _pairs_against(documents, **options)
     if options.get("plan") is not None:
         return dedup(documents, **{**options, "plan": options["plan"].with_(pairs="all")}).pairs
     return dedup(documents, **{"pairs": "all", "clusters": "components", **options}).pairs
+
+
+def _pairs_against(documents: Any, **options: Any) -> pa.Table:
+    """The pairs of documents with those of references."""
+    from neardup.index.references import cross_pairs
+
+    reading = {name: options.pop(name) for name in READING & options.keys()}
+    chosen, statistics = options.pop("plan", None), options.pop("statistics", None)
+    references, threads = references_of(options.pop("against")), checked_threads(options.pop("threads", None))
+    df_unit, progress = options.pop("df_unit", None), options.pop("progress", None)
+    options.pop("within", None)
+    plan = chosen or (make_plan(**options) if options else plan_of_index(references) or make_plan())
+    plan, known = with_statistics(plan, statistics, df_unit)
+    html_text = reading.get("html_text", "article")
+    sources, _ = as_inputs(documents, reading.get("format"), html_text=html_text)
+    columns = InputColumns(
+        reading.get("text_column"), reading.get("id_column"), reading.get("html"), "error", html_text
+    )
+    settings = RunSettings(threads, work_dir=reading.get("work_dir"))
+    with open_references(references, plan, known, columns, settings) as opened:
+        opened.prepare(sources, progress or Progress(), Problems())
+        return cross_pairs(opened, sources, columns, Problems(), progress or Progress())
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:
@@ -437,36 +387,6 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     from neardup.explain.passages import shared_passages
 
     return shared_passages(make_plan(**options), left, right)
-
-
-def as_inputs(
-    documents: Any,
-    format: str | None,
-    limits: Limits = LIMITS,
-    unescape: bool = False,
-    html_text: HtmlText = "article",
-) -> tuple[Inputs, Any]:
-    """The sources, and the documents themselves if results are returned in their type."""
-    how: dict[str, Any] = {"limits": limits, "unescape_formulas": unescape, "html_text": html_text}
-    if isinstance(documents, (str, os.PathLike)):
-        return open_inputs([documents], format=format, **how), None
-    if isinstance(documents, (pa.Array, pa.ChunkedArray)):
-        documents = documents.to_pylist()
-    if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):
-        return open_inputs(list(documents), format=format, **how), None
-    if isinstance(documents, (list, tuple, set, frozenset, Iterator)) and not hasattr(
-        documents, "__arrow_c_stream__"
-    ):
-        documents = list(documents)
-    return open_inputs([documents], format=format), documents
-
-
-def _is_path(item: Any) -> bool:
-    """Whether the first item of a list names a file or folder; a list that begins otherwise holds documents."""
-    if isinstance(item, os.PathLike):
-        return True
-    short = isinstance(item, str) and len(item) < 1024 and "\n" not in item and "\0" not in item
-    return short and os.path.exists(item)  # noqa: PTH110 - Path.exists raises on long names
 
 
 def _is_frame(given: Any, package: str) -> bool:

@@ -136,6 +136,13 @@ class Features:
             kernels.digest.gather(self.weights, begins, ends, weights, offsets)
         return Features(offsets, hashes, weights, distinct=self.distinct)
 
+    def without(self, documents: NDArray[np.bool_]) -> Features:
+        """The same, but for the features of some documents, which have none then."""
+        kept = ~np.repeat(documents, self.sizes)
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        weights = None if self.weights is None else self.weights[kept]
+        return Features(ends[self.offsets], self.hashes[kept], weights, distinct=self.distinct)
+
     @staticmethod
     def concatenate(parts: list[Features]) -> Features:
         """The features of several batches, concatenated, with weights if every batch has them."""

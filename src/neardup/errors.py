@@ -11,6 +11,9 @@ NeardupError
 ├── GuardError        documents of a run whose removals look wrong
 ├── EvidenceError     a question that the stored evidence cannot answer
 ├── StatisticsError   document frequencies that do not fit what they are used for
+├── StorageError      an index whose files or server cannot be read or written
+│   ├── IndexBusy     another process writes to the index
+│   └── IndexDamaged  stored documents of an index that cannot be trusted
 └── MissingExtra      an optional dependency is not installed
 
 The command line prints the sentence and exits 2. Any other exception is a bug in neardup.
@@ -18,11 +21,14 @@ The command line prints the sentence and exits 2. Any other exception is a bug i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 __all__ = [
     "EvidenceError",
     "GuardError",
+    "IndexBusy",
+    "IndexDamaged",
     "InputError",
     "MissingExtra",
     "NeardupError",
@@ -32,6 +38,7 @@ __all__ = [
     "PlanError",
     "RecordError",
     "StatisticsError",
+    "StorageError",
     "UnknownParameter",
 ]
 
@@ -50,7 +57,8 @@ class ParameterError(NeardupError, ValueError):
     def for_option(self, flag: str, *, of_method: bool) -> str:
         """The message on the command line, about the option that sets the parameter."""
         sentence = self._sentence(f"option {flag} of {self.owner}" if of_method else f"option {flag}")
-        return sentence.replace(" or None. Got", ". Got")  # which nobody can type
+        sentence = sentence.replace(" or None. Got", ". Got")  # which nobody can type
+        return re.sub(r"\b(keep|verify)=none\b", r"--\1 none", sentence)
 
     def for_argument(self) -> str:
         """The message on the command line, about an argument."""
@@ -117,6 +125,25 @@ class EvidenceError(NeardupError, ValueError):
 
 class StatisticsError(NeardupError, ValueError):
     """Document frequencies that do not fit what they are used for."""
+
+
+class StorageError(NeardupError):
+    """An index whose files or server cannot be read or written: a full disk, a lost connection."""
+
+
+class IndexBusy(StorageError):
+    """Another process writes to the index, and did not end in the time that a writer waits."""
+
+    def __init__(self, index: str, holder: str, seconds: float) -> None:
+        self.index, self.holder = index, holder
+        super().__init__(
+            f"{index}: the index is being written by {holder}; gave up after {seconds:g} s. "
+            "Try again when that has ended."
+        )
+
+
+class IndexDamaged(StorageError):
+    """Stored documents of an index that cannot be trusted."""
 
 
 class MissingExtra(NeardupError, ImportError):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from neardup.api import make_plan, with_statistics
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.spark.session.session import make_session, require_spark
 from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
 from neardup.plan import Plan
+from neardup.plans import make_plan, with_statistics
 from neardup.statistics import Statistics
 
 require_spark()  # reports a missing or old pyspark in one line, before the engine imports it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ from hypothesis import strategies as st
 from neardup.cli import group
 from neardup.errors import ParameterError
 from neardup.index.collapse import clusters_by_master, collapse
-from neardup.index.decisions import IndexDecision, check_documents, crawl_order
-from neardup.index.document_rows import read_access
-from neardup.index.documents import MASTERS, Document, best_first, covers, may_see, reserved_bits
+from neardup.index.decisions import crawl_order
+from neardup.index.documents import MASTERS, Document, best_first, find_neighbours, may_see, reserved_bits
+from neardup.index.inputs import read_access
+from neardup.index.stored_pairs import access_of
 from neardup.registry import get_method
 
 
@@ -86,27 +86,6 @@ def test_two_that_resemble_a_hidden_one_are_not_folded() -> None:
     assert [one.shown.id for one in collapse(results)] == ["a", "b"]
 
 
-@given(documents, documents)
-def test_nothing_is_dropped_for_a_copy_that_some_groups_cannot_see(
-    indexed: list[Document], new: list[Document]
-) -> None:
-    new = [replace(document, id=("new", document.id)) for document in new]
-    known = {document.id: document for document in [*indexed, *new]}
-    decisions = check_documents(new, indexed)
-    for document, decision in zip(new, decisions, strict=True):
-        if decision.action == "keep":
-            assert decision == IndexDecision("keep")
-            continue
-        other = known[decision.because_of]
-        assert covers(other.access, document.access)
-        assert document.fingerprint is not None and other.fingerprint is not None
-        assert (document.fingerprint ^ other.fingerprint).bit_count() == decision.distance <= 3
-        copied = document.digest is not None and other.digest == document.digest
-        assert (decision.action, decision.evidence) == (("drop", "copy") if copied else ("demote", "likely"))
-        if isinstance(other.id, tuple):  # a dropped document covers nothing
-            assert decisions[new.index(other)].action != "drop"
-
-
 @given(documents, st.sampled_from(MASTERS), st.integers(0, 4))
 def test_clusters_are_those_of_a_plain_search(results: list[Document], master: str, distance: int) -> None:
     """Best first, a free document takes all that are free and near: printed in the plainest way."""
@@ -120,7 +99,8 @@ def test_clusters_are_those_of_a_plain_search(results: list[Document], master: s
         ]  # fmt: skip
         expected.append([free[0], *sorted(near)])
         free = [n for n in free[1:] if n not in near]
-    assert clusters_by_master(results, distance=distance, master=master) == sorted(expected, key=min)  # type: ignore[arg-type]
+    near = find_neighbours(results, distance)
+    assert clusters_by_master(results, near, master=master) == sorted(expected, key=min)  # type: ignore[arg-type]
 
 
 def test_masters() -> None:
@@ -129,7 +109,8 @@ def test_masters() -> None:
         Document("new", 1, time=2, length=3, quality=None, url=None),
         Document("good", 2, time=0, length=3, quality=5, url="http://a/"),
     ]
-    found = {master: pages[clusters_by_master(pages, master=master)[0][0]].id for master in MASTERS}  # type: ignore[arg-type]
+    near = find_neighbours(pages, 3)
+    found = {master: pages[clusters_by_master(pages, near, master=master)[0][0]].id for master in MASTERS}  # type: ignore[arg-type]
     assert found == {
         "rank": "old",
         "quality": "good",
@@ -138,7 +119,7 @@ def test_masters() -> None:
         "longest": "old",
     }
     with pytest.raises(ParameterError, match="shortest_url"):
-        clusters_by_master(pages, master="best")  # type: ignore[arg-type]
+        clusters_by_master(pages, near, master="best")  # type: ignore[arg-type]
 
 
 def test_reserved_bits_must_be_equal() -> None:
@@ -146,9 +127,10 @@ def test_reserved_bits_must_be_equal() -> None:
     same = reserved_bits(plan)
     assert same == 0xFF << 56 and reserved_bits(get_method("simhash").plan()) == 0
     pages = [Document("a", 0), Document("b", 1), Document("c", 1 << 60)]
-    assert clusters_by_master(pages) == [[0, 1, 2]] and clusters_by_master(pages, same=same) == [[0, 1], [2]]
-    assert crawl_order(pages, same=same) == ["a", "c", "b"]
-    assert [d.action for d in check_documents(pages[1:], pages[:1], same=same)] == ["demote", "keep"]
+    everywhere, apart = find_neighbours(pages, 3), find_neighbours(pages, 3, same)
+    assert clusters_by_master(pages, everywhere) == [[0, 1, 2]]
+    assert clusters_by_master(pages, apart) == [[0, 1], [2]]
+    assert crawl_order(pages, apart) == ["a", "c", "b"]
 
 
 def test_a_name_is_no_list_of_groups() -> None:
@@ -158,93 +140,11 @@ def test_a_name_is_no_list_of_groups() -> None:
 
 def test_fingerprints_of_many_bits_and_thousands_of_copies() -> None:
     wide = [Document("a", 1 << 300), Document("b", (1 << 300) | 1), Document("c", 0)]
-    assert clusters_by_master(wide, distance=1) == [[0, 1, 2]]  # c is one bit from a
-    assert clusters_by_master(wide[1:], distance=1) == [[0], [1]]
+    assert clusters_by_master(wide, find_neighbours(wide, 1)) == [[0, 1, 2]]  # c is one bit from a
+    assert clusters_by_master(wide[1:], find_neighbours(wide[1:], 1)) == [[0], [1]]
     copies = [Document(n, 7, digest=b"7") for n in range(30_000)]
     assert len(collapse(copies)[0].folded) == 29_999  # no pair of each
-    assert crawl_order(copies) == list(range(30_000))
-    actions = {decision.action for decision in check_documents(copies[1:], copies[:1])}
-    assert actions == {"drop"}
-
-
-@given(documents)
-def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[Document]) -> None:
-    order = best_first(pages, "quality")
-
-    def copies(rank: int) -> int:
-        page = pages[order[rank]]
-        return sum(
-            covers(other.access, page.access) and other.fingerprint is not None and page.fingerprint is not None
-            and (other.fingerprint ^ page.fingerprint).bit_count() <= 3
-            for other in (pages[n] for n in order[:rank])
-        )  # fmt: skip
-
-    ranks = sorted(range(len(order)), key=lambda rank: (copies(rank), rank))
-    assert crawl_order(pages) == [pages[order[rank]].id for rank in ranks]
-
-
-def test_a_new_version_is_no_copy_of_the_old_one() -> None:
-    indexed = [Document("a", 0)]
-    assert check_documents([Document("a", 0)], indexed)[0].action == "keep"
-    assert check_documents([Document("b", 0)], indexed)[0] == IndexDecision("demote", "a", 0, "likely")
-
-
-@given(documents, documents, st.booleans())
-def test_decisions_are_those_of_a_plain_search(
-    indexed: list[Document], new: list[Document], drop: bool
-) -> None:
-    """The first copy that covers a document, else the nearest that does: printed in the plainest way."""
-    new = [replace(document, id=("new", document.id)) for document in new]
-    known, expected = list(indexed), []
-    for document in new:
-        some = [] if document.fingerprint is None else [k for k in known if covers(k.access, document.access)]
-        copies = [k for k in some if k.fingerprint is not None and None is not k.digest == document.digest]
-        apart = [
-            ((k.fingerprint ^ document.fingerprint).bit_count(), place, k)  # type: ignore[operator]
-            for place, k in enumerate(some)
-            if k.fingerprint is not None
-        ]
-        near = [found for found in apart if found[0] <= 3]
-        decision = IndexDecision("keep")
-        if copies:
-            decision = IndexDecision("drop" if drop else "demote", copies[0].id, 0, "copy")
-        elif near:
-            decision = IndexDecision(
-                "demote", min(near, key=lambda each: each[:2])[2].id, min(near)[0], "likely"
-            )
-        if decision.action != "drop":
-            known.append(document)
-        expected.append(decision)
-    assert check_documents(new, indexed, drop=drop) == expected
-
-
-def test_decisions_for_an_index() -> None:
-    indexed = [Document("h", 0, digest=b"h"), Document("secret", 0xF0F0, frozenset({"x"}), digest=b"s")]
-    new = [
-        Document(1, 0, digest=b"h"),
-        Document(2, 3, digest=b"2"),
-        Document(3, 0xF0F0, digest=b"s"),
-        Document(4, 0xF0F0, frozenset({"x"}), digest=b"s"),
-        Document(5, None),
-        Document(6, 0xFF),
-        Document(7, 0, digest=b"edited"),
-        Document(8, 0),
-    ]
-    found = check_documents(new, indexed)
-    actions = ["drop", "demote", "keep", "drop", "keep", "keep", "demote", "demote"]
-    assert [decision.action for decision in found] == actions
-    assert [d.action for d in check_documents(new[:1], indexed, drop=False)] == ["demote"]
-
-
-def test_unique_pages_are_downloaded_first() -> None:
-    pages = [
-        Document("a", 0, quality=1),
-        Document("a2", 1, quality=2),
-        Document("b", 0xFF00),
-        Document("a3", 3),
-        Document("e", None),
-    ]
-    assert crawl_order(pages) == ["a2", "b", "e", "a", "a3"]
+    assert crawl_order(copies, find_neighbours(copies, 3)) == list(range(30_000))
 
 
 def test_the_command_hides_documents_from_other_groups(tmp_path: Path) -> None:
@@ -414,7 +314,7 @@ def test_results_without_ids_are_refused(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )  # fmt: skip
 def test_groups_with_access(value: object, expected: frozenset[str] | None) -> None:
-    assert read_access(value) == expected
+    assert access_of(read_access(value)) == expected
 
 
 def test_groups_without_a_column_of_groups_are_refused(

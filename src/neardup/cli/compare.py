@@ -43,7 +43,8 @@ Names = tuple[str, str]
     ),
     options.text,
 )  # fmt: skip
-@options.numbers
+@options.decide
+@options.statistics
 @grouped(
     "Output",
     options.flag("--full", "Show all passages at full length."),
@@ -65,12 +66,14 @@ def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values
       neardup compare a.txt b.txt
       neardup compare draft.md published.html --ngram 3 --full
       neardup compare 1042 2311 --in news.jsonl
+      neardup compare 1042 2311 --in news.jsonl --method rare_phrases
       neardup compare a.txt b.txt --model model.json
     """
-    model = _model(chosen.options.get("model"))
-    from neardup.api import complete_plan
+    model = _model(chosen.options.get("model"), bool(values["corpus"] or values["stats"]))
+    from neardup.plans import complete_plan, with_statistics
 
-    plan = complete_plan(chosen.plan(), numbers=values.pop("numbers"))
+    plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in ("decide", "numbers")})
+    plan, statistics = with_statistics(plan, values.pop("stats"), values.pop("df_unit"))
     given = (field.name for field in fields(Where) if field.name in values)
     stage: dict[str, Any] = {
         "fields": getattr(plan.text, "fields", ()),
@@ -83,34 +86,59 @@ def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values
         click.echo(f"{left} and {right} are the same {what}: nothing to compare.")
         return
     texts = read_texts(names, where)
-    comparison = _compare(plan, names, texts, None if model is None else model.statistics)
-    reasons = None if model is None else _reasons(plan, model, comparison, texts)
+    if statistics is None:
+        statistics = _frequencies(plan, where) if where.corpus else model and model.statistics
+    comparison = _compare(plan, names, texts, statistics)
+    reasons = None if model is None else _reasons(plan, model, comparison, texts, statistics)
     if as_json:
         click.echo(json.dumps(_as_dict(plan, names, comparison) | (reasons or {}), indent=2))
     else:
         _print(plan, names, comparison, reasons, **values)
 
 
-def _model(path: str | None) -> Model | None:
+def _frequencies(plan: Plan, where: Where) -> Statistics | None:
+    """The document frequencies that a run over the corpus counts, if the method weighs by them."""
+    if not plan.counts:
+        return None
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.documents import Problems, open_inputs
+    from neardup.engines.local.checkpoint.workspace import Workspace
+    from neardup.engines.local.frequencies import frequencies
+    from neardup.engines.local.read import Job, read
+    from neardup.workers import default_threads
+
+    sources = open_inputs(where.corpus, format=where.format, html_text=where.html_text)
+    with TerminalProgress() as progress, Workspace() as work:
+        job = Job(plan, sources, work, where.columns, Problems(), progress, default_threads())
+        return frequencies(job, read(job, represent_now=False), None)
+
+
+def _model(path: str | None, counts: bool) -> Model | None:
     """The model that learned weights come from; its statistics stand in for those of a corpus."""
     if path is None:
         return None
     from neardup.learn.model.file import read_model
 
     model = read_model(path)
-    if model.statistics is None:
+    if model.statistics is None and not counts:
         raise InputError(
             f"The model {path} has no document frequencies, and two texts do not show which words are rare"
         )
     return model
 
 
-def _reasons(plan: Plan, model: Model, comparison: Comparison, texts: tuple[str, str]) -> dict[str, Any]:
+def _reasons(
+    plan: Plan,
+    model: Model,
+    comparison: Comparison,
+    texts: tuple[str, str],
+    statistics: Statistics | None,
+) -> dict[str, Any]:
     """The probability of near-duplicates at this score, and the k-grams that contribute most."""
     from neardup.explain.contributions import contributions
 
-    assert model.statistics is not None
-    parts = contributions(plan, *texts, model.statistics)
+    assert statistics is not None
+    parts = contributions(plan, *texts, statistics)
     likely = None if model.probability is None else float(model.probability.of(comparison.similarity))
     return {"probability": likely, "contributions": [part._asdict() for part in parts]}
 

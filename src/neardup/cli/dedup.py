@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.against import add_to_index, base_plan, check_against, removing
+from neardup.cli.support.compare_words import compare_words
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
-STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard writes them anyway"
+if TYPE_CHECKING:
+    from neardup.engines.local.run import LocalRun
+    from neardup.index.references import References
+
+STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard --force writes them anyway"
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
 
 
@@ -72,6 +78,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     ),
     options.choice("--empty", ["keep", "remove", "one"], "Documents without tokens: keep all, none or one."),
     options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
+    removing,
 )
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
@@ -88,20 +95,25 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup huge/ -o clean --memory 4G --resume
       neardup dedup news/ -o marked --mode annotate --output-format parquet
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077
+      neardup dedup today.jsonl -o clean --against news.index --add
+      neardup dedup train/ -o clean --against test.jsonl --no-within
     """
-    from neardup.api import complete_plan
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
     from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.guard import is_guarded
     from neardup.engines.local.write import check_output, document_files, run_report, write_run
     from neardup.engines.local.write_tables import record_files
+    from neardup.plans import complete_plan
 
     start = perf_counter()
     engine = take_engine(values)
     names = ("mode", "output_format", "force", "escape_formulas", "table_format")
     mode, format, force, escape, table_format = (values.pop(name) for name in names)
-    plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in DECISIONS})
+    check_against(values)
+    base = base_plan(chosen, values["against"])
+    values["compare"] = compare_words(inputs, chosen, values) if base == chosen.plan() else None
+    plan = complete_plan(base, **{name: values.pop(name) for name in DECISIONS})
     values["expected"] = ExpectedShare.of(values.pop("expect_removed"))
     guard = is_guarded(plan, values.pop("guard"), values["expected"])
 
@@ -138,7 +150,13 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         force = force or resumed  # which had leave to write there
         check_output(sources, output, mode, format, force, table_format)
 
-    with run_command(plan, inputs, values, Path(output), force, check) as run:
+    added: list[str] = []
+
+    def add(run: LocalRun, references: References | None) -> None:
+        if not stops and (sentence := add_to_index(run, references, values["add"])):
+            added.append(sentence)
+
+    with run_command(plan, inputs, values, Path(output), force, check, add) as run:
         stops = guard and run_report(run, [])["warnings"]
         how: Any = "none" if stops else mode
         report = write_run(
@@ -151,3 +169,5 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
             table_format=table_format,
         )
     finish(report)
+    for sentence in () if values["as_json"] else added:
+        click.echo(sentence)

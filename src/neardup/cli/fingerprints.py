@@ -48,10 +48,10 @@ def command(
     Example:
       neardup fingerprints news.jsonl --weights 'tfidf, position(cosine)' --plots figures
     """
-    from neardup.api import with_statistics
     from neardup.cli.support.pages import report_problems
     from neardup.cli.support.show import TerminalProgress
     from neardup.index.overview import overview
+    from neardup.plans import with_statistics
 
     plan, statistics = with_statistics(chosen.plan(), values["stats"], values["df_unit"])
     pages = options.open_inputs(inputs, values)

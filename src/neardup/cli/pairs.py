@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.support import options
+from neardup.cli.support.against import against, base_plan, write_cross_pairs
 from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
-from neardup.plurals import counted
+from neardup.plurals import counted, listed_names
 
 if TYPE_CHECKING:
     from neardup.engines.spark.io.frames import SparkResult
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @options.output("FILE", "The file to write: .parquet, .csv or .jsonl.")
 @options.decide
 @options.pairs(default="all")
+@against
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
@@ -34,8 +36,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     Examples:
       neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
       neardup pairs news.jsonl -o news-pairs.csv
+      neardup pairs a.jsonl --against b.jsonl -o across.csv
     """
-    from neardup.api import complete_plan
     from neardup.cli.support.pair_lines import pair_lines
     from neardup.cli.support.run import run_command
     from neardup.cli.support.show import problem_lines
@@ -43,13 +45,21 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     from neardup.engines.local.write import run_report
     from neardup.engines.local.write_tables import TABLE_FORMATS, write_pairs
     from neardup.output import OutputFolder
+    from neardup.plans import complete_plan
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
     decisions = {name: values.pop(name) for name in ("decide", "numbers")}
-    plan = complete_plan(chosen.plan(), pairs=pairs, clusters="components", **decisions)
+    base = base_plan(chosen, values["against"])
+    plan = complete_plan(base, pairs=pairs, clusters="components", **decisions)
     endings = (".parquet",) if engine is not None else tuple(f".{format}" for format in TABLE_FORMATS)
     target, shown = options.with_ending(output, *endings), list[str]()
+    if values["against"]:
+        table, report = write_cross_pairs(plan, inputs, values, target, force)
+        found = f"{counted(len(table), 'pair')} with documents of {listed_names(report['against'], 'and')}"
+        lines = [f"{found}, written to {output}", *problem_lines(report["problems"])]
+        emit(values["as_json"], report, lines)
+        return
     if engine is not None:
         tables = {target.name: "pairs"}
 

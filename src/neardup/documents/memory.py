@@ -84,10 +84,13 @@ def as_table(data: Any, replaced: list[int]) -> pa.Table:
     if hasattr(data, "__arrow_c_stream__"):
         return as_streamed_table(data)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
-        return strings(data, replaced)
+        items = list(data)
+        return (
+            records(items, replaced) if items and isinstance(items[0], Mapping) else strings(items, replaced)
+        )
     raise InputError(
         f"an input of type {type(data).__name__} cannot be read: give paths, an Arrow table, "
-        "a pandas or Polars frame, or an iterable of strings"
+        "a pandas or Polars frame, or an iterable of strings or of dicts"
     )
 
 
@@ -125,9 +128,30 @@ def as_streamed_table(data: Any) -> pa.Table:
         raise InputError(f"a {type(data).__name__} cannot be read as a table: {error}") from None
 
 
-def strings(values: Iterable[Any], replaced: list[int]) -> pa.Table:
+def records(rows: Sequence[Any], replaced: list[int]) -> pa.Table:
+    """A table with a column for each key; rows with a lone surrogate are added to `replaced`."""
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            kind = type(row).__name__
+            raise InputError(
+                f"an iterable of documents must hold dicts only; item {number} is of type {kind}"
+            )
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    for name, values in columns.items():
+        for place, value in enumerate(values):
+            if isinstance(value, str) and SURROGATE.search(value):
+                values[place] = clean(value)
+                replaced.append(place + 1)
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            raise InputError(f"the values of {name!r} cannot be one column: {error}") from None
+    return pa.table(columns)
+
+
+def strings(texts: Sequence[Any], replaced: list[int]) -> pa.Table:
     """A table with the one column 'text'; rows with a lone surrogate are added to `replaced`."""
-    texts = list(values)
     for row, text in enumerate(texts, start=1):
         if text is not None and not isinstance(text, str):
             kind = type(text).__name__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.api import as_inputs
+from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.errors import InputError

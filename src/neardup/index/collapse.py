@@ -6,14 +6,15 @@ nor counts a hidden one. In particular two visible documents are never folded be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from neardup.errors import ParameterError
-from neardup.index.documents import Document, Master, best_first, find_neighbours, may_see
+from neardup.index.documents import Document, Master, Neighbours, best_first, find_neighbours, may_see
 
 Order = Literal["rank", "time", "length"]
+ORDERS = ("rank", "time", "length")
 
 
 @dataclass(frozen=True)
@@ -25,35 +26,33 @@ class CollapsedResult:
 
 
 def clusters_by_master(
-    documents: Sequence[Document], *, distance: int = 3, master: Master = "rank", same: int = 0
+    documents: Sequence[Document], neighbours: Neighbours, *, master: Master = "rank"
 ) -> list[list[int]]:
-    """Clusters as positions of documents, the master first: every member is within the distance of its master.
+    """Clusters as positions of documents, the master first: every member is a neighbour of its master.
 
-    In the order of `master`, each document without a cluster takes all neighbours without one. A document without a
-    fingerprint is a cluster of its own. Clusters are ordered by their first document. The bits of `same` must be
-    equal (see `reserved_bits`).
+    In the order of `master`, each document without a cluster takes all neighbours without one. A document that is
+    never matched is a cluster of its own. Clusters are ordered by their first document.
     """
-    order = best_first(documents, master)
-    fingerprints, neighbours = find_neighbours(documents, distance, same)
-    # The documents of each fingerprint without a cluster, in order.
-    free: list[list[int]] = [[] for _ in neighbours]
-    for place, number in enumerate(fingerprints):
-        if number >= 0:
-            free[number].append(place)
+    nodes, near = neighbours
+    # The documents of each node without a cluster, in order.
+    free: list[list[int]] = [[] for _ in near]
+    for place, node in enumerate(nodes):
+        if node >= 0:
+            free[node].append(place)
     taken = [False] * len(documents)
     clusters = []
-    for place in order:
+    for place in best_first(documents, master):
         if taken[place]:
             continue
         members = [place]
-        if fingerprints[place] >= 0:  # equal fingerprints join together, so that each is visited once
-            near = neighbours[fingerprints[place]]
-            members = [other for number, _ in near for other in free[number]]
-            for number, _ in near:
-                free[number] = []
-        for other in members:
-            taken[other] = True
-        clusters.append([place, *sorted(other for other in members if other != place)])
+        if nodes[place] >= 0:  # documents of one node join together, so that each is visited once
+            others = [other.node for other in near[nodes[place]]]
+            members = [member for node in others for member in free[node]]
+            for node in others:
+                free[node] = []
+        for member in members:
+            taken[member] = True
+        clusters.append([place, *sorted(member for member in members if member != place)])
     return sorted(clusters, key=min)
 
 
@@ -70,18 +69,31 @@ def collapse(
 
     The visible document of highest quality represents its near-duplicates (without qualities the one ranked first; or
     by another `master`), at the position of the first; each of the others is within the distance of it. They are
-    listed by rank, time (newest first) or length (longest first).
+    listed by rank, time (newest first) or length (longest first). Neighbours are found by fingerprint, among visible
+    documents alone; the bits of `same` must be equal (see `reserved_bits`).
     """
-    if order not in ("rank", "time", "length"):
+    if order not in ORDERS:
         raise ParameterError("order", "collapse", "'rank', 'time' or 'length'", order)
     if isinstance(groups, str):
         raise ParameterError("groups", "collapse", "a list of names", groups)
     visible = [document for document in results if may_see(groups, document.access)]
-    clusters = clusters_by_master(visible, distance=distance, master=master, same=same)
+    clusters = clusters_by_master(visible, find_neighbours(visible, distance, same), master=master)
     return [
         CollapsedResult(visible[place], listed([visible[other] for other in others], order))
         for place, *others in clusters
     ]
+
+
+def listed_clusters(
+    documents: Sequence[Document], neighbours: Neighbours, master: Master, order: Order
+) -> Iterator[list[Any]]:
+    """The ids of clusters of two or more documents, the master first and the others by rank, time or length."""
+    if order not in ORDERS:
+        raise ParameterError("order", "clusters", "'rank', 'time' or 'length'", order)
+    for place, *others in clusters_by_master(documents, neighbours, master=master):
+        if others:
+            members = listed([documents[other] for other in others], order)
+            yield [documents[place].id, *(member.id for member in members)]
 
 
 def listed(documents: list[Document], order: Order) -> list[Document]:

@@ -1,4 +1,7 @@
-"""Documents without their text: attributes, groups with access, and neighbours by fingerprint."""
+"""Documents without their text: attributes, groups with access, and which are near each other.
+
+`neardup collapse` finds neighbours by fingerprint; an index by its verified matches (neighbours.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from neardup.candidates.hamming import HammingIndex, near_pairs
+from neardup.candidates.hamming import near_pairs
 from neardup.columns import Hashes
 from neardup.errors import ParameterError
 from neardup.plan import Plan
@@ -33,7 +36,7 @@ class Document:
     """A document without its text."""
 
     id: Any
-    fingerprint: int | None  # None: no features, never matched
+    fingerprint: int | None = None  # None: no features, never matched by fingerprint
     access: Access = None
     time: float = 0.0
     length: int = 0
@@ -59,11 +62,19 @@ def best_first(documents: Sequence[Document], master: Master) -> list[int]:
     return sorted(range(len(documents)), key=lambda number: (keys[master](documents[number]), number))
 
 
-class Neighbours(NamedTuple):
-    """The distinct fingerprints of documents, and which are near each other: equal ones need no pair each."""
+class Near(NamedTuple):
+    """A distinct text, or fingerprint, that is near another one, and how that other one relates to it."""
 
-    fingerprints: list[int]  # of each document the number of its distinct fingerprint; -1: none
-    near: list[list[tuple[int, int]]]  # of each distinct fingerprint: (another, distance), itself at 0 first
+    node: int
+    similarity: float | None  # None: the method measures nothing
+    relation: str | None = "near-duplicate"
+
+
+class Neighbours(NamedTuple):
+    """The distinct texts or fingerprints of documents, and which are near each other: equal ones need no pair each."""
+
+    nodes: list[int]  # of each document the number of its distinct text or fingerprint; -1: never matched
+    near: list[list[Near]]  # of each node
 
 
 def reserved_bits(plan: Plan) -> int:
@@ -73,33 +84,19 @@ def reserved_bits(plan: Plan) -> int:
 
 
 def find_neighbours(documents: Sequence[Document], distance: int, same: int = 0) -> Neighbours:
-    """The neighbours of every document: within the distance, and equal in the bits of `same`."""
-    fingerprints, values, columns = _distinct_fingerprints(documents)
-    near: list[list[tuple[int, int]]] = [[(number, 0)] for number in range(columns.shape[1])]
+    """The neighbours of every document by fingerprint: within the distance, and equal in the bits of `same`.
+
+    Each fingerprint is its own first neighbour. A similarity is the share of equal bits, of 64 or a multiple.
+    """
+    nodes, values, columns = _distinct_fingerprints(documents)
+    bits = 64 * len(columns)
+    near = [[Near(number, 1.0)] for number in range(columns.shape[1])]
     if columns.shape[1] > 1:
         for a, b, apart in zip(*(part.tolist() for part in near_pairs(columns, distance)), strict=True):
             if not (values[a] ^ values[b]) & same:
-                near[a].append((b, apart))
-                near[b].append((a, apart))
-    return Neighbours(fingerprints, near)
-
-
-def find_neighbours_of_new(
-    indexed: Sequence[Document], new: Sequence[Document], distance: int, same: int = 0
-) -> Neighbours:
-    """The fingerprints of indexed documents, then of new ones; only the new ones are looked up."""
-    fingerprints, values, columns = _distinct_fingerprints([*indexed, *new])
-    near: list[list[tuple[int, int]]] = [[] for _ in range(columns.shape[1])]
-    queries = np.unique(
-        np.array([number for number in fingerprints[len(indexed) :] if number >= 0], np.int64)
-    )
-    if len(queries):
-        found = HammingIndex.of(columns, distance).search(np.ascontiguousarray(columns[:, queries]))
-        for query, other, apart in zip(*(part.tolist() for part in found), strict=True):
-            mine = int(queries[query])
-            if not (values[mine] ^ values[other]) & same:
-                near[mine].append((other, apart))
-    return Neighbours(fingerprints, near)
+                near[a].append(Near(b, 1 - apart / bits))
+                near[b].append(Near(a, 1 - apart / bits))
+    return Neighbours(nodes, near)
 
 
 def _distinct_fingerprints(documents: Sequence[Document]) -> tuple[list[int], list[int], Hashes]:

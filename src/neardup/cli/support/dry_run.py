@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neardup.api import with_statistics
 from neardup.cli.support.emit import emit
 from neardup.cli.support.options import open_inputs
 from neardup.cli.support.show import duration, size_in_words
@@ -14,6 +13,7 @@ from neardup.engines.local.dry_run import Estimate, Range, estimate
 from neardup.engines.local.run import RunSettings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
+from neardup.plans import with_statistics
 from neardup.plurals import counted
 
 

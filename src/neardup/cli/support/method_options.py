@@ -32,6 +32,9 @@ class ChosenMethod:
     method: Method
     options: Mapping[str, Any]
     named: bool  # by the command line; otherwise the default of the command
+    words: tuple[
+        str, ...
+    ] = ()  # the options that choose it and set its parameters, as another command takes them
 
     def plan(self, **usual: Any) -> Plan:
         """The plan; `usual` are options for which the command has defaults of its own."""
@@ -144,9 +147,12 @@ def _replace_values(ctx: click.Context, named: bool) -> None:
 
     method: Method = ctx.meta[METHOD]
     ctx.params.pop("method")
-    options = preset_options(ctx.params.pop("preset"), method)
+    preset = ctx.params.pop("preset")
+    options, words = preset_options(preset, method), ["--method", method.name]
+    words += [] if preset is None else ["--preset", preset]
     for name, parameter in method.parameters.items():
         text = ctx.params.pop(name)
         if text is not None:
             options[name] = parameter.read(text, method.name)
-    ctx.params["chosen"] = ChosenMethod(method, options, named)
+            words += [parameter.flags[0], text]
+    ctx.params["chosen"] = ChosenMethod(method, options, named, tuple(words))

@@ -8,7 +8,7 @@ import click
 
 from neardup.cli.support.method_options import ChosenMethod
 from neardup.documents import Problems
-from neardup.index.document_rows import AttributeColumns
+from neardup.index.inputs import AttributeColumns
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -20,7 +20,7 @@ def attribute_columns(values: dict[str, Any]) -> AttributeColumns:
 
 def fingerprint_plan(chosen: ChosenMethod, values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
     """The plan of the options; simhash weighs by tf-idf if statistics are given, else by tf."""
-    from neardup.api import with_statistics
+    from neardup.plans import with_statistics
 
     # Document frequencies change with every crawl: tf-idf needs frozen ones.
     weights = {"weights": "tf" if values["stats"] is None else "tfidf"}

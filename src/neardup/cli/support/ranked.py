@@ -12,9 +12,10 @@ from neardup.cli.support.pages import attribute_columns
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, open_inputs
 from neardup.errors import InputError
-from neardup.index.document_rows import read_access, read_quality
 from neardup.index.documents import Document, may_see
 from neardup.index.fingerprints import fingerprint
+from neardup.index.inputs import read_access, read_quality
+from neardup.index.stored_pairs import access_of
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -32,7 +33,7 @@ def ranked_documents(
             )
     if pages.problems.total:  # no count: the groups with access to an unreadable record are unknown
         click.echo(f"{path} has records that cannot be read; use --strict to stop at the first.", err=True)
-    access = [read_access(value) for value in _column(table, attributes.access)]
+    access = [access_of(read_access(value)) for value in _column(table, attributes.access)]
     visible = [number for number, some in enumerate(access) if may_see(groups, some)]
     if not visible:
         return []

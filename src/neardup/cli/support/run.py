@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import neardup
-from neardup.api import with_statistics
+from neardup.cli.support.against import opened_references, reference_identity
 from neardup.cli.support.options import open_inputs, reading_options
 from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Inputs
@@ -27,7 +28,11 @@ from neardup.engines.local.checkpoint.workspace import (
 from neardup.engines.local.run import LocalRun, RunSettings, run
 from neardup.errors import InputError
 from neardup.plan import Plan
+from neardup.plans import with_statistics
 from neardup.plurals import counted
+
+if TYPE_CHECKING:
+    from neardup.index.references import References
 
 
 @contextmanager
@@ -38,8 +43,9 @@ def run_command(
     output: Path,
     force: bool,
     check: Callable[[Inputs, bool], None] | None = None,
+    then: Callable[[LocalRun, References | None], None] | None = None,
 ) -> Iterator[LocalRun]:
-    """The finished run, while its texts are still on disk.
+    """The finished run, while its texts are still on disk; `then` is called with its references at the end.
 
     `check` gets the inputs before they are read, and whether an earlier run is resumed.
     """
@@ -50,11 +56,20 @@ def run_command(
         check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
     work = _work(plan, columns, sources, values, output, force)
     try:
-        settings = RunSettings(threads, values["strict"], expected=values.get("expected"), work=work)
+        guard = {name: values.get(name) for name in ("expected", "compare")}
+        settings = RunSettings(threads, values["strict"], work=work, **guard)
         with TerminalProgress() as progress, _resumable(work, progress):
             for note in sources.notes:
                 progress.note(note)
-            yield run(plan, sources, columns, settings, progress, statistics)
+            with opened_references(plan, statistics, sources, columns, values, progress) as references:
+                if references is not None:
+                    find = partial(references.find, own_ids=not values.get("add"))
+                    settings = replace(settings, references=find, within=values.get("within", True))
+                    statistics = references.statistics
+                done = run(plan, sources, columns, settings, progress, statistics)
+                yield done
+                if then is not None:
+                    then(done, references)
     except BaseException:
         work.close(keep=True)
         raise
@@ -86,7 +101,14 @@ def run_identity(
         "plan": plan.to_dict(),
         "columns": {**asdict(columns), **options, "stats": values["stats"]},
         "inputs": inputs_identity(sources),
+        **_against(values),
     }
+
+
+def _against(values: dict[str, Any]) -> dict[str, Any]:
+    if not values.get("against"):
+        return {}
+    return {"against": reference_identity(values["against"]), "within": values.get("within", True)}
 
 
 def finished(

@@ -129,14 +129,22 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     """The last lines of a run: counts, the largest clusters, problems, and the files written."""
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
     unverified, (keep, remove) = report["plan"]["check"]["level"] == "none", OUTCOMES[mode]
+    within = report.get("against", {}).get("within", True)
     lines = [
         f"{counted(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
         f"{report['kept']:,} {keep}, {removed:,} {remove} ({removed / n:.1%})",
-        f"{counted(report['clusters'], 'cluster')}; {counted(report['exact_copies'], 'exact copy')}; "
-        + (
-            f"{counted(pairs['verified'], 'pair')}, none of them verified"
-            if unverified
-            else _pair_counts(pairs)
+        *_reference_lines(report),
+        *(
+            [
+                f"{counted(report['clusters'], 'cluster')}; {counted(report['exact_copies'], 'exact copy')}; "
+                + (
+                    f"{counted(pairs['verified'], 'pair')}, none of them verified"
+                    if unverified
+                    else _pair_counts(pairs)
+                )
+            ]
+            if within
+            else []
         ),
         *_recall_lines(report),
     ]
@@ -149,11 +157,21 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     lines += _chain_lines(report)
     lines += [f"Warning: {warning}" for warning in report["warnings"]]
     lines += _without_lines(report)
-    lines += _cluster_lines(report["largest_clusters"][:5])
+    lines += _cluster_lines(report["largest_clusters"][:5]) if within else []
     lines += problem_lines(report["problems"])
     if folder is not None:
         lines.append(f"written to {folder}: " + ", ".join(report["files"]))
     return "\n".join(lines)
+
+
+def _reference_lines(report: dict[str, Any]) -> list[str]:
+    """How many documents the references of --against have."""
+    against = report.get("against")
+    if against is None:
+        return []
+    found = ", ".join(f"{one['removed']:,} in {one['name']}" for one in against["references"])
+    copies = f", {counted(against['copies'], 'exact copy')} among them" if against["copies"] else ""
+    return [f"removed against references: {found}{copies}"]
 
 
 def _pair_counts(pairs: dict[str, int]) -> str:

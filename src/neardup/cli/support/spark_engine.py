@@ -36,6 +36,9 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "checkpoint": "a stopped run resumes after its last complete stage",
     "escape_formulas": "results are parquet files",
     "dry_run": "estimate the run with --engine local",
+    "against": "check documents against a reference with --engine local",
+    "within": "check documents against a reference with --engine local",
+    "add": "add documents with neardup index add",
 }
 SUPPORTED = {  # values; others are refused
     "output_format": ("parquet",),
@@ -95,13 +98,13 @@ def run_on_spark(
 
     With `guard`, a run with a warning writes no documents. `show` gets the result before its stages are removed.
     """
-    from neardup.api import with_statistics
     from neardup.cli.support.options import open_inputs
     from neardup.cli.support.run import finished, run_identity
     from neardup.cli.support.show import TerminalProgress
     from neardup.cli.support.spark_folder import SparkOutput
     from neardup.engines.local.checkpoint.workspace import identity_digest
     from neardup.engines.spark.session.session import make_session, parse_conf, require_spark
+    from neardup.plans import with_statistics
 
     require_spark()
     if "-" in inputs:
@@ -122,7 +125,7 @@ def run_on_spark(
         with TerminalProgress() as progress:
             strict = values["strict"]
             known = (spark, plan, sources, columns, statistics, strict, digest, output, progress)
-            job = _Job(*known, guard, values.get("expected"), show)
+            job = _Job(*known, guard, values.get("expected"), values.get("compare"), show)
             return job.run()
 
 
@@ -141,6 +144,7 @@ class _Job:
     progress: Progress
     guard: bool
     expected: ExpectedShare | None
+    compare: tuple[str, ...] | None
     show: Callable[[SparkResult], None] | None
 
     def run(self) -> dict[str, Any]:
@@ -174,6 +178,7 @@ class _Job:
                     files=[source.name for source in self.sources],
                     progress=self.progress,
                     expected=self.expected,
+                    compare=self.compare,
                 )
         with translated(folder):
             return self._written(result, loaded)

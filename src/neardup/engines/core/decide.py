@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from neardup.clusters.graph import bridges, complete_groups, components, weakest_links
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.documents import DocumentTable
+from neardup.engines.core.duplicates import ClusterLayout, duplicates, find_heads, without_indirect
 from neardup.engines.core.keep_order import Report, id_places, keep_order
 from neardup.engines.core.leaders import Measure, lead, packed
 from neardup.engines.core.linkage import link
+from neardup.engines.core.references import ReferenceMatches
 from neardup.engines.core.removal_evidence import look_up
 from neardup.engines.core.removed_by_leaders import CountedMeasure, RecordedMeasure, removed_by_leaders
 from neardup.plan import Plan
@@ -37,6 +39,7 @@ class Decisions:
     direct: NDArray[
         np.bool_
     ]  # whether a removed document is a copy of duplicate_of, or reaches the threshold with it
+    to_leader: Floats  # similarity with the leader; NaN for the leader itself, and where it was not measured
     size: Numbers
     weakest_link: Floats  # with average and complete linkage the similarity of the last merge
     pairs: Pairs  # between representatives of distinct texts: those that reach the threshold
@@ -54,6 +57,7 @@ class Decisions:
     removed_by_leaders: int | None = (
         None  # documents of clusters that leaders would remove; only with components
     )
+    referenced: ReferenceMatches | None = None  # removed, because a reference has them
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -84,22 +88,25 @@ def decide(
     `measure` compares the pairs that candidates left out and decisions need; `report` is called with values that the
     keep policy cannot read.
     """
-    n, measure = len(documents), CountedMeasure(measure)
+    n, measure, found = len(documents), CountedMeasure(measure), evidence
     clusters = _clustered(plan, documents, representative, evidence, measure, report)
-    members, evidence = clusters.members, clusters.evidence
-    layout = _Layout.of(members, clusters.labels[members])
+    members = clusters.members
+    layout = ClusterLayout.of(clusters.labels[members])
     best = members[layout.first]
-    duplicate_of = _duplicates(plan, layout, members, best)
+    heads, evidence = find_heads(plan, clusters.order, clusters.labels, clusters.evidence, measure)
+    duplicate_of = duplicates(plan, layout, members, representative, heads, evidence)
     missing = _missing(plan, representative, evidence, layout, members, duplicate_of)
     measured = Pairs.concatenate([evidence, measure(missing // n, missing % n)])
     links = look_up(plan, measured, representative, members, duplicate_of)
     by_leaders = _by_leaders(plan, clusters, representative, duplicate_of, links.direct, measured, measure)
     spared = 0
     if plan.keep.direct_only and not links.direct[duplicate_of >= 0].all():
-        duplicate_of, spared = _without_indirect(duplicate_of, links.direct, members, representative)
+        duplicate_of, spared = without_indirect(duplicate_of, links.direct, members, representative)
         links = look_up(plan, measured, representative, members, duplicate_of)
     removed = duplicate_of >= 0
-    pairs = measured.take(plan.check.passes(measured, plan.threshold))
+    # With pairs="all", those that candidates find: whether a pair is one of them does not depend on other documents.
+    listed = found if plan.pairs == "all" else measured
+    pairs = listed.take(plan.check.passes(listed, plan.threshold))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
     return Decisions(
@@ -112,6 +119,7 @@ def decide(
         containment=links.containment,
         relation=links.relation,
         direct=links.direct,
+        to_leader=_similarity_with(plan, measured, representative, members, best),
         size=layout.size,
         weakest_link=_weakest(plan, layout, clusters, representative, measured),
         pairs=pairs,
@@ -159,7 +167,7 @@ def _clustered(
     order = np.full(n, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(order, representative[members], places[members])
     order[copies] = -1
-    if plan.clustering.kind != "components":
+    if plan.clustering.kind != "components" and plan.keep.policy != "none":
         if plan.clustering.links:
             linked = link(plan, order, labels, documents.id_hashes, evidence, measure)
             names, evidence, large = linked.cluster, linked.evidence, linked.large
@@ -170,51 +178,6 @@ def _clustered(
         members = members[np.bincount(labels, minlength=n)[labels[members]] > 1]
     members = members[np.lexsort((places[members], labels[members]))]
     return _Clusters(members, labels, order, evidence, heights, large)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Members in order of cluster and worth: where each member's cluster begins, its place in it, its size."""
-
-    first: Numbers
-    place: Numbers
-    size: Numbers
-    number: Numbers  # 0, 1, 2 … cluster by cluster
-
-    @staticmethod
-    def of(members: Numbers, labels: Numbers) -> _Layout:
-        begins = np.flatnonzero(np.diff(labels, prepend=-1))
-        sizes = np.diff(np.append(begins, len(members)))
-        first = np.repeat(begins, sizes)
-        number = np.repeat(np.arange(len(begins)), sizes)
-        return _Layout(first, np.arange(len(members)) - first, np.repeat(sizes, sizes), number)
-
-    def named(self, members: Numbers, places: Numbers) -> Numbers:
-        """For each member the one of its cluster that comes first in the order of ids."""
-        return members[np.lexsort((places, self.number))[self.first]]
-
-
-def _duplicates(plan: Plan, layout: _Layout, members: Numbers, best: Numbers) -> Numbers:
-    """What each member that goes duplicates; -1 for those that stay."""
-    count = 0 if plan.keep.policy == "none" else plan.keep.count
-    removed = layout.place >= count
-    second = members[np.minimum(layout.first + 1, len(members) - 1)] if len(members) else members
-    return np.where(removed, np.where(layout.place == 0, second, best), -1)
-
-
-def _without_indirect(
-    duplicate_of: Numbers, direct: NDArray[np.bool_], members: Numbers, representative: Numbers
-) -> tuple[Numbers, int]:
-    """The same without members that have no evidence of their own, and how many stay for that.
-
-    Of exact copies only the best one stays.
-    """
-    indirect = np.flatnonzero((duplicate_of >= 0) & ~direct)
-    _, first, text = np.unique(representative[members[indirect]], return_index=True, return_inverse=True)
-    found = duplicate_of.copy()
-    found[indirect] = members[indirect[first[text]]]
-    found[indirect[first]] = -1
-    return found, len(first)
 
 
 def _by_leaders(
@@ -248,7 +211,7 @@ def _missing(
     plan: Plan,
     representative: Numbers,
     evidence: Pairs,
-    layout: _Layout,
+    layout: ClusterLayout,
     members: Numbers,
     duplicate_of: Numbers,
 ) -> Numbers:
@@ -267,9 +230,15 @@ def _missing(
     return without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
 
 
+def _similarity_with(
+    plan: Plan, measured: Pairs, representative: Numbers, members: Numbers, best: Numbers
+) -> Floats:
+    return look_up(plan, measured, representative, members, np.where(best == members, -1, best)).similarity
+
+
 def _weakest(
     plan: Plan,
-    layout: _Layout,
+    layout: ClusterLayout,
     clusters: _Clusters,
     representative: Numbers,
     measured: Pairs,
@@ -279,7 +248,7 @@ def _weakest(
     if clusters.heights is not None:
         return clusters.heights[members]
     inside = measured.take(labels[measured.left] == labels[measured.right])
-    if plan.clustering.kind == "leaders":
+    if plan.clustering.kind == "leaders" and plan.keep.policy != "none":
         leads = representative[members[layout.first]]
         inside = inside.take(np.isin(inside.left, leads) | np.isin(inside.right, leads))
     found = np.ones(len(labels))

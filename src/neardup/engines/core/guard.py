@@ -18,6 +18,10 @@ LARGE_TEXTS = 100  # … if it has more than so many
 ALIKE = 0.9  # similarity of the two least similar documents from which a cluster is no sign, however large
 CHAINED_SHARE = 0.05  # of removals that rest on a chain of pairs …
 CHAINED = 10  # … if they are more than so many
+APART_SHARE = (
+    0.001  # for each removal: documents that share nearly nothing with the best one of their cluster …
+)
+APART = 10  # … if they are more than so many
 LOW_THRESHOLD = 0.3  # below it unrelated documents reach the threshold, and the guard is on unless refused
 
 
@@ -27,44 +31,71 @@ def is_guarded(plan: Plan, guard: bool | None, expected: ExpectedShare | None) -
 
 
 def warnings(
-    plan: Plan, counts: RunCounts, inputs: Sequence[str], expected: ExpectedShare | None = None
+    plan: Plan,
+    counts: RunCounts,
+    compare: Sequence[str] | None = None,
+    expected: ExpectedShare | None = None,
 ) -> list[str]:
-    """What looks wrong about the removals of a run, a sentence each, with the remedy."""
+    """What looks wrong about the removals of a run, a sentence each, with the remedy.
+
+    `compare` has the options of `neardup compare` that show two documents as the run compared them; None: no command
+    can, because they do not come from files.
+    """
     return [
-        *_large_clusters(plan, counts, inputs),
-        *_chains(plan, counts),
+        *_large_clusters(plan, counts, compare),
+        *_chains(plan, counts, compare),
+        *_apart(plan, counts, compare),
         *_unexpected(counts, expected),
     ]
 
 
-def _large_clusters(plan: Plan, counts: RunCounts, inputs: Sequence[str]) -> list[str]:
+def _large_clusters(plan: Plan, counts: RunCounts, compare: Sequence[str] | None) -> list[str]:
     texts = counts.documents - counts.exact_copies
     found = []
     for cluster in counts.largest_clusters:
-        alike = cluster["lowest"] is not None and cluster["lowest"]["similarity"] >= ALIKE
+        lowest = cluster["lowest"]
+        alike = lowest is not None and lowest["similarity"] >= ALIKE
         if alike or cluster["texts"] <= max(LARGE_TEXTS, LARGE_SHARE * texts):
             continue
-        what = f"one cluster has {cluster['texts']:,} of {counted(texts, 'distinct text')}"
-        found.append(f"{what}{_lowest(cluster, inputs)}: {_remedy(plan)}")
+        what = (
+            f"the cluster {cluster['cluster']} has {cluster['texts']:,} of {counted(texts, 'distinct text')}"
+        )
+        where = "" if lowest is None else f", down to {_place(lowest, compare)}"
+        found.append(f"{what}{where}: {_remedy(plan)}")
     return found
 
 
-def _lowest(cluster: dict[str, Any], inputs: Sequence[str]) -> str:
-    """The place of least similarity in a cluster, and the command that shows it."""
-    lowest = cluster["lowest"]
-    if lowest is None:
-        return ""
-    command = shlex.join(["neardup", "compare", *map(str, lowest["documents"]), "--in", *inputs[:1]])
-    return f", down to a similarity of {lowest['similarity']:.3f} ({command} shows the two documents)"
+def _place(lowest: dict[str, Any], compare: Sequence[str] | None) -> str:
+    """A place of low similarity: its two documents, and the command that shows them."""
+    names = [str(one) for one in lowest["documents"]]
+    found = f"a similarity of {lowest['similarity']:.3f} between {names[0]} and {names[1]}"
+    if compare is None:
+        return found
+    dashes = ["--"] if any(name.startswith("-") for name in names) else []
+    return f"{found} ({shlex.join(['neardup', 'compare', *compare, *dashes, *names])})"
 
 
-def _chains(plan: Plan, counts: RunCounts) -> list[str]:
-    chained = counts.removals.by_chain
+def _chains(plan: Plan, counts: RunCounts, compare: Sequence[str] | None) -> list[str]:
+    chained, lowest = counts.removals.by_chain, counts.removals.lowest
     if chained <= max(CHAINED, CHAINED_SHARE * counts.removed):
         return []
     share = f"{counted(chained, 'removal')} of {counts.removed:,} rest on a chain of pairs"
+    where = (
+        "" if lowest is None else f", down to {_place(lowest, compare)} in the cluster {lowest['cluster']}"
+    )
     remedy = f"--clusters leaders removes {counts.removals.removed_by_leaders:,}, each for a document that it is near"
-    return [f"{share}, below the threshold of {plan.threshold:g}: {remedy}"]
+    return [f"{share}, below the threshold of {plan.threshold:g}{where}: {remedy}"]
+
+
+def _apart(plan: Plan, counts: RunCounts, compare: Sequence[str] | None) -> list[str]:
+    apart, lowest = counts.removals.apart, counts.removals.lowest_apart
+    if lowest is None or apart <= max(APART, APART_SHARE * counts.removed):
+        return []
+    share = (
+        f"{counted(apart, 'document')} of clusters share nearly nothing with the best one of their cluster"
+    )
+    where = f"down to {_place(lowest, compare)} in the cluster {lowest['cluster']}"
+    return [f"{share}, {where}: {_remedy(plan)}"]
 
 
 def _unexpected(counts: RunCounts, expected: ExpectedShare | None) -> list[str]:

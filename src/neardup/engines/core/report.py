@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import neardup
 from neardup.candidates.buckets import BucketCounts
 from neardup.columns import Numbers
 from neardup.documents import Problems
-from neardup.engines.core.decide import Outcome
+from neardup.engines.core.decide import Floats, Outcome
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.guard import warnings
+from neardup.engines.core.identity import id_digests
 from neardup.engines.core.progress import Progress, peak_memory
 from neardup.plan import Plan
 from neardup.sorted_sets import count_distinct
 
 LARGEST = 10  # clusters that the report lists
+APART = 0.1  # of the threshold: documents that share less share nearly nothing
 
 
 @dataclass(frozen=True)
 class RemovalCounts:
-    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, the cluster, or an empty text."""
+    """What removals rest on: an exact copy, evidence of their own, a chain of pairs, the cluster, an empty text, or a
+    candidate pair that nothing verified."""
 
     copies: int = 0
     direct: int = 0
@@ -33,6 +38,12 @@ class RemovalCounts:
     lowest_similarity: float | None = None
     kept_without_direct_evidence: int = 0  # with --direct-only: these are no removals
     empty: int = 0  # without a token
+    unverified: int = 0  # of --verify none
+    lowest: dict[str, Any] | None = (
+        None  # the removal of the least similarity: cluster, similarity, documents
+    )
+    apart: int = 0  # documents that share nearly nothing with the best document of their cluster …
+    lowest_apart: dict[str, Any] | None = None  # … and the one that shares least, in the form of `lowest`
     removed_by_leaders: int | None = None  # with components: the documents that leaders would remove
 
 
@@ -56,6 +67,7 @@ class RunCounts:
     buckets: BucketCounts = field(default_factory=BucketCounts)
     posting_lists_truncated: int = 0
     pairs_already_in_one_cluster: int | None = 0
+    against: dict[str, Any] | None = None  # what references have of the documents
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,9 @@ class RunContext:
     lowest_rethreshold: float | None = None
     common_phrases: dict[str, Any] | None = None
     expected: ExpectedShare | None = None  # of removed documents
+    compare: tuple[str, ...] | None = (
+        None  # options of `neardup compare` for these documents; None: not possible
+    )
 
 
 def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[str]) -> dict[str, Any]:
@@ -87,7 +102,8 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "kept": counts.documents - counts.removed,
         "removed": counts.removed,
         "removals": asdict(counts.removals),
-        "warnings": warnings(plan, counts, context.inputs, context.expected),
+        **({} if counts.against is None else {"against": counts.against}),
+        "warnings": warnings(plan, counts, context.compare, context.expected),
         "without_tokens": counts.without_tokens,
         "without_features": counts.without_features,
         "exact_copies": counts.exact_copies,
@@ -143,25 +159,75 @@ def problem_counts(problems: Problems) -> dict[str, Any]:
 
 def count_removals(outcome: Outcome) -> RemovalCounts:
     """What the removals of the decisions rest on."""
-    decisions = outcome.decisions
-    removed, copy = decisions.duplicate_of >= 0, decisions.copies
+    plan, decisions, by_leaders = outcome.plan, outcome.decisions, outcome.decisions.removed_by_leaders
+    removed, copy, found = decisions.duplicate_of >= 0, decisions.copies, outcome.decisions.referenced
     similarity = decisions.similarity[removed]
-    lowest = None if not len(similarity) or np.isnan(similarity).all() else _rounded(np.nanmin(similarity))
-    direct, indirect = (
-        int((removed & decisions.direct & ~copy).sum()),
-        int((removed & ~decisions.direct).sum()),
-    )
-    links, by_leaders = outcome.plan.clustering.links, decisions.removed_by_leaders
-    by = {"by_chain": 0 if links else indirect, "by_cluster": indirect if links else 0}
+    indirect = int((removed & ~decisions.direct).sum())
+    own = int((removed & decisions.direct & ~copy).sum())
+    unverified = own if plan.check.level == "none" else 0
+    lowest = _least(similarity)
+    if found is not None and len(found.documents):
+        lowest = min((v for v in (lowest, _least(found.similarity)) if v is not None), default=None)
+    beside = (0, 0) if found is None else (found.copies, len(found.documents) - found.copies)
+    apart, lowest_apart = documents_apart(outcome)
     return RemovalCounts(
-        int(copy.sum()),
-        direct,
-        **by,
+        int(copy.sum()) + beside[0],
+        own - unverified + beside[1],
+        by_chain=0 if plan.clustering.links else indirect,
+        by_cluster=indirect if plan.clustering.links else 0,
         lowest_similarity=lowest,
         kept_without_direct_evidence=decisions.spared,
         empty=len(decisions.empty),
         removed_by_leaders=None if by_leaders is None else by_leaders + len(decisions.empty),
+        unverified=unverified,
+        lowest=lowest_of([lowest_removal(outcome)]),
+        apart=apart,
+        lowest_apart=lowest_of([lowest_apart]),
     )
+
+
+def lowest_removal(outcome: Outcome) -> dict[str, Any] | None:
+    """The removal of the least similarity, ties by id hash; None if no similarity was measured."""
+    decisions = outcome.decisions
+    return _lowest_pair(outcome, decisions.similarity, decisions.duplicate_of)
+
+
+def documents_apart(outcome: Outcome) -> tuple[int, dict[str, Any] | None]:
+    """How many documents share nearly nothing with the best document of their cluster; and the lowest of them."""
+    plan, decisions = outcome.plan, outcome.decisions
+    if plan.keep.policy == "none":  # every document goes for a near-duplicate of its own
+        return 0, None
+    far = decisions.to_leader < APART * plan.threshold  # not where it is NaN
+    similarity = np.where(far, decisions.to_leader, np.nan)
+    return int(far.sum()), _lowest_pair(outcome, similarity, decisions.leader)
+
+
+def _lowest_pair(outcome: Outcome, similarity: Floats, others: Numbers) -> dict[str, Any] | None:
+    """The member with the least similarity to the document beside it, ties by id hash."""
+    decisions, ids = outcome.decisions, outcome.documents.ids
+    if np.isnan(similarity).all():
+        return None
+    hashes = outcome.documents.id_hashes[decisions.documents]
+    place = int(np.lexsort((hashes, similarity))[0])  # NaN comes last
+    return {
+        "cluster": ids[int(decisions.cluster[place])].as_py(),
+        "similarity": float(similarity[place]),
+        "documents": [ids[int(one)].as_py() for one in (decisions.documents[place], others[place])],
+    }
+
+
+def lowest_of(found: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The lowest of such pairs, each of a part of the documents, as the report shows it."""
+    known = [one for one in found if one is not None]
+    if not known:
+        return None
+    hashes = id_digests(pa.array([one["documents"][0] for one in known]))[:, 0]
+    first = known[int(np.lexsort((hashes, [one["similarity"] for one in known]))[0])]
+    return {**first, "similarity": _rounded(first["similarity"])}
+
+
+def _least(similarity: Floats) -> float | None:
+    return None if not len(similarity) or np.isnan(similarity).all() else _rounded(np.nanmin(similarity))
 
 
 def count_clusters(outcome: Outcome) -> int:

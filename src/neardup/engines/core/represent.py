@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, Tokens, fixed_lists, ragged
@@ -53,6 +55,40 @@ def describe(texts: Texts) -> dict[str, pa.Array]:
     }
 
 
+@dataclass(frozen=True)
+class Representation:
+    """What a plan makes of a batch of texts."""
+
+    tokens: Numbers  # how many
+    features: Features
+    signatures: Signatures | None  # None where candidates come from features
+    keys: Hashes  # tables × documents; no tables where a join finds candidates
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which texts have what candidates are found by."""
+        return self.features.sizes > 0 if self.signatures is None else self.signatures.present
+
+
+def representation_of(plan: Plan, tokens: Numbers, features: Features) -> Representation:
+    """The representation of texts with so many tokens and these features."""
+    if plan.candidates.level == "features":
+        return Representation(tokens, features, None, np.zeros((0, len(tokens)), np.uint64))
+    assert plan.view.signature is not None
+    return representation_of_signatures(plan, tokens, features, plan.view.signature(features))
+
+
+def representation_of_signatures(
+    plan: Plan, tokens: Numbers, features: Features, signatures: Signatures
+) -> Representation:
+    """The same where the signatures are known."""
+    keys = np.zeros((0, len(tokens)), np.uint64)
+    if not plan.joins:
+        candidates: KeyCandidates = plan.candidates  # type: ignore[assignment]
+        keys = candidates.keys(signatures)
+    return Representation(tokens, features, signatures, keys)
+
+
 def represent(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
     """The columns that represent texts: keys, or features where candidates come from them; signatures if compared."""
     tokens = plan.text(texts, details=plan.view.details)
@@ -61,16 +97,14 @@ def represent(plan: Plan, texts: Texts, statistics: Statistics | None = None) ->
 
 def represent_features(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:
     """The same columns for texts whose features are known."""
-    sizes = features.sizes
-    columns = {"tokens": pa.array(np.diff(tokens.offsets)), "features": pa.array(sizes)}
-    if plan.candidates.level == "features":
-        return columns | {"present": pa.array(sizes > 0)} | _feature_columns(features)
-    assert plan.view.signature is not None
-    signatures = plan.view.signature(features)
-    columns["present"] = pa.array(signatures.present)
+    made = representation_of(plan, np.diff(tokens.offsets), features)
+    columns = {"tokens": made.tokens, "features": features.sizes, "present": made.present}
+    arrays = {name: pa.array(column) for name, column in columns.items()}
+    if made.signatures is None:
+        return arrays | _feature_columns(features)
     if plan.joins or (plan.check.level == "signatures" and plan.check_view is None):
-        columns["slots"] = fixed_lists(signatures.slots)
-    return columns | {f"key{table}": pa.array(keys) for table, keys in enumerate(_keys(plan, signatures))}
+        arrays["slots"] = fixed_lists(made.signatures.slots)
+    return arrays | {f"key{table}": pa.array(keys) for table, keys in enumerate(made.keys)}
 
 
 def _feature_columns(features: Features) -> dict[str, pa.Array]:
@@ -80,13 +114,6 @@ def _feature_columns(features: Features) -> dict[str, pa.Array]:
     if features.distinct:
         columns["distinct"] = pa.nulls(len(features))
     return columns
-
-
-def _keys(plan: Plan, signatures: Signatures) -> Hashes:
-    if plan.joins:
-        return np.zeros((0, len(signatures)), np.uint64)
-    candidates: KeyCandidates = plan.candidates  # type: ignore[assignment]
-    return candidates.keys(signatures)
 
 
 def needs_distinct_texts_first(plan: Plan) -> bool:

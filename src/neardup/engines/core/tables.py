@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome
+from neardup.engines.core.references import ReferenceMatches
 from neardup.verify.cosine import probabilities
 from neardup.verify.relation import COPY, RELATIONS, RelationNumbers, relations, swapped
 
+IN_REFERENCE = "duplicate_in"  # the reference that has a removed document; empty: the input itself
 ROWS = 1 << 20  # rows of a table that is streamed
 REASONS = ("duplicate_of", "similarity", "relation", "evidence")  # that are added to a removed document
 # … to every one
@@ -182,7 +184,7 @@ def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbe
     named = {} if id_column is None else {id_column: ids.take(pa.array(rows))}
     empty = pa.array(np.isin(rows, decisions.empty))
     leader = ids[decisions.empty_leader] if decisions.empty_leader >= 0 else pa.scalar(None, ids.type)
-    found = (
+    found: tuple[Any, ...] = (
         pa.array(decisions.kept[rows]),
         ids.take(pa.array(decisions.cluster)).take(at),
         pc.if_else(empty, leader, ids.take(other).take(at)),
@@ -191,7 +193,32 @@ def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbe
         relation_names(decisions.relation).take(at),
         pc.if_else(empty, "empty", _evidence(outcome).take(at)),
     )
-    return pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
+    table = pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
+    return table if decisions.referenced is None else _with_references(table, decisions.referenced, rows)
+
+
+def _with_references(table: pa.Table, found: ReferenceMatches, rows: Numbers) -> pa.Table:
+    """The annotations, with the matches of documents that a reference has, and the column that names the reference."""
+    place = np.searchsorted(found.documents, rows)
+    place[place == len(found.documents)] = 0
+    there = found.documents[place] == rows if len(found.documents) else np.zeros(len(rows), np.bool_)
+    at, known = pa.array(place, mask=~there), pa.array(there)
+    ids, own = found.ids, table.column("duplicate_of")
+    if ids.type != own.type:
+        ids, own = ids.cast(pa.string()), own.cast(pa.string())
+    evidence = pa.array(np.where(found.relation == COPY, "copy", "direct"), pa.string())
+    values = {
+        "duplicate_of": (ids, own),
+        "similarity": (pa.array(found.similarity, from_pandas=True), table.column("similarity")),
+        "containment": (pa.array(found.containment, from_pandas=True), table.column("containment")),
+        "relation": (relation_names(found.relation), table.column("relation")),
+        "evidence": (evidence, table.column("evidence")),
+    }
+    for name, (theirs, mine) in values.items():
+        column = pc.if_else(known, theirs.take(at), mine)
+        table = table.set_column(table.column_names.index(name), name, column)
+    names = pa.array(found.names, pa.string()).take(pa.array(found.reference)).take(at)
+    return table.append_column(IN_REFERENCE, names)
 
 
 def added_names(names: Collection[str], taken: Collection[str]) -> list[str]:
@@ -208,9 +235,10 @@ def renamed_columns(names: Collection[str], taken: Collection[str]) -> Iterator[
 
 def _evidence(outcome: Outcome) -> pa.Array:
     """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), linked to it by a chain
-    of pairs, or by the similarity of its cluster as a whole."""
+    of pairs, by the similarity of its cluster as a whole, or by a candidate pair that nothing verified."""
     decisions, indirect = outcome.decisions, "cluster" if outcome.plan.clustering.links else "chain"
-    names = np.where(decisions.copies, "copy", np.where(decisions.direct, "direct", indirect))
+    direct = "unverified" if outcome.plan.check.level == "none" else "direct"
+    names = np.where(decisions.copies, "copy", np.where(decisions.direct, direct, indirect))
     return pa.array(names, pa.string(), mask=decisions.duplicate_of < 0)
 
 

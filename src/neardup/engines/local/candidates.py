@@ -66,7 +66,7 @@ class TableKeys:
 
 def table_keys(plan: Plan, corpus: Corpus, representative: Numbers) -> TableKeys:
     """The keys of the distinct texts that have features; without tables where a join finds candidates."""
-    some = np.flatnonzero(corpus.present & (representative == np.arange(len(corpus))))
+    some = np.flatnonzero(corpus.present & corpus.compared & (representative == np.arange(len(corpus))))
     tables = 0 if plan.joins else plan.candidates.tables  # type: ignore[attr-defined]
     assert corpus.keys is not None
     return TableKeys(some, tables, corpus.keys.key)
@@ -164,8 +164,11 @@ def joined_features(plan: Plan, corpus: Corpus, floor: float, threads: int) -> t
     joining: FeatureJoin = plan.candidates  # type: ignore[assignment]
     every = plan.needs_every_candidate
     id_hashes = corpus.id_hashes[texts.representatives]
+    referenced = None if corpus.referenced is None else corpus.referenced[texts.representatives]
 
     def join(features: Features, places: Numbers, first: int) -> tuple[Pairs, int]:
+        if referenced is not None:
+            features = features.without(referenced[places])
         if every:
             return joining.pairs(features, floor, threads, first), 0
         return joining.links(features, floor, threads, id_hashes[places], MOST_LINKS, first)

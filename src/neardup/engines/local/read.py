@@ -64,6 +64,14 @@ class Corpus(DocumentTable):
     problems: Problems = field(default_factory=Problems)
     stamps: tuple[object, ...] = ()  # the state of the files when they were read
     numbered: bool = False  # some documents had no id and were numbered
+    referenced: NDArray[np.bool_] | None = (
+        None  # documents that a reference has: nothing else is compared with them
+    )
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """The documents that are compared with each other: those with tokens that no reference has."""
+        return self.tokens > 0 if self.referenced is None else (self.tokens > 0) & ~self.referenced
 
     @property
     def spool(self) -> Spool:

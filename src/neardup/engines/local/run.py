@@ -14,7 +14,7 @@ write.py writes the result; checkpoint/ is what a killed run resumes from.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.empty import without_empty
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.progress import Progress
+from neardup.engines.core.references import ReferenceMatches, without_referenced
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.workspace import Workspace
@@ -38,17 +39,25 @@ from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.workers import default_threads
 
+# The documents of a corpus that references have.
+FindReferences = Callable[[Corpus, Progress, int], ReferenceMatches]
+
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How to run: nothing here changes the result."""
+    """How to run, and against what: but for references, nothing here changes the result."""
 
     threads: int = field(default_factory=default_threads)
     strict: bool = False
     work_dir: str | os.PathLike[str] | None = None
     memory: MemoryBudget = field(default_factory=MemoryBudget)
     expected: ExpectedShare | None = None  # of removed documents: only the guard compares it
+    compare: tuple[str, ...] | None = None  # options of `neardup compare` that warnings show
     work: Workspace | None = None  # a work folder with a path, from which the run can be resumed
+    references: FindReferences | None = (
+        None  # removes documents that they have before the others are compared
+    )
+    within: bool = True  # whether the others are compared with each other at all
 
 
 def run(
@@ -73,8 +82,14 @@ def run(
         corpus = read_corpus(job, statistics if plan.counts else None)
         if (warning := work.memory.too_little(len(corpus))) is not None:
             progress.note(warning)
+        found = settings.references and settings.references(corpus, progress, settings.threads)
+        if found is not None:
+            found = replace(found, within=settings.within)
+            everything = np.full(len(corpus), not settings.within)
+            corpus = replace(corpus, referenced=found.mask(len(corpus)) | everything)
         matches = find_matches(plan, corpus, progress, settings.threads)
         decisions = decided(plan, corpus, matches, progress, settings.threads)
+        decisions = without_referenced(decisions, found)
     except BaseException:
         work.close(keep=True)
         raise
@@ -125,7 +140,8 @@ class LocalRun:
         self._check_evidence(threshold)
         plan, threads = self.plan.with_(threshold=threshold), self.settings.threads
         inside = self.matches.inside + self.decisions.compared
-        matches = replace(self.matches, pairs=self.decisions.measured, inside=inside)
+        known = self.matches.pairs if self.plan.pairs == "all" else self.decisions.measured
+        matches = replace(self.matches, pairs=known, inside=inside)
         if threshold > self.plan.threshold:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
@@ -134,6 +150,10 @@ class LocalRun:
 
     def _check_evidence(self, threshold: float) -> None:
         """Refuse a threshold for which the evidence is not complete."""
+        if self.settings.references is not None:
+            raise EvidenceError(
+                "Documents were removed against a reference: run again with the other threshold."
+            )
         if self.plan.check.level == "none":
             raise EvidenceError("Nothing was measured (verify=none): run again with the other threshold.")
         floor = self.matches.floor

@@ -57,7 +57,7 @@ class Matches:
 def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
     """Copies, candidates and verified pairs of a corpus; of the keys, those that `rethreshold` may need are kept."""
     with progress.stage("copies"):
-        representative = collapse(corpus.digests, corpus.id_hashes, corpus.tokens > 0)
+        representative = collapse(corpus.digests, corpus.id_hashes, corpus.compared)
     keys = table_keys(plan, corpus, representative)
     found = Verifier(plan, corpus, keys, plan.reach, progress, threads, corpus.work).run(representative)
     found.large = keys.only(_in_large_clusters(plan, found.pairs, len(corpus)))

@@ -273,6 +273,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         buckets=matches.counts,
         posting_lists_truncated=matches.truncated,
         pairs_already_in_one_cluster=matches.joined,
+        against=None if decisions.referenced is None else decisions.referenced.report(),
     )
     first = spooled_chunks(corpus.spool, np.arange(min(len(corpus), SEARCHED)))
     context = RunContext(
@@ -287,5 +288,6 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         lowest_rethreshold=matches.floor,
         common_phrases=common_phrases(run.plan, corpus.statistics, map(corpus.spool.read, first)),
         expected=run.settings.expected,
+        compare=run.settings.compare,
     )
     return make_report(run.plan, counts, context, files)

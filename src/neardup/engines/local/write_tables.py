@@ -43,6 +43,12 @@ def write_clusters(
     return _write(path, table.schema, [table], format, escape_formulas)
 
 
+def write_table(path: os.PathLike[str], table: pa.Table, format: str, escape_formulas: bool = True) -> int:
+    """The number of rows written."""
+    known: TableFormat = format  # type: ignore[assignment]
+    return _write(path, table.schema, [table], known, escape_formulas)
+
+
 def _write(
     path: os.PathLike[str], schema: pa.Schema, tables: Iterable[pa.Table], format: TableFormat, escape: bool
 ) -> int:

@@ -14,7 +14,7 @@ from neardup.columns import Numbers, Pairs
 from neardup.engines.core.decide import Outcome, decide
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.pair_examples import EXAMPLES, example_edges, ordered_ends
-from neardup.engines.core.report import largest_clusters
+from neardup.engines.core.report import documents_apart, largest_clusters, lowest_removal
 from neardup.engines.core.tables import cluster_table, pair_tables
 from neardup.engines.spark.candidates.hot_buckets import EXTRA, FIRST, REST, pair_columns
 from neardup.engines.spark.shuffle.arrow import Batches, sliced, unsigned
@@ -98,7 +98,9 @@ class ClusterBlock:
         """One row for the report: verified pairs, spared documents, large components, pairs that decisions asked
         for, what leaders would remove, and the largest clusters and pairs to look at as JSON."""
         decisions = outcome.decisions
-        shown = {"largest": largest_clusters(outcome), "pairs": self._examples(outcome)}
+        apart, lowest_apart = documents_apart(outcome)
+        lowest = {"lowest": lowest_removal(outcome), "apart": apart, "lowest_apart": lowest_apart}
+        shown = {"largest": largest_clusters(outcome), "pairs": self._examples(outcome), **lowest}
         columns = {
             "size": pa.array([len(decisions.pairs)]),
             "reason": pa.array([json.dumps(shown, ensure_ascii=False)]),

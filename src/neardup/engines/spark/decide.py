@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.engines.core.identity import id_digests
-from neardup.engines.core.report import LARGEST, RemovalCounts
+from neardup.engines.core.report import LARGEST, RemovalCounts, lowest_of
 from neardup.engines.spark import cluster_block
 from neardup.engines.spark.candidates.hot_buckets import COPY, EXTRA, NAMES
 from neardup.engines.spark.cluster_block import (
@@ -72,21 +73,34 @@ def decision_metrics() -> dict[str, Any]:
         "copies": f.sum((row & (f.col("reason") == "copy")).cast("long")),
         "by_chain": f.sum((row & (f.col("reason") == "chain")).cast("long")),
         "by_cluster": f.sum((row & (f.col("reason") == "cluster")).cast("long")),
+        "unverified": f.sum((row & (f.col("reason") == "unverified")).cast("long")),
         "spared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("x")).cast("long")),
         "large_components": f.sum(f.when(f.col("kind") == SUMMARY, f.col("y")).cast("long")),
         "compared": f.sum(f.when(f.col("kind") == SUMMARY, f.col("z")).cast("long")),
         "by_leaders": f.sum(f.when(f.col("kind") == SUMMARY, f.col(BY_LEADERS))),
-        "lowest": f.min(f.when(row & ~f.col("flag"), f.col("x"))),
     }
 
 
-def removal_counts(plan: Plan, metrics: dict[str, Any], empty: int) -> RemovalCounts:
-    """What removals rest on, from the metrics of the stage and the number of removed documents without a token."""
-    copies, chain, cluster = (metrics[name] for name in ("copies", "by_chain", "by_cluster"))
-    lowest = round(metrics["lowest"], 4) if metrics["removed"] and metrics["lowest"] else None
-    direct = metrics["removed"] - copies - chain - cluster
-    by_leaders = metrics["by_leaders"] + empty if plan.clustering.kind == "components" else None
-    return RemovalCounts(copies, direct, chain, cluster, lowest, metrics["spared"], empty, by_leaders)
+def removal_counts(
+    plan: Plan, metrics: dict[str, Any], empty: int, summary: DecisionSummary
+) -> RemovalCounts:
+    """What removals rest on: by the metrics of the stage, its summary, and the removed documents without a token."""
+    names = ("copies", "by_chain", "by_cluster", "unverified")
+    copies, chain, cluster, unverified = (metrics[name] for name in names)
+    return RemovalCounts(
+        copies,
+        metrics["removed"] - copies - chain - cluster - unverified,
+        chain,
+        cluster,
+        lowest_similarity=None if summary.lowest is None else summary.lowest["similarity"],
+        kept_without_direct_evidence=metrics["spared"],
+        empty=empty,
+        unverified=unverified,
+        lowest=summary.lowest,
+        apart=summary.apart,
+        lowest_apart=summary.lowest_apart,
+        removed_by_leaders=metrics["by_leaders"] + empty if plan.clustering.kind == "components" else None,
+    )
 
 
 def missing_pairs(result: DataFrame) -> DataFrame:
@@ -110,10 +124,29 @@ def pairs_of(result: DataFrame, plan: Plan) -> DataFrame:
     return _renamed(result.where(f"kind = {PAIR}"), names)
 
 
-def largest_of(result: DataFrame) -> list[dict[str, Any]]:
-    """The largest clusters, as in the local engine's report, from the summary of each block."""
+@dataclass(frozen=True)
+class DecisionSummary:
+    """What the report says of clusters, as in the local engine, from the summary of each block."""
+
+    largest: list[dict[str, Any]]
+    lowest: dict[str, Any] | None
+    apart: int
+    lowest_apart: dict[str, Any] | None
+
+
+def decision_summary(result: DataFrame) -> DecisionSummary:
+    """The largest clusters, and the documents that are least similar to what they duplicate."""
     rows = result.where(f"kind = {SUMMARY}").select("reason").collect()
-    found = [cluster for row in rows for cluster in json.loads(row["reason"])["largest"]]
+    blocks = [json.loads(row["reason"]) for row in rows]
+    return DecisionSummary(
+        _largest([cluster for block in blocks for cluster in block["largest"]]),
+        lowest_of(block["lowest"] for block in blocks),
+        sum(block["apart"] for block in blocks),
+        lowest_of(block["lowest_apart"] for block in blocks),
+    )
+
+
+def _largest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not found:
         return []
     id_hashes = id_digests(pa.array([cluster["cluster"] for cluster in found]))[:, 0]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from neardup.api import as_inputs
+from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError

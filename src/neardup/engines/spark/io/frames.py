@@ -25,7 +25,7 @@ from neardup.engines.core.represent import check_statistics
 from neardup.engines.core.tables import ANNOTATIONS, REASONS, added_names
 from neardup.engines.spark.candidates.bands import bucket_counts
 from neardup.engines.spark.candidates.find import check_distribution
-from neardup.engines.spark.decide import clusters_of, largest_of, pairs_of, removal_counts
+from neardup.engines.spark.decide import clusters_of, decision_summary, pairs_of, removal_counts
 from neardup.engines.spark.io.columns import GIVEN_ID, KEY, POSITION, numbered, resolve_columns
 from neardup.engines.spark.io.fingerprint import fingerprint, require_frame
 from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
@@ -53,9 +53,11 @@ class SparkResult:
         source: str | None = None,
         guard: bool | None = False,
         expected: ExpectedShare | None = None,
+        compare: tuple[str, ...] | None = None,
     ) -> None:
         self._run, self._names, self._source = run, names, source
         self._guarded, self._expected = is_guarded(run.plan, guard, expected), expected
+        self._compare = compare
         self.plan = run.plan
 
     @cached_property
@@ -145,6 +147,7 @@ class SparkResult:
             problems=problems or self.problems,
             run=self._source,
             expected=self._expected,
+            compare=self._compare,
         )
         unknown: dict[str, Any] = {"cpu_seconds": None, "peak_memory_bytes": None}  # only of the driver
         if self.plan.view.corpus_aware is not None:
@@ -155,6 +158,7 @@ class SparkResult:
         run, metrics, found = self._run, self._run.metrics, self._run.decision_metrics
         joins, candidates = self.plan.joins, run.stages.metrics("candidates")
         buckets = bucket_counts(candidates)
+        summary = decision_summary(run.result)
         empty = 0 if run.empty is None else int(run.stages.metrics("empty")["removed"])
         return RunCounts(
             documents=metrics["documents"],
@@ -163,12 +167,12 @@ class SparkResult:
             without_features=run.without_features,
             exact_copies=run.stages.metrics("copies")["copies"],
             clusters=found["clusters"],
-            largest_clusters=largest_of(run.result),
+            largest_clusters=summary.largest,
             verified_pairs=found["verified"],
             candidates=candidates["pairs"],
             compared_for_clusters=found["compared"],
             text_bytes=metrics["bytes"],
-            removals=removal_counts(self.plan, found, empty),
+            removals=removal_counts(self.plan, found, empty, summary),
             large_components=found["large_components"],
             buckets=BucketCounts() if joins else buckets,
             posting_lists_truncated=buckets.hot if joins else 0,
@@ -206,6 +210,7 @@ def run(
     progress: Progress | None = None,
     guard: bool | None = False,
     expected: ExpectedShare | None = None,
+    compare: tuple[str, ...] | None = None,
 ) -> SparkResult:
     """The result of a plan over a DataFrame, computed when this returns.
 
@@ -233,7 +238,7 @@ def run(
         stages, problems = Stages(spark, folder, known, progress), InputProblems(strict, tuple(files))
         started = SparkRun(plan, table, document_columns, stages, statistics, problems)
         started.finish(clean=work_dir is None)
-    return SparkResult(started, frame.columns, source, guard, expected)
+    return SparkResult(started, frame.columns, source, guard, expected, compare)
 
 
 def _temporary_folder(master: str) -> str:

@@ -1,0 +1,171 @@
+"""`--against`: documents checked against indexes and other corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.support import options
+from neardup.cli.support.groups import grouped
+from neardup.errors import InputError, ParameterError
+from neardup.plurals import counted
+
+if TYPE_CHECKING:
+    from neardup.cli.support.method_options import ChosenMethod
+    from neardup.documents import Inputs
+    from neardup.engines.core.documents import InputColumns
+    from neardup.engines.core.progress import Progress
+    from neardup.engines.local.run import LocalRun
+    from neardup.index.references import References
+    from neardup.plan import Plan
+
+against = grouped(
+    "Decision",
+    click.option(
+        "--against",
+        multiple=True,
+        metavar="REFERENCE",
+        help="Check against an index (neardup index) or other documents; may be repeated.",
+    ),
+)
+removing = grouped(
+    "Decision",
+    against,
+    click.option(
+        "--within/--no-within",
+        default=True,
+        help="With --against: also compare INPUT with itself.",
+    ),
+    options.flag("--add", "Add the kept documents to the index of --against."),
+)
+
+
+def base_plan(chosen: ChosenMethod, references: Sequence[str]) -> Plan:
+    """The plan of the options; without any, that of the index which documents are checked against."""
+    if references and not chosen.named and not chosen.options:
+        from neardup.index.references import plan_of
+
+        found = plan_of(references)
+        if found is not None:
+            return found
+    return chosen.plan()
+
+
+def check_against(values: dict[str, Any]) -> None:
+    """Refuse options that only make sense with --against, and references that cannot be added to."""
+    references = values["against"]
+    if not references and (values.get("add") or not values.get("within", True)):
+        name = "add" if values.get("add") else "within"
+        raise ParameterError(name, "dedup", "left out without --against", True)
+    if values.get("add"):
+        from neardup.index.references import is_index
+
+        if len(references) != 1 or not is_index(references[0]):
+            raise InputError("--add needs one --against, an index: documents are added to it.")
+    if references and values.get("dry_run"):
+        raise InputError(
+            "--dry-run does not know references: leave --against out to estimate the cost of the run."
+        )
+
+
+@contextmanager
+def opened_references(
+    plan: Plan,
+    statistics: Any,
+    sources: Inputs,
+    columns: InputColumns,
+    values: dict[str, Any],
+    progress: Progress,
+) -> Iterator[References | None]:
+    """The references of the command line, ready to be looked up in; None without any."""
+    if not values.get("against"):
+        yield None
+        return
+    from neardup.documents import Problems
+    from neardup.index.references import References
+
+    threads = values["threads"] or 0
+    with References(
+        list(values["against"]),
+        plan,
+        statistics=statistics,
+        columns=columns,
+        threads=threads or _processors(),
+        folder=values["work_dir"],
+    ) as references:
+        problems = Problems(strict=values["strict"])
+        references.prepare(sources, progress, problems)
+        if problems.total:
+            progress.note(
+                f"{counted(problems.total, 'problem')} in the references, for example: {problems.first[0]}"
+            )
+        yield references
+
+
+def _processors() -> int:
+    from neardup.workers import default_threads
+
+    return default_threads()
+
+
+def add_to_index(run: LocalRun, references: References | None, add: bool) -> str | None:
+    """Add what a run keeps to its index; returns a sentence about it."""
+    if not add or references is None:
+        return None
+    from neardup.index.references import add_kept
+
+    index = references.indexes[0]
+    done = add_kept(index, run.corpus, run.decisions.kept, run.progress)
+    return f"{counted(done.documents, 'document')} added to {index.name}, which has {len(index):,} now"
+
+
+def reference_identity(references: Sequence[str]) -> list[Any]:
+    """What a run against these references depends on: the state of an index, or the files of a corpus."""
+    from neardup.documents.given import as_inputs
+    from neardup.engines.local.checkpoint.workspace import inputs_identity
+    from neardup.index.index import Index
+    from neardup.index.references import is_index
+
+    found: list[Any] = []
+    for one in references:
+        if is_index(one):
+            with Index(one) as index:
+                found.append([one, index.version])
+        else:
+            found.append([one, inputs_identity(as_inputs(one, None)[0])])
+    return found
+
+
+def write_cross_pairs(
+    plan: Plan, inputs: tuple[str, ...], values: dict[str, Any], target: Path, force: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The pairs of INPUT with the references, written to a file; and a report about them."""
+    from neardup.cli.support.show import TerminalProgress
+    from neardup.engines.core.report import problem_counts
+    from neardup.engines.local.write_tables import write_table
+    from neardup.index.references import cross_pairs
+    from neardup.output import OutputFolder
+    from neardup.plans import with_statistics
+
+    plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
+    sources, columns, problems, _ = options.open_inputs(inputs, values)
+    with OutputFolder(target.parent, force=force) as folder, TerminalProgress() as progress:
+        path, format = folder.file(target.name), target.suffix.lower()[1:]
+        with opened_references(plan, statistics, sources, columns, values, progress) as references:
+            assert references is not None
+            table = cross_pairs(references, sources, columns, problems, progress)
+            names = list(references.names)
+        write_table(path, table, format)
+        folder.commit()
+    report = {
+        "rows": len(table),
+        "against": names,
+        "problems": problem_counts(problems),
+        "files": [target.name],
+        "plan": plan.to_dict(),
+    }
+    return table, report

@@ -1,0 +1,149 @@
+"""--against: what references have is removed, nothing of them is written, and the rest is as without them."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import neardup
+from corpora import cross_pairs, random_texts
+from neardup.cli import group
+from neardup.errors import EvidenceError, NeardupError
+from neardup.index.index import Index
+
+METHODS = ["minhash", "simhash", "spotsigs", "rare_phrases", "andd", "cosine", "imatch", "super_shingles"]
+
+
+def table(texts: dict[str, str]) -> pa.Table:
+    return pa.table({"id": list(texts), "text": list(texts.values())})
+
+
+def two_corpora(seed: int) -> tuple[dict[str, str], dict[str, str]]:
+    rng = random.Random(seed)
+    texts = random_texts(rng, 80)
+    return (
+        {f"a{n}": rng.choice(texts) for n in range(50)},
+        {f"b{n}": rng.choice(texts) for n in range(40)},
+    )
+
+
+def write(path: Path, texts: dict[str, str]) -> str:
+    path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items()))
+    return str(path)
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(group, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_reference_has_is_removed_and_nothing_else(method: str) -> None:
+    mine, reference = two_corpora(3)
+    result = neardup.dedup(table(mine), against=table(reference), within=False, method=method)
+    plan = neardup.make_plan(method, pairs="all", clusters="components")
+    statistics = None
+    if plan.counts:
+        from test_same_answer import plan_and_statistics
+
+        _, statistics = plan_and_statistics({"method": method}, [*mine.values(), *reference.values()])
+        plan = plan.with_(statistics=statistics.digest)
+        result = neardup.dedup(
+            table(mine), against=table(reference), within=False, method=method, statistics=statistics
+        )
+    expected = {row[0] for row in cross_pairs(reference, mine, plan, statistics)}
+    assert set(result.removed["id"].to_pylist()) == expected
+    rows = result.annotations.to_pylist()
+    assert {row["duplicate_in"] for row in rows if not row["keep"]} <= {"reference 1"}
+    assert all(row["duplicate_of"] in reference for row in rows if not row["keep"])
+
+
+def test_the_rest_is_deduplicated_as_if_the_others_were_not_there() -> None:
+    mine, reference = two_corpora(4)
+    result = neardup.dedup(table(mine), against=table(reference), threshold=0.6)
+    first = neardup.dedup(table(mine), against=table(reference), within=False, threshold=0.6)
+    found = {row["id"] for row in first.removed.to_pylist()}
+    rest = {name: text for name, text in mine.items() if name not in found}
+    alone = neardup.dedup(table(rest), threshold=0.6)
+    assert result.kept["id"].to_pylist() == alone.kept["id"].to_pylist()
+    assert result.report["against"]["removed"] == len(found)
+    with pytest.raises(EvidenceError, match="reference"):
+        result.rethreshold(0.8)
+
+
+def test_pairs_across_are_those_of_both_together() -> None:
+    mine, reference = two_corpora(5)
+    plan = neardup.make_plan(threshold=0.5, pairs="all", clusters="components")
+    found = neardup.pairs(table(mine), against=table(reference), threshold=0.5).to_pylist()
+    rows = {(r["left"], r["right"], r["similarity"], r["containment"], r["relation"]) for r in found}
+    assert rows == cross_pairs(reference, mine, plan)
+
+
+def test_each_day_is_checked_against_all_days_before(tmp_path: Path) -> None:
+    index = tmp_path / "news.index"
+    Index(index, method="minhash", threshold=0.6).close()
+    rng, known = random.Random(6), dict[str, str]()
+    texts = random_texts(rng, 60)
+    for day in range(3):
+        today = {f"{day}-{n}": rng.choice(texts) for n in range(20)}
+        source = write(tmp_path / f"{day}.jsonl", today)
+        plan = neardup.make_plan(threshold=0.6, pairs="all", clusters="components")
+        expected = {row[0] for row in cross_pairs(known, today, plan)} if known else set()
+        output = run("dedup", source, "-o", str(tmp_path / f"out{day}"), "--against", str(index), "--add")
+        removed = [
+            json.loads(line) for line in (tmp_path / f"out{day}" / "removed.jsonl").read_text().splitlines()
+        ]
+        assert {row["id"] for row in removed if row["duplicate_in"]} == expected
+        kept = [json.loads(line) for line in (tmp_path / f"out{day}" / "kept.jsonl").read_text().splitlines()]
+        known |= {row["id"]: row["text"] for row in kept}
+        with Index(index) as opened:
+            assert len(opened) == len(known)
+        assert "added to" in output
+    run("dedup", str(tmp_path / "2.jsonl"), "-o", str(tmp_path / "again"), "--against", str(index), "--add")
+    with Index(index) as opened:
+        assert len(opened) == len(known)  # the same documents are there once
+
+
+def test_the_plan_is_that_of_the_index(tmp_path: Path) -> None:
+    with Index(tmp_path / "i", method="spotsigs", threshold=0.3) as index:
+        index.add(table({"x": "the ship is in the harbour of the town"}))
+        result = neardup.dedup(["the ship is in the harbour of the town"], against=index)
+        assert result.plan.method == "spotsigs" and len(result.removed) == 1
+        with pytest.raises(NeardupError, match="made with other options"):
+            neardup.dedup(["a text"], against=index, method="minhash")
+    assert not (tmp_path / "i" / "nothing").exists()
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--add"], "without --against"),
+        (["--no-within"], "without --against"),
+        (["--against", "REFERENCE", "--add"], "an index"),
+        (["--against", "REFERENCE", "--dry-run"], "--dry-run"),
+        (["--against", "missing.jsonl"], "missing.jsonl"),
+        (["--against", "REFERENCE", "--engine", "spark"], "--against"),
+    ],
+)
+def test_combinations_that_make_no_sense_are_refused_in_one_sentence(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    from neardup.cli import main
+
+    source = write(tmp_path / "a.jsonl", {"a": "one two three"})
+    reference = write(tmp_path / "b.jsonl", {"b": "one two three four"})
+    given = [reference if word == "REFERENCE" else word for word in words]
+    import contextlib
+    import io
+
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), pytest.raises(SystemExit) as stopped:
+        main(["dedup", source, "-o", str(tmp_path / "out"), *given])
+    assert stopped.value.code == 2
+    assert said in errors.getvalue() and len(errors.getvalue().strip().splitlines()) == 1
