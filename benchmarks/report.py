@@ -6,6 +6,7 @@ import json
 
 from budgets import budget_goals, budgets_page
 from goals import goals_page
+from index_page import index_goals, index_page
 from records import DASH, Record, fastest_peer, table, time_of
 from settings import HERE, RESULTS, WORK
 
@@ -88,17 +89,22 @@ def limits_page(result: Record) -> str:
 
 
 def commands_page(results: list[Record]) -> str:
-    """Every command that was run, and what every peer was told, in the order of the tables."""
-    seen: dict[str, None] = {}
-    told: dict[str, None] = {}
+    """Every command that was run, and the settings of every peer, in the order of the tables."""
+    commands: dict[str, None] = {}
+    settings: dict[str, None] = {}
     for result in results:
         for row in result.get("records", []):
-            seen.setdefault(row.get("command", f"{row['name']}: {row.get('error', '')}"))
+            commands.setdefault(row.get("command", f"{row['name']}: {row.get('error', '')}"))
             if row.get("peer") and "versions" in row:
                 versions = ", ".join(f"{name} {version}" for name, version in row["versions"].items())
-                told.setdefault(f"- {row['name']}: {row['says']}; {row['settings']}; {versions}")
+                settings.setdefault(f"- {row['name']}: {row['says']}; {row['settings']}; {versions}")
     return "\n\n".join(
-        ["## Commands and settings", "In this folder:", "```\n" + "\n".join(seen) + "\n```", "\n".join(told)]
+        [
+            "## Commands and settings",
+            "In this folder:",
+            "```\n" + "\n".join(commands) + "\n```",
+            "\n".join(settings),
+        ]
     )
 
 
@@ -120,7 +126,7 @@ def write(quick: bool = False) -> str:
     )
     pages = [
         INTRODUCTION,
-        goals_page(results, budget_goals(results.get("budgets", {}))),
+        goals_page(results, budget_goals(results.get("budgets", {})) + index_goals(results)),
         *map(speed_page, speeds),
     ]
     for name, title in (("scaling", "How it scales: neardup, warm, one thread"), ("startup", "Start-up")):
@@ -129,6 +135,9 @@ def write(quick: bool = False) -> str:
     if "budgets" in results:
         title = "## Within a memory budget: `neardup dedup --memory`, cold, all cores"
         pages += [title, circumstances(results["budgets"]), budgets_page(results["budgets"])]
+    indexes = [result for name, result in results.items() if name.startswith("index-")]
+    for result in sorted(indexes, key=lambda r: r["documents"]):
+        pages += index_page(result, circumstances(result))
     page = "\n\n".join([*filter(None, pages), commands_page([*speeds, *results.values()])]) + "\n"
     if not quick:
         (HERE / "RESULTS.md").write_text(page, encoding="utf-8")

@@ -47,8 +47,8 @@ def label(source: str) -> dict[str, str]:
         head, _, body = block.partition("\n")
         id, _, _, _, *of = (part.strip() for part in head.split("|"))
         origin = of[0].removeprefix("of ") if of else id
-        told = bool(body.strip() or of)
-        stories[id] = "" if not told else id if id in OTHER_STORIES else stories.get(origin, id)
+        has_text = bool(body.strip() or of)
+        stories[id] = "" if not has_text else id if id in OTHER_STORIES else stories.get(origin, id)
     return stories
 
 

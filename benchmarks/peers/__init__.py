@@ -33,6 +33,16 @@ class Peer:
     slow: bool = False  # a minute or more for 20,000 documents: run once, and not on larger corpora
 
 
+@dataclass(frozen=True)
+class IndexPeer:
+    """A peer whose index is asked one text at a time (peers/indexes.py)."""
+
+    name: str
+    environment: str
+    says: str
+    most: int = 1 << 62  # documents: more would take hours
+
+
 ENVIRONMENTS = {
     environment.name: environment
     for environment in (
@@ -40,6 +50,11 @@ ENVIRONMENTS = {
         Environment("fastsketchlsh", ("fastsketchlsh==1.0.1", *ARROW), ("FastSketchLSH",)),
         Environment("gaoya", ("gaoya==0.2.2", *ARROW), ("gaoya.minhash",)),
         Environment("datasketch", ("datasketch==2.0.0", "xxhash==4.1.0", *ARROW), ("datasketch", "xxhash")),
+        Environment(
+            "datasketch-redis",
+            ("datasketch==2.0.0", "xxhash==4.1.0", "redis==8.1.0", *ARROW),
+            ("datasketch", "xxhash", "redis"),
+        ),
         Environment("textdedup", ("text-dedup==0.4.0", *ARROW), python="3.12"),
         Environment("datatrove", ("datatrove[io,processing]==0.10.1", "spacy==3.8.18", *ARROW)),
     )
@@ -61,5 +76,14 @@ PEERS = {
         Peer("text-dedup", "textdedup", "default", f"the same, default hash: {UNVERIFIED}", slow=True),
         Peer("datatrove-split", "datatrove", "split", f"words by str.split: {UNVERIFIED}", slow=True),
         Peer("datatrove", "datatrove", "default", f"words by spaCy, its default: {UNVERIFIED}", slow=True),
+    )
+}
+INDEX_PEERS = {
+    peer.name: peer
+    for peer in (
+        IndexPeer("rensa", "rensa", "RMinHashLSH in memory: not verified"),
+        IndexPeer("gaoya", "gaoya", "MinHashStringIndex in memory: verified by signature"),
+        IndexPeer("datasketch", "datasketch", "MinHashLSH in memory: not verified"),
+        IndexPeer("datasketch-redis", "datasketch-redis", "MinHashLSH in Redis: not verified", most=100_000),
     )
 }

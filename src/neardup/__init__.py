@@ -14,6 +14,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "AsyncClient": "neardup.client",
+    "Client": "neardup.client",
     "Index": "neardup.index.index",
     "Match": "neardup.index.matches",
     "Plan": "neardup.plan",
@@ -29,6 +31,8 @@ _PUBLIC = {
     "train_model": "neardup.learn.training.public",
 }
 __all__ = [
+    "AsyncClient",
+    "Client",
     "Index",
     "Match",
     "Plan",

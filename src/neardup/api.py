@@ -15,7 +15,7 @@ from neardup.documents import LIMITS, Limits, Problems, fitted, unified_schema
 from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
-from neardup.engines.core.guard import is_guarded
+from neardup.engines.core.guard import check_guard, is_guarded
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.tables import cluster_table, pair_table
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
@@ -287,6 +287,7 @@ def dedup(
         )
     check_choice("duplicate_ids", duplicate_ids, "error", "rename")
     check_html_text(html_text, "dedup")
+    check_guard(guard)
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
     columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     budget, expected = MemoryBudget(read_memory(memory)), ExpectedShare.of(expect_removed)

@@ -14,6 +14,7 @@ NeardupError
 ├── StorageError      an index whose files or server cannot be read or written
 │   ├── IndexBusy     another process writes to the index
 │   └── IndexDamaged  stored documents of an index that cannot be trusted
+├── ServiceError      an answer of `neardup serve` that says why not
 └── MissingExtra      an optional dependency is not installed
 
 The command line prints the sentence and exits 2. Any other exception is a bug in neardup.
@@ -37,6 +38,7 @@ __all__ = [
     "ParameterError",
     "PlanError",
     "RecordError",
+    "ServiceError",
     "StatisticsError",
     "StorageError",
     "UnknownParameter",
@@ -144,6 +146,15 @@ class IndexBusy(StorageError):
 
 class IndexDamaged(StorageError):
     """Stored documents of an index that cannot be trusted."""
+
+
+class ServiceError(NeardupError):
+    """An answer of `neardup serve` that says why not: its status, the kind of problem, and the id of the request."""
+
+    def __init__(self, status: int, kind: str, detail: str, request_id: str = "") -> None:
+        self.status, self.kind, self.detail, self.request_id = status, kind, detail, request_id
+        where = f" (request {request_id})" if request_id else ""
+        super().__init__(f"The server answers {status or 'nothing'}, {kind}: {detail}{where}")
 
 
 class MissingExtra(NeardupError, ImportError):

@@ -13,6 +13,7 @@ from typing import Any
 
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
+from neardup.engines.core.guard import check_guard
 from neardup.engines.spark.session.session import make_session, require_spark
 from neardup.engines.spark.session.start import SparkError
 from neardup.errors import ParameterError
@@ -52,6 +53,7 @@ def dedup(
     """
     if plan is not None and options:
         raise ParameterError("plan", "spark.dedup", "given alone, without method or options", sorted(options))
+    check_guard(guard)
     plan, known = with_statistics(plan or make_plan(**options), statistics, df_unit)
     columns, expected = InputColumns(text_column, id_column, html), ExpectedShare.of(expect_removed)
     return run(frame, plan, columns, work_dir, known, guard=guard, expected=expected)

@@ -62,7 +62,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (
         "corpus.parquet", "crawl/1.jsonl.gz", "huge/1.jsonl", "news/1.jsonl", "news.jsonl", "mail.jsonl",
         "more-news.jsonl", "docs.parquet", "crawl.parquet", "crawl.jsonl", "crawl-0301.jsonl", "crawl-0302.jsonl",
-        "results.jsonl", "archive.jsonl.gz", "archive/1.jsonl.gz", "news.parquet", "today.jsonl",
+        "results.jsonl", "archive.jsonl.gz", "archive/1.jsonl.gz", "news.parquet", "today.jsonl", "train/1.jsonl",
+        "test.jsonl", "a.jsonl", "b.jsonl",
     ):  # fmt: skip
         write_rows(folder / name, ROWS)
     ids = [[row["id"], f"c{int(row['id']) % len(TEXTS)}"] for row in ROWS]  # type: ignore[call-overload]
@@ -74,6 +75,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for name, text in {"a.txt": TEXTS[0], "b.txt": TEXTS[0] + " more", "draft.md": TEXTS[1]}.items():
         (folder / name).write_text(text)
+    (folder / "withdrawn.txt").write_text("3\n4\nnobody\n")
     (folder / "published.html").write_text(f"<html><body><p>{TEXTS[1]}</p></body></html>")
     for number, row in enumerate(ROWS):
         path = folder / "mail" / f"c{number % len(TEXTS)}" / f"{number}.txt"
@@ -85,7 +87,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MADE_BEFORE = {  # what an example needs from another command
     "--model model.json": "neardup learn news.jsonl --labels clusters.csv -o model.json",
     "--model news-model.json": "neardup learn news.jsonl --labels clusters.csv -o news-model.json",
-    " pages.index": "neardup index add pages.index crawl-0301.jsonl --quality-column rank",
+    " pages.index": "neardup index build pages.index crawl-0301.jsonl --method simhash --quality-column rank",
+    " news.index": "neardup index build news.index archive/ --method minhash --threshold 0.8",
     " january.parquet": "neardup stats build archive.jsonl.gz -o january.parquet",
     " february.parquet": "neardup stats build archive.jsonl.gz -o february.parquet",
     "info both.parquet": "neardup stats build archive.jsonl.gz -o both.parquet",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,8 +15,9 @@ from click.testing import CliRunner
 import neardup
 from corpora import corpus
 from neardup.cli import group
+from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.local import dry_run as forecast_module
-from neardup.engines.local.dry_run import poisson_range
+from neardup.engines.local.dry_run import Estimate, Range, poisson_range
 
 
 @pytest.fixture
@@ -143,3 +146,51 @@ def test_nothing_to_foretell(tmp_path: Path) -> None:
         standalone_mode=False,
     )
     assert "no documents" in str(done.exception)
+
+
+# --- the share to expect ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("room", ["below", "exactly"])
+def test_a_gzipped_file_that_is_read_to_its_end_is_known_exactly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: str
+) -> None:
+    """Also if the sample is full with its last batch."""
+    path = tmp_path / "corpus.jsonl.gz"
+    with gzip.open(path, "wt") as out:
+        out.writelines(
+            json.dumps({"text": f"{'text ' * 2000}{k % 50} of fifty or so"}) + "\n" for k in range(123)
+        )
+    if room == "exactly":
+        monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", 1 << 20)
+    found = foretold(path, "-o", tmp_path / "out")
+    assert found["documents"] == {"expected": 123, "low": 123, "high": 123}
+    assert found["removed"]["low"] == found["removed"]["high"]
+    printed = CliRunner().invoke(group, ["dedup", str(path), "-o", str(tmp_path / "out"), "--dry-run"]).output
+    assert re.search(r"documents +123\n", printed), "not rounded to 120"
+
+
+def test_the_recommended_share_can_stop_a_run_that_removes_too_much() -> None:
+    for share in (0.0, 0.05, 0.3, 0.5, 0.755, 0.99):
+        exact = Range.exactly(1000 * share)
+        wide = Range(1000 * share, 0, 1000)
+        for removed in (exact, wide):
+            seven = [Range.exactly(1000), *[Range.exactly(1)] * 5, removed]
+            found = Estimate(*seven, sampled_documents=100).removed_share
+            assert found.low <= share <= found.high < 1
+        if share <= 1 / 3:
+            around = ExpectedShare.around(share)
+            assert (around.low, around.high) == (share / 2, 2 * share)
+
+
+@pytest.mark.parametrize("expected, sentence", [
+    ("0.7-0.8", "The removed share, 75.0%, is in the range of --expect-removed, 70.0% to 80.0%."),
+    ("0.1", "The removed share, 75.0%, is outside the range of --expect-removed, 5.0% to 20.0%: a run like this"),
+])  # fmt: skip
+def test_a_dry_run_compares_its_estimate_with_the_expected_share(
+    tmp_path: Path, expected: str, sentence: str
+) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": f"text {k % 5} of five or so"}) + "\n" for k in range(20)))
+    how = ["dedup", str(path), "-o", str(tmp_path / "out"), "--dry-run", "--expect-removed", expected]
+    assert sentence in CliRunner().invoke(group, how).output

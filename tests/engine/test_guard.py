@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -46,13 +48,100 @@ def test_a_chain_that_swallows_the_corpus_is_stopped(
     assert run("dedup", corpus, "-o", out, "--clusters", "components", *OPTIONS) == 3
     printed = capsys.readouterr()
     assert (
-        "one cluster has 150 of 150 distinct texts, down to a similarity of 0.000 (neardup compare d"
-        in printed.out
+        "the cluster d0 has 150 of 150 distinct texts, down to a similarity of 0.000 between d" in printed.out
     )
-    assert "rest on a chain of pairs, below the threshold of 0.25: --clusters leaders" in printed.out
-    assert "stopped by the guard" in printed.err
+    assert (
+        "rest on a chain of pairs, below the threshold of 0.25, down to a similarity of 0.000" in printed.out
+    )
+    assert "in the cluster d0: --clusters leaders removes" in printed.out
+    assert "stopped by the guard" in printed.err and "--no-guard --force writes them anyway" in printed.err
     assert {path.name for path in out.iterdir()} == {"pairs.parquet", "clusters.parquet", "report.json"}
     assert len(json.loads((out / "report.json").read_text())["warnings"]) == 2
+
+
+@pytest.mark.parametrize("method", ["minhash", "rare_phrases", "cosine"])
+def test_the_compare_commands_of_warnings_work_as_printed(
+    corpus: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    """Of all inputs, with the options of the run."""
+    rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+    parts = [corpus.parent / "part one.jsonl", corpus.parent / "part-two.jsonl"]
+    for path, some in zip(parts, (rows[:70], rows[70:]), strict=True):
+        path.write_text("".join(json.dumps({"name": r["id"], "words": r["text"]}) + "\n" for r in some))
+    columns = (
+        "--id-column",
+        "name",
+        "--text-column",
+        "words",
+        "--clusters",
+        "components",
+        "--threshold",
+        "0.2",
+    )
+    own = {"minhash": ("--ngram", "1"), "rare_phrases": ("--ngram", "2"), "cosine": ()}[method]
+    assert (
+        run("dedup", *parts, "-o", corpus.parent / "out", *columns, "--method", method, *own, "--guard") == 3
+    )
+    capsys.readouterr()
+    report = json.loads((corpus.parent / "out" / "report.json").read_text())
+    commands = re.findall(r"\((neardup compare [^)]*)\)", " ".join(report["warnings"]))
+    assert len(commands) == 2
+    places = (report["largest_clusters"][0]["lowest"], report["removals"]["lowest"])
+    for command, lowest in zip(commands, places, strict=True):
+        words = shlex.split(command)
+        assert words[-2:] == lowest["documents"]
+        assert run(*words[1:], "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert round(found["similarity"], 4) == lowest["similarity"] and found["threshold"] == 0.2
+
+
+def test_a_run_over_standard_input_names_documents_without_a_command(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(corpus.read_bytes())))
+    how = ("--format", "jsonl", "--clusters", "components", *OPTIONS)
+    assert run("dedup", "-", "-o", corpus.parent / "out", *how) == 3
+    printed = capsys.readouterr().out
+    assert "a similarity of 0.000 between d" in printed and "neardup compare" not in printed
+
+
+# Clusters of documents that share nothing ------------------------------------------------------------------
+
+
+def bridged(groups: int = 12) -> list[str]:
+    """Groups that average linkage joins although the longest text of each shares nothing with the shortest."""
+    found = []
+    for k in range(groups):
+        words = [f"g{k}w{j}" for j in range(30)]
+        found += [" ".join([*words[:15], *(f"{k}a{j}".ljust(40, "z") for j in range(5))])]
+        found += [" ".join([*words, f"own{k}x{j}"]) for j in range(5)]
+        found += [" ".join([*words[15:], *(f"{k}c{j}" for j in range(6))])]
+    return found
+
+
+def test_no_document_of_a_linked_cluster_goes_for_one_that_it_shares_too_little_with() -> None:
+    result = neardup.dedup(bridged(), ngram=1, threshold=0.3, clusters="average", bands=200, rows=1)
+    rows = {row["id"]: row for row in result.clusters.to_pylist()}
+    assert {row["size"] for row in rows.values()} == {7}, "the clusters stay whole"
+    removed = [row for row in rows.values() if not row["keep"]]
+    assert removed and all(row["similarity"] >= 0.15 for row in removed)
+    assert all(rows[row["duplicate_of"]]["keep"] for row in removed)
+    assert sum(row["keep"] for row in rows.values()) == 24, (
+        "the best one, and the one that shares nothing with it"
+    )
+
+
+def test_documents_that_share_nothing_with_the_best_one_are_a_sign(tmp_path: Path) -> None:
+    how = {"ngram": 1, "threshold": 0.3, "clusters": "average", "bands": 200, "rows": 1}
+    few = neardup.dedup(bridged(10), **how).report
+    assert few["removals"]["apart"] == 10 and few["warnings"] == []
+    report = neardup.dedup(bridged(11), **how).report
+    assert report["removals"]["apart"] == 11 and report["removals"]["lowest_apart"]["similarity"] == 0
+    assert len(report["warnings"]) == 1
+    assert report["warnings"][0].startswith(
+        "11 documents of clusters share nearly nothing with the best one of their cluster, down to a similarity of "
+        "0.000 between "
+    )
 
 
 def test_the_guard_can_be_refused_and_asked_for(corpus: Path) -> None:
@@ -122,9 +211,10 @@ CHAIN = {"ngram": 1, "threshold": 0.25, "bands": 200, "rows": 1, "clusters": "co
 def test_the_library_does_not_hand_out_documents_of_a_run_that_looks_wrong(tmp_path: Path) -> None:
     result = neardup.dedup(chained(), **CHAIN)
     for documents in (lambda: result.kept, lambda: result.removed):
-        with pytest.raises(GuardError, match="one cluster has 150 of 150 distinct texts") as stopped:
+        with pytest.raises(GuardError, match="the cluster 0 has 150 of 150 distinct texts") as stopped:
             documents()
         assert len(stopped.value.warnings) == 2 and "guard=False" in str(stopped.value)
+        assert "neardup compare" not in str(stopped.value), "no command reads data in memory"
     assert len(result.pairs) and len(result.clusters) == 150
     with pytest.raises(GuardError):
         result.write(tmp_path / "out")

@@ -21,7 +21,6 @@ WORTH = {
     "shortest": lambda texts, ids: lambda x: (len(texts[x]), ids[x]),
     "first": lambda texts, ids: lambda x: x,
     "last": lambda texts, ids: lambda x: -x,
-    "none": lambda texts, ids: lambda x: (-len(texts[x]), ids[x]),
 }
 
 
@@ -42,13 +41,12 @@ def identified(draw):
 @given(
     identified(),
     thresholds,
-    st.sampled_from(list(WORTH)),
+    st.sampled_from(sorted(WORTH)),
     st.integers(1, 3),
     st.sampled_from(["components", "leaders"]),
 )
 def test_every_decision_is_the_one_of_the_policy(documents, threshold, keep, count, clusters):
     texts, ids = documents
-    count = 1 if keep == "none" else count
     result = neardup.dedup(
         pa.table({"id": ids, "text": texts}),
         keep=keep,
@@ -62,7 +60,7 @@ def test_every_decision_is_the_one_of_the_policy(documents, threshold, keep, cou
     truth = oracle.Truth(result.plan, texts, threshold, 2)
     worth = WORTH[keep](texts, ids)
     groups = truth.clusters() if clusters == "components" else truth.led_clusters(worth)
-    expected = truth.decisions(groups, worth, 0 if keep == "none" else count, lambda x: ids[x])
+    expected = truth.decisions(groups, worth, count, lambda x: ids[x])
     number = {name: x for x, name in enumerate(ids)}
     found = {number[row["id"]]: row for row in result.clusters.to_pylist()}
     assert found.keys() == expected.keys()
@@ -78,6 +76,44 @@ def test_every_decision_is_the_one_of_the_policy(documents, threshold, keep, cou
     gone = {x for x, decision in expected.items() if not decision.keep}
     assert result.removed["id"].to_pylist() == [ids[x] for x in sorted(gone)], "in the order of the input"
     assert result.kept["id"].to_pylist() == [ids[x] for x in range(len(ids)) if x not in gone]
+
+
+# --- no document at all ---------------------------------------------------------------------------------------
+
+
+@SOME
+@given(identified(), thresholds)
+def test_none_removes_every_document_of_a_verified_pair(documents, threshold):
+    """Each for a near-duplicate of its own, which is removed as well."""
+    texts, ids = documents
+    how = {"threshold": float(threshold), "ngram": 2, **CERTAIN}
+    result = neardup.dedup(pa.table({"id": ids, "text": texts}), keep="none", **how)
+    every = neardup.pairs(pa.table({"id": ids, "text": texts}), **how)
+    paired = {name for side in ("left", "right") for name in every[side].to_pylist()}
+    gone = set(result.removed["id"].to_pylist())
+    assert gone == paired
+    for row in result.clusters.to_pylist():
+        assert not row["keep"] and row["duplicate_of"] in gone - {row["id"]}
+        assert row["evidence"] in ("copy", "direct") and row["similarity"] >= float(threshold)
+    assert result.report["removals"]["by_chain"] == 0
+
+
+def test_none_removes_the_end_of_a_chain():
+    """The last version is near the second only, which leaders take for the first one's."""
+    texts = ["a b c d e f g h i j", "a b c d e f g h k l", "a b c d e k l m n o"]
+    how = {"ngram": 1, "threshold": 0.5, "keep": "none"}
+    assert neardup.dedup(texts, ngram=1, threshold=0.5, keep="first").report["removed"] == 1
+    result = neardup.dedup(texts, **how)
+    assert [row["duplicate_of"] for row in sorted(result.clusters.to_pylist(), key=lambda row: row["id"])] == [
+        1, 0, 1
+    ]  # fmt: skip
+    assert neardup.make_plan("cosine", keep="none").clustering.kind == "components", "not average linkage"
+
+
+@pytest.mark.parametrize("clusters", ["leaders", "average", "complete"])
+def test_none_refuses_a_clustering_that_keeps_some(clusters):
+    with pytest.raises(ParameterError, match="'components' or omitted with keep=none"):
+        neardup.dedup(["a b", "a c"], keep="none", clusters=clusters)
 
 
 def decide(keep, count=1, **columns):

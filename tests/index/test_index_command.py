@@ -138,6 +138,23 @@ def test_a_killed_build_is_resumed_by_the_same_command(tmp_path: Path, out: Prin
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def test_a_build_killed_before_there_was_an_index_is_resumed(tmp_path: Path, out: Printed) -> None:
+    (tmp_path / "i").mkdir()
+    for name in ("writer.lock", "truth.db.new", "truth.db.new-journal"):
+        (tmp_path / "i" / name).write_text("half")
+    assert run("build", tmp_path / "i", write(tmp_path / "a.jsonl", numbered(range(3)))) == 0
+
+
+def test_two_processes_make_one_index(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", numbered(range(50)))
+    command = [sys.executable, "-m", "neardup", "index", "build", str(tmp_path / "i"), str(source), "--json"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    done = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], done
+    reports = [json.loads(printed) for printed, _ in done]
+    assert sum(report["new"] for report in reports) == 50 and sum(r["unchanged"] for r in reports) == 50
+
+
 def test_delete_and_get(pages: Path, tmp_path: Path, out: Printed) -> None:
     assert run("get", pages, "a", "--json") == 0
     assert out.json[0] == {
@@ -203,7 +220,7 @@ def test_check_decides_and_says_why(
         row["id"]: (row["action"], row["because_of"]) for row in map(json.loads, printed.out.splitlines())
     }
     assert found == {"a2": ("drop", "a"), "b2": ("drop", "b"), "c2": ("drop", "c")}
-    assert "1 problem" in printed.err  # a broken record is reported
+    assert "1 × invalid JSON" in printed.err  # a broken record is reported
     assert run("check", pages, new, "--never-drop") == 0  # visible to all: a does not cover them
     lines = out.lines
     assert [line.split()[0] for line in lines] == ["demote"] * 3
@@ -350,3 +367,34 @@ def test_bad_requests(
     assert not (tmp_path / "s").exists()  # an index that could not be filled is not left behind
     with Index(tmp_path / "i") as index:
         assert len(index) == 3
+
+
+def test_the_commands_in_postgresql(tmp_path: Path, out: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    import postgres
+
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first, second = (write(tmp_path / f"{n}.jsonl", numbered(range(n, n + 20))) for n in (0, 15))
+    server = postgres.Server()
+    try:
+        index = server.url("news")
+        assert run("info", index) == 2
+        assert (
+            run("build", index, first, "--method", "simhash", "--json") == 0 and out.json[0]["indexed"] == 20
+        )
+        assert run("add", index, second) == 0
+        assert out() == "20 documents: 15 new, 0 replaced, 5 unchanged; the index has 35 documents\n"
+        assert run("check", index, second, "--json") == 0  # each is its own earlier version
+        assert {row["action"] for row in out.json} == {"keep"}
+        assert run("refresh", index) == 0 and out() == "35 documents signed again\n"
+        assert run("query", index, first, "--json") == 0
+        assert [row["matches"][0]["id"] for row in out.json] == [f"d{n}" for n in range(20)]
+        assert run("order", index) == 0 and len(out.lines) == 35
+        assert run("delete", index, "d1") == 0 and run("compact", index) == 0 and run("verify", index) == 0
+        assert out.lines[-1].startswith("34 documents, ")
+        for name, more in (("whole", []), ("salvaged", ["--salvage"])):
+            assert run("export", index, "-o", tmp_path / f"{name}.jsonl", *more) == 0
+        assert (tmp_path / "whole.jsonl").read_text() == (tmp_path / "salvaged.jsonl").read_text()
+    finally:
+        server.stop()

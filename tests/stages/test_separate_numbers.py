@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import neardup
 from naive.numbers import differ_in_numbers
-from neardup.api import make_plan
 from neardup.columns import Texts
 from neardup.engines.core.compare import compared_features
 from neardup.errors import ParameterError
 from neardup.plan import Plan
+from neardup.plans import make_plan
 
 PLAN = make_plan(numbers="separate")
 FRAME = (

@@ -72,7 +72,7 @@ def test_one_precision_of_table_6_1_is_out_of_order() -> None:
 
 def test_the_constants_of_the_experiments_are_the_defaults() -> None:
     from neardup.features.shingles import Shingles
-    from neardup.index.store import REFRESH_AFTER
+    from neardup.index.upkeep import REFRESH_AFTER
     from neardup.weights.notation import parse_weights
     from neardup.weights.position import TagBoost
     from neardup.weights.shape import Threshold, Top, TopShare

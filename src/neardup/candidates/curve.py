@@ -270,7 +270,7 @@ def _check(
         raise ParameterError("num_perm", "choose_bands", f"at least bands × rows = {needed}", num_perm)
 
 
-def _check_count(name: str, value: object, owner: str) -> None:
+def _check_count(name: str, value: object, function: str) -> None:
     """Refuse anything but a whole number of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ParameterError(name, owner, "a whole number, at least 1", value)
+        raise ParameterError(name, function, "a whole number, at least 1", value)

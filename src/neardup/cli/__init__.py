@@ -29,6 +29,7 @@ COMMANDS = {
     "fingerprints": "Summarize the fingerprints of a corpus, and suggest a distance.",
     "track": "Report which pages changed since the last visit.",
     "index": "Keep an index of documents, and check new documents against it.",
+    "serve": "Answer questions about an index over HTTP.",
     "links": "Add the links of crawled pages as columns, to compare as fields.",
     "collapse": "Fold the near-duplicates of a result list.",
     "stats": "Count document frequencies for the weights of methods.",

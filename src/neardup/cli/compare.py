@@ -87,7 +87,8 @@ def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values
         return
     texts = read_texts(names, where)
     if statistics is None:
-        statistics = _frequencies(plan, where) if where.corpus else model and model.statistics
+        counted = None if model is None else model.statistics
+        statistics = _frequencies(plan, where) if where.corpus else counted
     comparison = _compare(plan, names, texts, statistics)
     reasons = None if model is None else _reasons(plan, model, comparison, texts, statistics)
     if as_json:

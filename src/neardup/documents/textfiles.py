@@ -72,6 +72,13 @@ class TextSource(StringColumns):
             if text is not None:
                 yield {"number": number, "path": clean(known_as), "text": text}
 
+    def pages(self, problems: Problems) -> Iterator[str]:
+        """The files as they are, HTML with its tags."""
+        for number, (path, known_as) in enumerate(self.files, start=1):
+            data = file_bytes(Path(path), known_as, self.limits, problems, number)
+            if data is not None:
+                yield decoded(data)[0]
+
     def _text(self, path: str, known_as: str, number: int, problems: Problems) -> str | None:
         data = file_bytes(Path(path), known_as, self.limits, problems, number)
         if data is None:

@@ -33,7 +33,7 @@ class Goal:
 def parse_goal(text: str) -> Goal:
     """The goal of a text: f1, mcc, precision=0.95, recall=0.9 or wrong=0.01."""
     kind, equals, number = text.strip().partition("=")
-    expected = "f1, mcc, precision=P, recall=R or wrong=W with a number above 0 and up to 1"
+    expected = "f1, mcc, precision=P or recall=R with a number above 0 and up to 1, or wrong=W from 0 to 1"
     if kind in ("f1", "mcc") and not equals:
         return Goal("f1" if kind == "f1" else "mcc")
     try:
@@ -41,7 +41,7 @@ def parse_goal(text: str) -> Goal:
     except ValueError:
         least = math.nan
     for known in ("precision", "recall", "wrong"):
-        if kind == known and 0 < least <= 1:
+        if kind == known and (0 < least <= 1 or (kind == "wrong" and least == 0)):
             return Goal(known, least)
     raise ParameterError("goal", "neardup", expected, text)
 
@@ -86,8 +86,8 @@ def short_number(above: float, upto: float) -> float:
     for digits in range(1, 17):
         scale = 10.0**digits
         middle = round((above + upto) / 2 * scale)
-        near = sorted((middle - 1, middle, middle + 1), key=lambda k: abs(k / scale - (above + upto) / 2))
-        for k in near:
+        around = sorted((middle - 1, middle, middle + 1), key=lambda k: abs(k / scale - (above + upto) / 2))
+        for k in around:
             if above < k / scale <= upto:
                 return float(k / scale)
     return upto

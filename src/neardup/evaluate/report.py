@@ -46,6 +46,7 @@ def _row(result: MethodResult) -> dict[str, Any]:
         "held_out_f1": held_out["f1"]["mean"] if held_out else None,
         "held_out_f1_deviation": held_out["f1"]["standard_deviation"] if held_out else None,
         **{name: getattr(found, name) if found else None for name in CLUSTERING},
+        "pairs_in_clusters_f1": result.outcome.f1 if result.outcome else None,
         "duplicates_removed": result.outcome.duplicates_removed if result.outcome else None,
         "wrong_removals": result.outcome.wrong_share if result.outcome else None,
         "clusters_lost": int(result.outcome.lost) if result.outcome else None,

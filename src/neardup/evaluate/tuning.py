@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from neardup.columns import Numbers
-from neardup.errors import ParameterError
+from neardup.errors import InputError, ParameterError
 from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_out
 from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
+from neardup.evaluate.labels import Truth
 from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
 from neardup.evaluate.results import MethodResult, plain
 from neardup.evaluate.run import Bench
@@ -24,6 +25,7 @@ from neardup.plan import ClusterKind
 from neardup.registry import methods, presets
 
 NGRAMS = (2, 3, 5, 8)
+DIFFERENCE = 0.02  # of F1 by which documents without a label may change a choice unnoticed
 UNBUILT = "cannot be built at its best threshold, {threshold:g}: {reason}"
 
 
@@ -74,6 +76,7 @@ class Tuning:
     outcome: OutcomeScores | None = None  # of that run; None: judged pairs
     held_out: HeldOutChoices | None = None  # of the choice among all methods
     safe: bool = True  # False: every setting removes more wrongly than the goal allows
+    unlabelled: str | None = None  # how documents without a label change the figures of the choice, if they do
 
     @property
     def best(self) -> Choice | None:
@@ -96,6 +99,7 @@ class Tuning:
             "outcome": self.outcome.as_dict() if self.outcome else None,
             "held_out": self.held_out.as_dict() if self.held_out else None,
             "safe": self.safe,
+            "unlabelled": self.unlabelled,
             "cost": cost,
             "tried": tried,
         })  # fmt: skip
@@ -140,6 +144,7 @@ class _Tried:
 
 
 def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
+    _check_labels(bench.truth)
     goal, protocol, units = bench.protocol.goal, bench.protocol, sampling_units(bench.truth)
     tried = [_try(bench, spec, units) for spec in specs]
     tables = [table for one in tried for table in one.tables]
@@ -156,7 +161,31 @@ def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     one, number = origin[found.number]
     best = _choice_of(one, number, choices.pop(id(one)))
     measured, outcome = _run(bench, best.setting)
-    return Tuning([best, *_ranked(choices.values())], measured, documents, outcome, held_out, found.safe)
+    unlabelled = _unlabelled(bench.truth, best.outcome, outcome)
+    best = replace(best, outcome=outcome)
+    others = _ranked(choices.values())
+    return Tuning([best, *others], measured, documents, outcome, held_out, found.safe, unlabelled)
+
+
+def _check_labels(truth: Truth) -> None:
+    """Refuse labels that cannot be split into some to choose by and some to check the choice by."""
+    several = int((truth.sizes > 1).sum())
+    if several < 2:
+        has = "1 labelled cluster has" if several == 1 else "no labelled cluster has"
+        raise InputError(f"{has} two or more documents, and a choice needs at least 2: label more near-duplicates")
+
+
+def _unlabelled(truth: Truth, alone: OutcomeScores | None, outcome: OutcomeScores) -> str | None:
+    """How the run differs from what labelled documents alone show: settings are compared by these."""
+    assert truth.clusters is not None
+    without = int((truth.clusters < 0).sum())
+    if alone is None or without == 0 or abs(alone.f1 - outcome.f1) <= DIFFERENCE:
+        return None
+    have = "document has" if without == 1 else "documents have"
+    return (
+        f"{without:,} of {len(truth.clusters):,} {have} no label and take part in the run: the labelled ones alone have "
+        f"an F1 of {alone.f1:.3f} with these settings, among the others {outcome.f1:.3f}"
+    )
 
 
 def _ranked(choices: Iterable[Choice]) -> list[Choice]:

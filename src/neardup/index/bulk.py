@@ -119,7 +119,7 @@ def store(writer: Writer, chunk: PreparedChunk) -> tuple[Addition, Numbers, Post
     if known.any():
         same = _unchanged(writer, chunk, before)
     fresh = chunk.take(~same) if same.any() else chunk
-    seqs = writer.insert(fresh.rows) if len(fresh) else np.zeros(0, np.int64)
+    seqs = writer.insert(fresh.rows, before[~same]) if len(fresh) else np.zeros(0, np.int64)
     counts = Addition(len(chunk), int((~known).sum()), int((known & ~same).sum()), int(same.sum()))
     return counts, seqs, fresh.postings
 

@@ -32,6 +32,7 @@ from neardup.index.lookup import matches_of_texts
 from neardup.index.matches import Match
 from neardup.index.new_documents import decide
 from neardup.index.opened import open_index
+from neardup.index.search import CapturedSearch
 from neardup.index.signed import Store, stored_text
 from neardup.index.state import IndexState
 from neardup.index.stored_pairs import stored_neighbours
@@ -133,8 +134,8 @@ class Index(IndexState):
         """
         self.check_threshold(threshold)
         chunk = self._one(document)
-        with self._truth.reading() as snapshot:
-            return self._matches(snapshot, chunk, threshold, limit)
+        with self.reading() as (snapshot, search):
+            return self._matches(snapshot, search, chunk, threshold, limit)
 
     def query_many(
         self,
@@ -173,23 +174,22 @@ class Index(IndexState):
         progress = progress or Progress()
         for chunk in input_chunks(self.plan, sources, columns, AttributeColumns(), problems or Problems()):
             for part in chunk.parts(QUERIES):
-                with self._truth.reading() as snapshot:
-                    table = self._match_table(snapshot, part, threshold, limit)
+                with self.reading() as (snapshot, search):
+                    table = self._match_table(snapshot, search, part, threshold, limit)
                 progress.advance(len(part.ids))
                 yield part.ids, table
 
     def matches_of_texts(self, texts: Texts) -> Iterator[tuple[int, Match]]:
         """The matches of texts that are as the index compares them: the place of the text, and a match, best first."""
-        with self._truth.reading() as snapshot:
-            search = self._current(snapshot)
+        with self.reading() as (snapshot, search):
             found, rows = matches_of_texts(search, snapshot, texts)
         for number, place in enumerate(found.asked.tolist()):
             yield place, found.match(number, rows)
 
     def matches_of_chunk(self, chunk: InputChunk) -> pa.Table:
         """The matches of a chunk as a table: query, id, similarity, containment, relation (and probability)."""
-        with self._truth.reading() as snapshot:
-            return self._match_table(snapshot, chunk, None, None)
+        with self.reading() as (snapshot, search):
+            return self._match_table(snapshot, search, chunk, None, None)
 
     def check(self, document: Any, *, id: Id | None = None) -> CheckedDocument:
         """Whether a document is new to the index, a copy, or a near-duplicate. The index does not change.
@@ -199,8 +199,8 @@ class Index(IndexState):
             id: The id of the document: an indexed document with this id is its earlier version, not its copy.
         """
         chunk = self._one(document, id)
-        with self._truth.reading() as snapshot:
-            return self._checked(snapshot, chunk)
+        with self.reading() as (snapshot, search):
+            return self._checked(snapshot, search, chunk)
 
     def add_if_new(
         self, document: Any, *, id: Id | None = None, attributes: Attributes | None = None
@@ -217,10 +217,11 @@ class Index(IndexState):
         with self._truth.writing() as writer:
             if not chunk.ids:
                 chunk = InputChunk(chunk.texts, [writer.last() + 1])
-            found = self._checked(writer, chunk)
+            search = self.captured_for(writer)
+            found = self._checked(writer, search, chunk)
             if found.status != "new":
                 return found
-            made = prepared(self._current(writer).signer, InputChunk(chunk.texts, chunk.ids, [attributes]))
+            made = prepared(search.signer, InputChunk(chunk.texts, chunk.ids, [attributes]))
             _, seqs, postings = store(writer, made)
         self._remember(seqs, postings.documents, postings.keys)
         return found
@@ -374,10 +375,9 @@ class Index(IndexState):
 
     def compact(self) -> dict[str, Any]:
         """Merge all segments into one, without deleted documents; no answer changes."""
-        with self._truth.reading() as snapshot:
-            search = self._current(snapshot)
-            search.flush(snapshot)
-            search.merge(snapshot, everything=True)
+        with self.reading() as (snapshot, captured):
+            captured.search.flush(snapshot)
+        captured.search.compact(self._truth.reading)
         return self.info()
 
     def info(self) -> dict[str, Any]:
@@ -416,24 +416,32 @@ class Index(IndexState):
         return InputChunk(chunk.texts, [chunk.ids[0] if id is None else id] if named else [])
 
     def _matches(
-        self, snapshot: Snapshot, chunk: InputChunk, threshold: float | None = None, limit: int | None = None
+        self,
+        snapshot: Snapshot,
+        search: CapturedSearch,
+        chunk: InputChunk,
+        threshold: float | None = None,
+        limit: int | None = None,
     ) -> list[Match]:
-        search = self._current(snapshot)
         found, rows = matches_of_texts(search, snapshot, chunk.texts)
         found = selected(self.plan, found, threshold, limit)
         return [found.match(number, rows) for number in range(len(found))]
 
-    def _checked(self, snapshot: Snapshot, chunk: InputChunk) -> CheckedDocument:
+    def _checked(self, snapshot: Snapshot, search: CapturedSearch, chunk: InputChunk) -> CheckedDocument:
         own = {str(name) for name in chunk.ids}
-        found = tuple(match for match in self._matches(snapshot, chunk) if str(match.id) not in own)
+        found = tuple(match for match in self._matches(snapshot, search, chunk) if str(match.id) not in own)
         if not found:
             return CheckedDocument("new")
         return CheckedDocument("copy" if found[0].relation == "copy" else "near-duplicate", found)
 
     def _match_table(
-        self, snapshot: Snapshot, chunk: InputChunk, threshold: float | None, limit: int | None
+        self,
+        snapshot: Snapshot,
+        search: CapturedSearch,
+        chunk: InputChunk,
+        threshold: float | None,
+        limit: int | None,
     ) -> pa.Table:
-        search = self._current(snapshot)
         found, rows = matches_of_texts(search, snapshot, chunk.texts)
         found = selected(self.plan, found, threshold, limit)
         return match_table(

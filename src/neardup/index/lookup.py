@@ -8,7 +8,7 @@ from neardup.columns import Numbers, Texts
 from neardup.engines.core.compare import compares_kept_signatures
 from neardup.index.matches import FoundMatches, find_matches
 from neardup.index.postings import probe_keys
-from neardup.index.search import Search
+from neardup.index.search import CapturedSearch
 from neardup.index.signed import SignedDocuments, Signer
 from neardup.index.truth import Columns, Snapshot, StoredRows
 
@@ -16,7 +16,7 @@ CANDIDATES = 1 << 14  # stored documents that are compared together: their featu
 
 
 def matches_of(
-    search: Search, snapshot: Snapshot, documents: SignedDocuments, among: Numbers | None = None
+    search: CapturedSearch, snapshot: Snapshot, documents: SignedDocuments, among: Numbers | None = None
 ) -> tuple[FoundMatches, StoredRows]:
     """All matches of a batch of documents, best first for each, and the rows that they are of.
 
@@ -40,14 +40,14 @@ def matches_of(
     return _joined(parts)
 
 
-def matches_of_texts(search: Search, snapshot: Snapshot, texts: Texts) -> tuple[FoundMatches, StoredRows]:
+def matches_of_texts(search: CapturedSearch, snapshot: Snapshot, texts: Texts) -> tuple[FoundMatches, StoredRows]:
     """All matches of texts, best first for each; none in an index that is empty and has nothing to weigh by."""
     if search.signer.plan.counts and search.signer.statistics is None:
         return _joined([])
     return matches_of(search, snapshot, search.signer.sign(texts))
 
 
-def candidates(search: Search, snapshot: Snapshot, documents: SignedDocuments) -> tuple[Numbers, Numbers]:
+def candidates(search: CapturedSearch, snapshot: Snapshot, documents: SignedDocuments) -> tuple[Numbers, Numbers]:
     """Each candidate once: the place of the document that is asked about, and a sequence number."""
     probes = probe_keys(search.signer.plan, documents.made, documents.digests)
     place, seqs = search.look_up(snapshot, probes.keys)

@@ -25,7 +25,7 @@ from neardup.index.decisions import IndexDecision, check_documents
 from neardup.index.documents import Document
 from neardup.index.inputs import InputChunk
 from neardup.index.lookup import matches_of
-from neardup.index.search import Search
+from neardup.index.search import CapturedSearch
 from neardup.index.signed import SignedDocuments
 from neardup.index.state import IndexState
 from neardup.index.stored_pairs import NodeTable, as_document, digest_bytes, documents_of
@@ -64,7 +64,7 @@ class NewDocuments:
     """Documents to decide about, read and looked up chunk by chunk."""
 
     def __init__(
-        self, search: Search, snapshot: Snapshot, work: Workspace, threshold: float | None = None
+        self, search: CapturedSearch, snapshot: Snapshot, work: Workspace, threshold: float | None = None
     ) -> None:
         self._search, self._snapshot, self._work, self._threshold = search, snapshot, work, threshold
         self.documents: list[Document] = []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
+from uuid import uuid4
 
 import neardup
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
@@ -48,7 +50,9 @@ def open_index(
     if store is not None and store not in get_args(Store):
         raise ParameterError("store", "Index", "'text', 'features' or 'signatures'", store)
     truth = (
-        _postgres(name, wait) if name.startswith(POSTGRES) else _sqlite(Path(name), plan is not None, wait)
+        _postgres(name, plan is not None, wait)
+        if name.startswith(POSTGRES)
+        else _sqlite(Path(name), plan is not None, wait)
     )
     try:
         with truth.reading() as snapshot:
@@ -85,9 +89,12 @@ def _sqlite(folder: Path, create: bool, wait: float) -> Truth:
     return SqliteTruth(folder, wait=wait)
 
 
-def _postgres(url: str, wait: float) -> Truth:
+def _postgres(url: str, create: bool, wait: float) -> Truth:
     from neardup.index.postgres_truth import PostgresTruth
 
+    if create and not PostgresTruth.exists(url):
+        with suppress(OutputError):  # another process was first
+            PostgresTruth.create(url, {"format": FORMAT}, wait=wait).close()
     return PostgresTruth(url, wait=wait)
 
 
@@ -105,6 +112,7 @@ def _created(truth: Truth, name: str, plan: Plan | None, store: Store) -> dict[s
     Signer(plan, store=store).check_store()
     values = {"format": FORMAT, "plan": index_plan(plan).to_json(), "store": store, "statistics": ""}
     values["clusters"] = plan.clustering.kind
+    values["identity"] = uuid4().hex[:16]  # of this index: segments of another one are not its own
     with truth.writing() as writer:
         if "plan" not in writer.about():  # another process may have been first
             writer.set_about(**values, made_by=f"neardup {neardup.__version__}")

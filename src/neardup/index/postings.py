@@ -32,6 +32,7 @@ WIDEST = (
     19,
     20,
 )  # size partitions are no narrower than for this threshold: the number of partitions stays small
+THIRTY, TWENTY_SEVEN, THIRTY_ONE = (np.uint64(bits) for bits in (30, 27, 31))
 STEP, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -66,11 +67,17 @@ def check_scheme(plan: Plan) -> None:
 
 def fold(table: int | Hashes, keys: Hashes) -> Hashes:
     """Keys of a table as keys of all tables: spread evenly, and different ones stay different within the table."""
-    with np.errstate(over="ignore"):
-        mixed = keys + (np.asarray(table, np.uint64) + np.uint64(1)) * STEP
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND
-    return mixed ^ (mixed >> np.uint64(31))
+    start = (
+        np.uint64((table + 1) * int(STEP) % (1 << 64))
+        if isinstance(table, int)
+        else (table + np.uint64(1)) * STEP
+    )
+    mixed = keys + start  # an array: it wraps around without a warning
+    for shift, factor in ((THIRTY, FIRST), (TWENTY_SEVEN, SECOND)):
+        mixed ^= mixed >> shift
+        mixed *= factor
+    mixed ^= mixed >> THIRTY_ONE
+    return mixed
 
 
 def _joined(parts: list[Postings]) -> Postings:
@@ -90,7 +97,9 @@ def _of_tables(plan: Plan, made: Representation, asked: bool) -> list[Postings]:
     some = np.flatnonzero(made.present)
     tables = np.arange(1, len(made.keys) + 1, dtype=np.uint64)
     folded = fold(tables[:, None], made.keys[:, some])
-    return [Postings(np.tile(some, len(tables)), folded.ravel())]
+    documents = np.empty(folded.shape, np.int64)
+    documents[:] = some  # for one document ten times faster than np.tile
+    return [Postings(documents.ravel(), folded.ravel())]
 
 
 # Hamming distance --------------------------------------------------------------------------------------------

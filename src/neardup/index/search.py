@@ -7,15 +7,15 @@ because a segment is missing or damaged, are signed again from what the truth ha
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from neardup.columns import Hashes, Numbers
-from neardup.errors import IndexBusy
+from neardup.errors import IndexBusy, StorageError
 from neardup.index.postings import stored_keys
 from neardup.index.segment_folder import SegmentFolder
 from neardup.index.segments import MemorySegment, Segment, SegmentDamaged
@@ -40,6 +40,11 @@ class _Part:
     seqs: Numbers
     keys: Hashes
 
+    def between(self, low: int, high: int) -> _Part:
+        """The postings of a range inside."""
+        some = (self.seqs >= low) & (self.seqs < high)
+        return _Part(low, high, len(np.unique(self.seqs[some])), self.seqs[some], self.keys[some])
+
 
 @dataclass(frozen=True)
 class _View:
@@ -47,6 +52,30 @@ class _View:
 
     segments: tuple[Segment, ...]
     memory: MemorySegment
+
+
+Reading = Callable[[], AbstractContextManager[Snapshot]]
+
+
+@dataclass(frozen=True)
+class CapturedSearch:
+    """The structures of one moment, for a snapshot that is taken after it."""
+
+    search: Search
+    view: _View
+
+    @property
+    def signer(self) -> Signer:
+        """What signs documents for it."""
+        return self.search.signer
+
+    def covers(self, snapshot: Snapshot) -> bool:
+        """Whether it has every document of the snapshot, after the newest were signed."""
+        return self.search.covers(self.view, snapshot)
+
+    def look_up(self, snapshot: Snapshot, keys: Hashes) -> tuple[Numbers, Numbers]:
+        """For each document with one of these keys: the place of the key, and its sequence number."""
+        return self.search.look_up(self.view, snapshot, keys)
 
 
 class Search:
@@ -65,36 +94,63 @@ class Search:
 
     # looking up ---------------------------------------------------------------------------------
 
-    def look_up(self, snapshot: Snapshot, keys: Hashes) -> tuple[Numbers, Numbers]:
-        """For each document with one of these keys: the place of the key, and its sequence number."""
-        while True:
-            view = self._prepared(snapshot)
-            try:
-                found = [*(segment.look_up(keys) for segment in view.segments), view.memory.look_up(keys)]
-            except SegmentDamaged as error:
-                self._discard(error)
-                continue
-            return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+    def capture(self) -> CapturedSearch:
+        """What is looked at from now on. A snapshot that is taken later has no document that it lacks but the newest.
 
-    def _prepared(self, snapshot: Snapshot) -> _View:
-        """A view that covers every document of the snapshot."""
-        last = snapshot.last()
-        if last > self._complete or self._waiting:
+        (A merge leaves out documents that are deleted by then. A snapshot from before may still have them.)
+        """
+        if self.folder.changed():
             with self._mutex:
-                self._cover(snapshot, last)
-                for part in self._waiting:
-                    self._view.memory.add(part.seqs, part.keys)
-                self._parts += self._waiting
-                self._waiting = []
-        return self._view
+                if self.folder.changed():
+                    self._reload()
+        return CapturedSearch(self, self._view)
 
-    def _discard(self, error: SegmentDamaged) -> None:
+    def covers(self, view: _View, snapshot: Snapshot) -> bool:
+        """Whether a view has every document of a snapshot, after the newest were signed; False: capture another."""
+        last = snapshot.last()
+        if view is self._view and last <= self._complete and not self._waiting:
+            return True
         with self._mutex:
-            damaged = [segment for segment in self.folder.segments if segment.path.name in str(error)]
-            for segment in damaged or self.folder.segments:
-                self.folder.discard(segment, str(error))
-            self._complete = 0
-            self._view = _View(self.folder.segments, self._view.memory)
+            if self.folder.version > snapshot.version():
+                self._forget()
+            if view is self._view:
+                self._cover(snapshot, last)  # which may write a segment, and so replace the view
+            if view is not self._view:
+                return False
+            for part in self._waiting:
+                view.memory.add(part.seqs, part.keys)
+            self._parts += self._waiting
+            self._waiting = []
+            return True
+
+    def _forget(self) -> None:
+        """Use none of the segments: they were made from a later state, and the truth is an older copy of it."""
+        with self._writing(wait=PATIENCE):
+            self.folder.forget("it was made from a later state of the index")
+            self._parts, self._waiting, self._complete = [], [], 0
+            self._view = _View(self.folder.segments, MemorySegment())
+
+    def look_up(self, view: _View, snapshot: Snapshot, keys: Hashes) -> tuple[Numbers, Numbers]:
+        """For each document with one of these keys: the place of the key, and its sequence number."""
+        segments, found = list(view.segments), [view.memory.look_up(keys)]
+        while segments:
+            segment = segments.pop()
+            try:
+                found.append(segment.look_up(keys))
+            except SegmentDamaged as error:
+                self._discard(segment, error)
+                memory = MemorySegment()
+                for part in self._signed(snapshot, segment.low, min(segment.high, snapshot.last() + 1)):
+                    memory.add(part.seqs, part.keys)
+                found.append(memory.look_up(keys))
+        return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+
+    def _discard(self, segment: Segment, error: SegmentDamaged) -> None:
+        with self._mutex:
+            if segment in self.folder.segments:
+                self.folder.discard(segment, error.reason)
+                self._complete = 0
+                self._view = _View(self.folder.segments, self._view.memory)
 
     def drop(self, damaged: Mapping[Segment, str]) -> None:
         """Remove damaged segments, each with its reason; their documents are signed again."""
@@ -117,14 +173,12 @@ class Search:
         with self._mutex:
             self._cover(snapshot, last)
             if self.in_memory[1] >= ROOM:
-                self._flush()
+                self._flush_if_possible(snapshot)
 
     def _cover(self, snapshot: Snapshot, last: int) -> None:
         """Sign what neither segments nor memory have."""
         if last <= self._complete:
             return
-        if self.folder.changed():
-            self._reload()
         for low, high in self._missing(last):
             self._restore(snapshot, low, high)
         self._complete = last
@@ -146,6 +200,14 @@ class Search:
 
     def _restore(self, snapshot: Snapshot, low: int, high: int) -> None:
         """Sign the documents of a range again: many become segments, few stay in memory."""
+        for part in self._signed(snapshot, low, high):
+            self._waiting.append(part)
+            self.rebuilt += part.documents
+            if part.documents >= FLUSH:
+                self._flush_if_possible(snapshot)
+
+    def _signed(self, snapshot: Snapshot, low: int, high: int) -> Iterator[_Part]:
+        """The postings of the documents of a range, made from what is stored of them."""
         begin, seqs, keys, documents = low, list[Numbers](), list[Hashes](), 0
         columns = Columns(body=True, signature=self.signer.keeps_signatures)
         for rows in snapshot.scan(low, high - 1, columns, SCAN):
@@ -154,29 +216,21 @@ class Search:
             seqs.append(rows.seqs[made.documents])
             keys.append(made.keys)
             documents += len(rows)
-            self.rebuilt += len(rows)
             if sum(len(some) for some in keys) * POSTING >= ROOM:
                 end = int(rows.seqs[-1]) + 1
-                self._keep(_Part(begin, end, documents, np.concatenate(seqs), np.concatenate(keys)))
+                yield _Part(begin, end, documents, np.concatenate(seqs), np.concatenate(keys))
                 begin, seqs, keys, documents = end, [], [], 0
         nothing = np.zeros(0, np.int64), np.zeros(0, np.uint64)
         part = np.concatenate([nothing[0], *seqs]), np.concatenate([nothing[1], *keys])
-        self._keep(_Part(begin, high, documents, *part))
-
-    def _keep(self, part: _Part) -> None:
-        self._waiting.append(part)
-        if part.documents >= FLUSH:
-            self._flush()
+        yield _Part(begin, high, documents, *part)
 
     def _reload(self) -> None:
         """Take the segments that another process has written; what they cover leaves memory."""
         self.folder.load()
         parts, self._parts, self._waiting = [*self._parts, *self._waiting], [], []
         for part in parts:
-            for low, high in _outside(part, self.folder.segments):
-                some = (part.seqs >= low) & (part.seqs < high)
-                count = len(np.unique(part.seqs[some]))
-                self._waiting.append(_Part(low, high, count, part.seqs[some], part.keys[some]))
+            self._waiting += [part.between(*span) for span in _outside(part, self.folder.segments)]
+        self._complete = 0  # a segment that cannot be used leaves a gap
         self._view = _View(self.folder.segments, MemorySegment())
 
     # growing ------------------------------------------------------------------------------------
@@ -185,9 +239,14 @@ class Search:
         """Take the keys of documents that were just stored under these consecutive sequence numbers."""
         with self._mutex:
             low, high = int(seqs[0]), int(seqs[-1]) + 1
-            self._waiting.append(_Part(low, high, len(seqs), seqs[documents], keys))
+            part = _Part(low, high, len(seqs), seqs[documents], keys)
             if self._complete == low - 1:
+                self._waiting.append(part)
                 self._complete = high - 1
+            else:  # a reader may have signed some of them already
+                missing = self._missing(high - 1)
+                both = [(max(low, begin), min(high, end)) for begin, end in missing if end > low]
+                self._waiting += [part.between(begin, end) for begin, end in both if begin < end]
 
     @property
     def in_memory(self) -> tuple[int, int]:
@@ -199,44 +258,78 @@ class Search:
         """Write what is in memory as a segment."""
         with self._mutex:
             self._cover(snapshot, snapshot.last())
-            self._flush()
+            self._flush(snapshot)
 
-    def _flush(self) -> None:
+    def _flush(self, snapshot: Snapshot) -> None:
         """Write the parts in memory; while another thread or process writes segments, they stay where they are."""
         with suppress(IndexBusy), self._writing(wait=0):
             if self.folder.changed():
                 self._reload()
-            for part in _adjacent([*self._parts, *self._waiting]):
-                self.folder.add(part.low, part.high, part.documents, part.seqs, part.keys)
+            self.folder.version = max(self.folder.version, snapshot.version())
+            try:
+                for part in _adjacent([*self._parts, *self._waiting]):
+                    self.folder.add(part.low, part.high, part.documents, part.seqs, part.keys)
+            except BaseException:
+                self._reload()  # some may be written
+                raise
             self._parts, self._waiting = [], []
             self._view = _View(self.folder.segments, MemorySegment())
 
-    def merge(self, snapshot: Snapshot, everything: bool = False) -> int:
-        """Merge segments that are due, or all; returns how many were merged. Look-ups go on meanwhile."""
+    def _flush_if_possible(self, snapshot: Snapshot) -> None:
+        """As `_flush`, for a reader: it answers from memory if the disk is full or must not be written."""
+        with suppress(StorageError):
+            self._flush(snapshot)
 
-        def alive(low: int, high: int) -> Numbers:
-            return snapshot.alive(low, high - 1)
-
-        merged = 0
+    def merge(self, reading: Reading) -> None:
+        """Merge the segments that are due; look-ups continue meanwhile."""
         with self._writing(wait=PATIENCE):
-            while True:
-                with self._mutex:
-                    if self.folder.changed():
-                        self._reload()
-                    due = list(self.folder.segments) if everything else self.folder.merge_due()
-                if not due or (everything and merged):
-                    return merged
-                self.folder.merge(due, alive, ROOM)
-                merged += len(due)
-                with self._mutex:
-                    self._view = _View(self.folder.segments, self._view.memory)
+            while due := self._loaded().merge_due():
+                with reading() as snapshot:  # later than the segments: what it lacks is deleted for good
+                    self._merge(due, snapshot)
+
+    def compact(self, reading: Reading) -> None:
+        """Merge all neighbouring segments, and leave out deleted documents; look-ups continue meanwhile."""
+        with self._writing(wait=PATIENCE):
+            for group in [list(group) for group in self._loaded().neighbours()]:
+                with reading() as snapshot:
+                    alive = len(snapshot.alive(group[0].low, group[-1].high - 1))
+                    if len(group) > 1 or alive < group[0].documents:
+                        self._merge(group, snapshot)
+
+    def _loaded(self) -> SegmentFolder:
+        """The folder, after what other processes have written."""
+        with self._mutex:
+            if self.folder.changed():
+                self._reload()
+        return self.folder
+
+    def _merge(self, due: list[Segment], snapshot: Snapshot) -> None:
+        self.folder.version = max(self.folder.version, snapshot.version())
+        try:
+            self.folder.merge(due, lambda low, high: snapshot.alive(low, high - 1), ROOM)
+        except SegmentDamaged as error:
+            damaged = [segment for segment in due if segment.path == error.path]
+            for segment in damaged:
+                self._discard(segment, error)
+            if not damaged and set(due) <= set(self.folder.segments):
+                raise  # the merged one cannot be read back: another try would go the same way
+        with self._mutex:
+            self._view = _View(self.folder.segments, self._view.memory)
 
     @contextmanager
     def _writing(self, wait: float) -> Iterator[None]:
-        """The right to write segments: threads and processes take turns."""
-        self.folder.folder.mkdir(parents=True, exist_ok=True)
-        with writer_lock(self.folder.folder / "segments.lock", wait):
-            yield
+        """The right to write segments: threads and processes take turns. What fails becomes a sentence."""
+        folder = self.folder.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with writer_lock(folder / "segments.lock", wait):
+                yield
+        except (OSError, SegmentDamaged) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else None
+            raise StorageError(
+                f"{folder}: a segment cannot be written ({reason or problem}). No stored document is lost; make "
+                "room or check the disk, and continue."
+            ) from problem
 
     def close(self) -> None:
         """Give the mapped files back."""

@@ -46,6 +46,7 @@ class SegmentFolder:
             may_write  # whether `discard` changes the manifest; `add` and `merge` are the writer's
         )
         self.segments: tuple[Segment, ...] = ()
+        self.version = 0  # of the truth that they were made from: a truth of a lower one is an older copy
         self.damaged: list[str] = []  # names of files that were discarded, with the reason
         self._stamp: Stamp | None = None  # of the manifest
         self._refused: dict[Stamp, str] = {}  # files that were discarded; the manifest may still name them
@@ -64,6 +65,13 @@ class SegmentFolder:
             self.segments, self._loaded = tuple(segments), True
             self.damaged += [problem for problem in problems if problem not in self.damaged]
 
+    def forget(self, reason: str) -> None:
+        """Use none of the segments; the writer then names none in the manifest."""
+        with self._lock:
+            self.damaged += [f"{segment.path.name}: {reason}" for segment in self.segments]
+            self.version = 0
+            self._switch([])
+
     def _read_manifest(self) -> tuple[list[dict[str, Any]], list[str]]:
         """What the manifest names, in order, and what is wrong with it."""
         self._stamp = None
@@ -74,6 +82,7 @@ class SegmentFolder:
             if (found["format"], found["plan"]) != (FORMAT, self.plan_digest):
                 return [], [f"{MANIFEST}: it belongs to another plan or version"]
             entries = [_checked(entry) for entry in found["segments"]]
+            self.version = int(found["version"])
             return sorted(entries, key=lambda entry: (entry["low"], entry["high"])), []
         except FileNotFoundError:
             return [], []
@@ -250,7 +259,8 @@ class SegmentFolder:
     def _switch(self, segments: Sequence[Segment]) -> None:
         """Write a manifest that names these, and use them."""
         segments = sorted(segments, key=lambda segment: segment.low)
-        found = {"format": FORMAT, "plan": self.plan_digest, "segments": [_entry(s) for s in segments]}
+        found = {"format": FORMAT, "plan": self.plan_digest, "version": self.version}
+        found["segments"] = [_entry(segment) for segment in segments]
         aside = self.folder / f"{MANIFEST}.tmp"
         with aside.open("w") as file:
             json.dump(found, file, indent=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -63,7 +64,8 @@ class Signer:
             return [None] * len(documents)
         if self.store == "text":
             assert documents.texts is not None
-            return [_packed(documents.texts.document(n)) for n in range(len(documents))]
+            data, offsets = documents.texts.data.data, documents.texts.offsets.tolist()
+            return [_packed(data[begin:end]) for begin, end in pairwise(offsets)]
         sets = _as_distinct(documents.made.features)
         return [_packed(_feature_bytes(sets, n)) for n in range(len(documents))]
 
@@ -165,7 +167,7 @@ def _codec() -> Any:
     )  # 3 µs to pack and 1 µs to unpack 2.7 kB; zstd takes 17 and 12 for a third less
 
 
-def _packed(data: bytes) -> bytes:
+def _packed(data: bytes | memoryview) -> bytes:
     return len(data).to_bytes(SIZE, "little") + (_codec().compress(data, asbytes=True) if data else b"")
 
 

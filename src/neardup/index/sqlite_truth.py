@@ -18,7 +18,8 @@ from pathlib import Path
 from neardup.errors import IndexBusy, IndexDamaged, InputError, OutputError, StorageError
 from neardup.index import truth
 from neardup.index.truth import StoredRows
-from neardup.index.writer_lock import writer_lock
+from neardup.index.writer_lock import read_commits, writer_lock
+from neardup.plurals import counted
 
 APPLICATION = 0x4E445550  # "NDUP": in the header of the file
 _PATIENCE = 30.0  # seconds: a reader may have to wait for the recovery after a crash
@@ -88,9 +89,10 @@ class SqliteTruth:
             _make_folder(folder.absolute())
         except OSError as problem:
             raise OutputError(f"{folder}: the folder cannot be made ({problem.strerror}).") from problem
-        with writer_lock(folder / "writer.lock", wait):
+        with writer_lock(folder / "writer.lock", wait) as held:
             if SqliteTruth.exists(folder):
                 raise OutputError(f"{folder}: the folder has an index already.")
+            held.commits = 0
             try:
                 _create(folder, about)
             except OSError as problem:
@@ -115,7 +117,7 @@ class SqliteTruth:
     @contextmanager
     def writing(self) -> Iterator[SqliteWriter]:
         """The only writer. On exit everything is committed and durable; on an exception nothing is."""
-        with writer_lock(self.folder / "writer.lock", self.wait):
+        with writer_lock(self.folder / "writer.lock", self.wait) as held:
             connection = self._connection()
             writer = None
             try:
@@ -125,8 +127,10 @@ class SqliteTruth:
                     )  # random ids touch pages all over the index
                     connection.execute("BEGIN IMMEDIATE")
                     writer = SqliteWriter(connection, self.path)
+                    if writer.version() < held.commits:
+                        raise IndexDamaged(_lost(self.path, held.commits - writer.version()))
                 yield writer
-                writer.finish()
+                held.commits = writer.finish()
             finally:
                 if writer is not None:
                     writer.ended = True
@@ -139,10 +143,13 @@ class SqliteTruth:
 
     def check(self) -> list[str]:
         """What is damaged, one sentence each; empty if all is well. Reads everything."""
+        commits = read_commits(self.folder / "writer.lock")  # before the snapshot, which then has them
         try:
             with closing(_connect(self.path)) as connection:
                 connection.text_factory = _lenient
-                return list(itertools.islice(_damage(connection, self.path), _MOST_SENTENCES))
+                found = list(itertools.islice(_damage(connection, self.path), _MOST_SENTENCES))
+                lost = commits - _commits(connection)
+                return [*found, *([_lost(self.path, lost)] if lost > 0 and not found else [])]
         except StorageError as problem:
             return [str(problem)]
 
@@ -344,8 +351,8 @@ def _refuse_others(connection: sqlite3.Connection, path: Path) -> None:
 def _create(folder: Path, about: Mapping[str, str]) -> None:
     """Writes a new file aside and renames it. A log left by a removed file would be read as the new one's."""
     path, aside = folder / "truth.db", folder / "truth.db.new"
-    for old in (aside, *(folder / f"truth.db{end}" for end in ("-wal", "-shm", ".new-journal", ".new-wal", ".new-shm"))):
-        old.unlink(missing_ok=True)
+    for end in ("-wal", "-shm", ".new", ".new-journal", ".new-wal", ".new-shm"):
+        (folder / f"truth.db{end}").unlink(missing_ok=True)
     with translated(path), closing(sqlite3.connect(aside, isolation_level=None)) as connection:
         connection.executescript(_TABLES)
         rows = truth.named_rows({name: truth.text_bytes(value) for name, value in about.items()})
@@ -372,6 +379,22 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _lost(path: Path, commits: int) -> str:
+    return (
+        f"{path}: the index has lost its last {counted(commits, 'commit')}: its log truth.db-wal was damaged, or an "
+        "older copy was put in its place. Delete writer.lock, and add those documents again."
+    )
+
+
+def _commits(connection: sqlite3.Connection) -> int:
+    """The number of commits; 0 if it cannot be read."""
+    try:
+        ((commits,),) = connection.execute("SELECT commits FROM state").fetchall()
+        return int(commits)
+    except (sqlite3.Error, ValueError, TypeError):
+        return 0
 
 
 def _lenient(data: bytes) -> str:

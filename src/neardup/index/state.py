@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+from neardup.columns import Numbers
 from neardup.documents import Problems, Source
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
@@ -16,7 +17,8 @@ from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.errors import PlanError, StorageError
 from neardup.index.counting import counted_statistics
 from neardup.index.opened import OpenedIndex, freeze_statistics, read_statistics
-from neardup.index.search import FLUSH, ROOM, Search
+from neardup.index.postings import Postings
+from neardup.index.search import FLUSH, ROOM, CapturedSearch, Search
 from neardup.index.signed import Signer, Store
 from neardup.index.truth import Snapshot, Writer
 from neardup.plan import Clustering, Plan
@@ -98,10 +100,30 @@ class IndexState:
     # the current state ----------------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[Snapshot, Search]]:
+    def reading(self) -> Iterator[tuple[Snapshot, CapturedSearch]]:
         """One committed state, and what finds documents in it."""
+        while True:
+            search = self._known_search()
+            captured = search.capture()
+            with self._truth.reading() as snapshot:
+                if self._current(snapshot) is search and captured.covers(snapshot):
+                    yield snapshot, captured
+                    return
+
+    def _known_search(self) -> Search:
+        """The search structures as last known."""
+        if self._search is not None:
+            return self._search
         with self._truth.reading() as snapshot:
-            yield snapshot, self._current(snapshot)
+            return self._current(snapshot)
+
+    def captured_for(self, writer: Writer) -> CapturedSearch:
+        """What finds documents inside a write transaction; nobody else commits meanwhile."""
+        search = self._current(writer)
+        while True:
+            captured = search.capture()
+            if captured.covers(writer):
+                return captured
 
     def workspace(self) -> Workspace:
         """A folder for temporary files."""
@@ -132,10 +154,11 @@ class IndexState:
         if self._search is not None and version == self._version:
             return self._search
         with self._mutex:
-            digest = snapshot.about()["statistics"]
+            about = snapshot.about()
+            digest = about["statistics"]
             if self._search is None or digest != self._digest:
                 signer = Signer(self.plan, read_statistics(snapshot, digest), self._opened.store)
-                named = self.plan.with_(statistics=digest).digest
+                named = f"{self.plan.with_(statistics=digest).digest}-{about['identity']}"
                 self._search, self._digest = Search(self._opened.segments, signer, named), digest
             self._version = version
             return self._search
@@ -150,6 +173,10 @@ class IndexState:
             search.remember(seqs, documents, keys)
         self._write_segments(search)
 
+    def remember(self, seqs: Numbers, postings: Postings) -> None:
+        """Take the postings of documents that the caller has just stored and committed, by `writing`."""
+        self._remember(seqs, postings.documents, postings.keys)
+
     @contextmanager
     def _adding_many(self) -> Iterator[None]:
         """While many documents are added, segments are as large as memory allows."""
@@ -158,8 +185,8 @@ class IndexState:
             yield
         finally:
             self._additions -= 1
-            if self._search is not None:
-                self._write_segments(self._search)
+        if self._search is not None:
+            self._write_segments(self._search)
 
     def _write_segments(self, search: Search) -> None:
         documents, size = search.in_memory
@@ -172,8 +199,8 @@ class IndexState:
             self._merging.start()
 
     def _merge(self, search: Search) -> None:
-        with self._truth.reading() as snapshot:
-            search.merge(snapshot)
+        with suppress(StorageError):  # the segments stay as they are until the next attempt
+            search.merge(self._truth.reading)
 
     # statistics -----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from neardup.engines.core.progress import Progress
 from neardup.index.answers import selected
 from neardup.index.documents import Access, Document, Near, Neighbours
 from neardup.index.lookup import matches_of
-from neardup.index.search import Search
+from neardup.index.search import CapturedSearch
 from neardup.index.truth import Attributes, Columns, Id, Snapshot, StoredRows
 from neardup.verify.relation import RELATIONS
 
@@ -85,7 +85,7 @@ class NodeTable:
 
 
 def stored_neighbours(
-    search: Search, snapshot: Snapshot, progress: Progress, threshold: float | None = None
+    search: CapturedSearch, snapshot: Snapshot, progress: Progress, threshold: float | None = None
 ) -> tuple[list[Document], Neighbours]:
     """All documents of an index in the order they were added, and their neighbours: each text is looked up."""
     documents, table, first = list[Document](), NodeTable(), list[int]()
@@ -105,7 +105,7 @@ def stored_neighbours(
 
 def _link_stored(
     table: NodeTable,
-    search: Search,
+    search: CapturedSearch,
     snapshot: Snapshot,
     some: Numbers,
     representatives: Numbers,

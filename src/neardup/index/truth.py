@@ -146,10 +146,11 @@ class Snapshot(Protocol):
 class Writer(Snapshot, Protocol):
     """The state inside a write transaction. Reads see what was written before them."""
 
-    def insert(self, rows: NewRows) -> Numbers:
+    def insert(self, rows: NewRows, known: Numbers | None = None) -> Numbers:
         """The new seqs, consecutive. A document with a known id replaces the stored one.
 
-        Of equal ids in one batch the last wins: the seqs of the others stand for nothing.
+        Of equal ids in one batch the last wins: the seqs of the others stand for nothing. `known` is what `find` has
+        just given for these ids, so that they are not looked up twice.
         """
 
     def delete(self, ids: Sequence[Id]) -> int:
@@ -206,6 +207,14 @@ def id_key(name: Id) -> bytes:
     raise InputError(f"The id {name!r} is neither a string nor an integer.")
 
 
+def id_keys(names: Sequence[Id]) -> list[bytes]:
+    """The stored forms of ids."""
+    kinds = set(map(type, names))
+    if kinds == {str}:
+        return [name.encode("utf-8", "surrogatepass") for name in names]  # type: ignore[union-attr]
+    return [id_key(name) for name in names]
+
+
 def id_of(key: bytes, integer: bool) -> Id:
     """The id of a stored form."""
     return int(key) if integer else text_of(key)
@@ -249,6 +258,31 @@ def body_checksum(row: Row) -> int:
     return zlib.crc32(signature or b"", zlib.crc32(body or b"", start))
 
 
+def _document_checksums(*columns: Sequence[Any]) -> list[int]:
+    """`document_checksum` of many rows, given as columns: the loops are in C, as bulk loads spend time here."""
+    seqs, keys, integers, low, high, characters, tokens, attributes = columns
+    lengths = [-1 if text is None else len(text) for text in attributes]
+    heads = map(_DOCUMENT.pack, seqs, low, high, characters, tokens, integers, lengths)
+    starts: Iterable[int] = map(zlib.crc32, heads)
+    if max(lengths, default=-1) >= 0:
+        starts = [
+            start if text is None else zlib.crc32(text.encode(), start)
+            for text, start in zip(attributes, starts, strict=True)
+        ]
+    return list(map(zlib.crc32, keys, starts))
+
+
+def _body_checksums(*columns: Sequence[Any]) -> list[int]:
+    """`body_checksum` of many rows, given as columns."""
+    seqs, bodies, signatures = columns
+    lengths = [[-1 if data is None else len(data) for data in column] for column in (bodies, signatures)]
+    sums: Iterable[int] = map(zlib.crc32, map(_BODY.pack, seqs, *lengths))
+    for column, sizes in zip((bodies, signatures), lengths, strict=True):
+        if max(sizes, default=0) > 0:
+            sums = map(zlib.crc32, (data or b"" for data in column), sums)
+    return list(sums)
+
+
 def state_checksum(last: int, count: int, commits: int) -> int:
     """The checksum of the one row of the state."""
     return zlib.crc32(_BODY.pack(last, count, commits))
@@ -270,25 +304,23 @@ class PreparedRows:
 
 def prepare(rows: NewRows, first: int) -> PreparedRows:
     """The rows of the tables for new documents that are numbered from `first`."""
-    keys = [id_key(name) for name in rows.ids]
+    keys = id_keys(rows.ids)
     flags = [not isinstance(name, str) for name in rows.ids]
     low, high = (np.asarray(part, np.uint64).view(np.int64).tolist() for part in (rows.low, rows.high))
     characters, tokens = (np.asarray(part, np.int64).tolist() for part in (rows.characters, rows.tokens))
     texts = [attributes_text(value) for value in rows.attributes]
     seqs = range(first, first + len(rows))
-    documents: list[Row] = list(zip(seqs, keys, flags, low, high, characters, tokens, texts, strict=True))
-    bodies: list[Row] = list(zip(seqs, rows.bodies, rows.signatures, strict=True))
+    known = (seqs, keys, flags, low, high, characters, tokens, texts)
+    documents: list[Row] = list(zip(*known, _document_checksums(*known), strict=True))
+    stored = (seqs, rows.bodies, rows.signatures)
+    bodies: list[Row] = list(zip(*stored, _body_checksums(*stored), strict=True))
     final = {key: place for place, key in enumerate(keys)}
     if len(final) < len(keys):
         places = sorted(final.values())
         keys = [keys[place] for place in places]
         documents = [documents[place] for place in places]
         bodies = [bodies[place] for place in places]
-    return PreparedRows(
-        keys,
-        [(*row, document_checksum(row)) for row in documents],
-        [(*row, body_checksum(row)) for row in bodies],
-    )
+    return PreparedRows(keys, documents, bodies)
 
 
 def selection(columns: Columns) -> str:
@@ -459,7 +491,9 @@ class SqlSnapshot:
 
     def find(self, ids: Sequence[Id]) -> Numbers:
         """The seq of each id, 0 without a document."""
-        keys = [id_key(name) for name in ids]
+        keys = id_keys(ids)
+        if not self._count:
+            return np.zeros(len(keys), np.int64)
         rows = self._by_id("SELECT id, seq FROM documents", list(dict.fromkeys(keys)))
         known: dict[bytes, int] = {bytes(key): seq for key, seq in rows}
         return np.array([known.get(key, 0) for key in keys], np.int64)
@@ -494,12 +528,14 @@ class SqlWriter(SqlSnapshot):
         """Removes the rows with these seqs."""
         raise NotImplementedError
 
-    def insert(self, rows: NewRows) -> Numbers:
+    def insert(self, rows: NewRows, known: Numbers | None = None) -> Numbers:
         """The new seqs, consecutive. A document with a known id replaces the stored one; of equal ids the last wins."""
         first = self._last + 1
         prepared = prepare(rows, first)
         with self._change():
-            if self._count:
+            if known is not None:
+                self._drop([(seq,) for seq in np.unique(known[known > 0]).tolist()])
+            elif self._count:
                 self._remove(prepared.keys)
             self._store(prepared)
             self._last += len(rows)
@@ -520,8 +556,8 @@ class SqlWriter(SqlSnapshot):
         """Stores data under a name."""
         self._name("blobs", {name: data})
 
-    def finish(self) -> None:
-        """Makes everything durable, or raises an error and changes nothing."""
+    def finish(self) -> int:
+        """Makes everything durable, or raises an error and changes nothing; returns the number of commits so far."""
         if self._failed:
             raise StorageError(f"{self._place}: a change failed, so the transaction was rolled back.")
         if self._changed:
@@ -531,6 +567,7 @@ class SqlWriter(SqlSnapshot):
                 (*state, state_checksum(*state)),
             )
         self._commit()
+        return self._commits + self._changed
 
     def _commit(self) -> None:
         self._all("COMMIT")
@@ -542,7 +579,9 @@ class SqlWriter(SqlSnapshot):
                 self._all(f"INSERT INTO {table} VALUES (?, ?, ?)", row)
 
     def _remove(self, keys: list[bytes]) -> int:
-        gone = self._by_id("SELECT seq FROM documents", keys)
+        return self._drop(self._by_id("SELECT seq FROM documents", keys))
+
+    def _drop(self, gone: Sequence[Row]) -> int:
         if gone:
             self._discard(gone)
         self._count -= len(gone)

@@ -95,8 +95,8 @@ def refresh(index: IndexState, progress: Progress) -> int:
             signed = writer.count()
         writer.set_about(counted_up_to=str(writer.last()))
     if signed:
-        with index.reading() as (snapshot, search):
-            rebuild(search, snapshot, progress)
+        with index.reading() as (snapshot, captured):
+            rebuild(captured.search, snapshot, progress)
     return signed
 
 
@@ -137,7 +137,8 @@ def rebuild(search: Search, snapshot: Snapshot, progress: Progress) -> None:
 
 def summary(index: IndexState) -> dict[str, Any]:
     """A summary of an index, as plain values."""
-    with index.reading() as (snapshot, search):
+    with index.reading() as (snapshot, captured):
+        search = captured.search
         about, segments = snapshot.about(), search.folder.segments
         known = {
             "documents": snapshot.count(),

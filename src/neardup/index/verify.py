@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.columns import Hashes, Numbers
 from neardup.engines.core.progress import Progress
-from neardup.errors import NeardupError
+from neardup.errors import IndexDamaged, NeardupError, StorageError
 from neardup.index.postings import fold, stored_keys
 from neardup.index.search import Search
 from neardup.index.segments import Alive, Segment, SegmentDamaged
@@ -48,20 +48,34 @@ def verify(index: IndexState, progress: Progress) -> Verification:
     """What is damaged in an index that can be opened; segments that are damaged are rebuilt."""
     with progress.stage("check rows"):
         lost = index.check_truth()
-    with index.reading() as (snapshot, search):
+    with index.reading() as (snapshot, captured):
+        search = captured.search
         documents, segments = snapshot.count(), search.folder.segments
         derived = list(search.folder.damaged)
         try:
             lost += _other_texts(search, snapshot, progress)
             damaged = _damaged_segments(search, snapshot, segments, progress)
             derived += damaged.values()
-            if damaged:
-                search.drop(damaged)
             if derived:
-                rebuild(search, snapshot, progress)
+                derived += _rebuilt(search, snapshot, damaged, progress)
         except NeardupError as error:  # rows that cannot be read
             lost = lost or [str(error)]
     return Verification(documents, len(segments), lost, derived)
+
+
+def _rebuilt(
+    search: Search, snapshot: Snapshot, damaged: dict[Segment, str], progress: Progress
+) -> list[str]:
+    """Write segments anew; what prevents it, such as a full disk, is no damage of the truth."""
+    try:
+        if damaged:
+            search.drop(damaged)
+        rebuild(search, snapshot, progress)
+    except IndexDamaged:
+        raise
+    except StorageError as error:
+        return [str(error)]
+    return []
 
 
 def _other_texts(search: Search, snapshot: Snapshot, progress: Progress) -> list[str]:

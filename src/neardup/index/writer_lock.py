@@ -2,6 +2,9 @@
 
 The lock is flock's: it belongs to the open file, so that threads of one process exclude each other like processes do.
 The file says who holds it. It is never removed: a lock on a removed file would exclude nobody.
+
+Between writers the file has the number of the last commit, written after that commit was durable. A truth with fewer
+commits has lost some: SQLite takes a damaged log for one that ends where the damage begins, and says nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 from neardup.errors import IndexBusy, StorageError
 
@@ -35,8 +41,15 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
+@dataclass
+class HeldLock:
+    """What the lock's file keeps for the next writer."""
+
+    commits: int  # that are durable; 0: not known
+
+
 @contextmanager
-def writer_lock(path: Path, wait: float) -> Iterator[None]:
+def writer_lock(path: Path, wait: float) -> Iterator[HeldLock]:
     """Holds the lock inside; raises IndexBusy if another writer keeps it for longer than `wait` seconds."""
     owner = os.getpid()
     try:
@@ -46,13 +59,13 @@ def writer_lock(path: Path, wait: float) -> Iterator[None]:
     _held.add(descriptor)
     try:
         _acquire(descriptor, path, wait)
-        _write_holder(descriptor)
+        held = HeldLock(read_commits(path))
+        _write(descriptor, {**_holder(), **_counted(held.commits)})
         try:
-            yield
+            yield held
         finally:
             if os.getpid() == owner:
-                with suppress(OSError):
-                    os.ftruncate(descriptor, 0)
+                _write(descriptor, _counted(held.commits))
     finally:
         if os.getpid() == owner:  # a forked child has closed its copy already
             _held.discard(descriptor)
@@ -75,20 +88,43 @@ def _acquire(descriptor: int, path: Path, wait: float) -> None:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _write_holder(descriptor: int) -> None:
-    """Says who holds the lock. A disk without room for this may still have room for the transaction's reuse."""
+def _holder() -> dict[str, Any]:
+    """Who holds the lock."""
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] if sys.argv else ""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
-    holder = json.dumps({"pid": os.getpid(), "command": command, "since": since})
+    return {"pid": os.getpid(), "command": command, "since": since}
+
+
+def _counted(commits: int) -> dict[str, Any]:
+    return {"commits": commits, "checksum": crc32(b"%d" % commits)} if commits else {}
+
+
+def _write(descriptor: int, values: dict[str, Any]) -> None:
+    """Replaces the file's content. A disk without room for this may still have room for the transaction's reuse."""
+    data = json.dumps(values).encode() if values else b""
     with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, holder.encode(), 0)
+        os.pwrite(descriptor, data, 0)
+        os.ftruncate(descriptor, len(data))
+
+
+def _read(path: Path) -> Any:
+    """The file's content; after a kill the rest of a longer one may follow it."""
+    return json.JSONDecoder().raw_decode(path.read_bytes().decode())[0]
+
+
+def read_commits(path: Path) -> int:
+    """The number of commits that were durable when the lock was last given back; 0 if it is not known."""
+    try:
+        found = _read(path)
+        return int(found["commits"]) if _counted(found["commits"])["checksum"] == found["checksum"] else 0
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 def read_holder(path: Path) -> str:
     """Who holds the lock, for a sentence."""
     try:
-        holder = json.loads(path.read_bytes())
+        holder = _read(path)
         return f"process {holder['pid']} ({holder['command']}) since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

@@ -93,10 +93,10 @@ def extract_text(html: str | bytes, how: HtmlText = "article") -> Extracted:
     return Extracted(text, True)
 
 
-def check_html_text(how: str, owner: str = "neardup") -> None:
+def check_html_text(how: str, function: str = "neardup") -> None:
     """Refuse an unknown extractor."""
     if how not in get_args(HtmlText):
-        raise ParameterError("html_text", owner, f"one of {', '.join(get_args(HtmlText))}", how)
+        raise ParameterError("html_text", function, f"one of {', '.join(get_args(HtmlText))}", how)
 
 
 def by_blocks(html: str | bytes) -> str:

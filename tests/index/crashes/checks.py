@@ -8,7 +8,9 @@ from pathlib import Path
 from crashes.script import Facts, Script, Session, Step
 from neardup.errors import NeardupError
 
-NEW = {"after the crash": "the harbour is there after the crash and a ship is in it, as it will be when it is over"}
+NEW = {
+    "after the crash": "the harbour is there after the crash and a ship is in it, as it will be when it is over"
+}
 
 
 class Violation(AssertionError):
@@ -17,11 +19,20 @@ class Violation(AssertionError):
 
 def allowed(script: Script, done: int, begun: int) -> list[Facts]:
     """What an index may say: everything acknowledged, and all or nothing of the step that was under way."""
-    return [script.facts[done], *([script.facts[done + 1]] if begun > done and done + 1 < len(script.facts) else [])]
+    return [
+        script.facts[done],
+        *([script.facts[done + 1]] if begun > done and done + 1 < len(script.facts) else []),
+    ]
 
 
 def check_index(
-    folder: Path, script: Script, done: int, begun: int, *, again: bool = False, derived: list[str] | None = None
+    folder: Path,
+    script: Script,
+    done: int,
+    begun: int,
+    *,
+    again: bool = False,
+    derived: list[str] | None = None,
 ) -> Facts:
     """What the index says, which is one of what it may say; afterwards it was changed and is removed."""
     session = Session(folder, script.method)

@@ -40,7 +40,9 @@ def read_operations(path: Path) -> list[Operation]:
         kind, descriptor, offset, a, b = _RECORD.unpack_from(data, place)
         place += _RECORD.size
         found.append(
-            Operation(kind.decode(), descriptor, offset, data[place : place + a], data[place + a : place + a + b])
+            Operation(
+                kind.decode(), descriptor, offset, data[place : place + a], data[place + a : place + a + b]
+            )
         )
         place += a + b
     return found
@@ -133,7 +135,10 @@ class Disk:
 
     def apply(self, operation: Operation) -> bool:
         """Applies an operation; whether it makes new states possible."""
-        kind, path = operation.kind, operation.first.decode("utf-8", "replace") if operation.kind in "omudr" else ""
+        kind, path = (
+            operation.kind,
+            operation.first.decode("utf-8", "replace") if operation.kind in "omudr" else "",
+        )
         if path.endswith(SHARED_MEMORY):
             return False
         if kind == "!":
@@ -204,9 +209,7 @@ class Disk:
         """Changes that are not synced."""
         names = [(-1, place) for place in range(len(self.namings))]
         return names + [
-            (number, place)
-            for number, inode in enumerate(self.inodes)
-            for place in range(len(inode.changes))
+            (number, place) for number, inode in enumerate(self.inodes) for place in range(len(inode.changes))
         ]
 
     def state(self, lost: set[Pending] = frozenset(), torn: dict[Pending, Change] | None = None) -> State:
@@ -218,7 +221,9 @@ class Disk:
         files: dict[str, bytes | None] = {}
         for name, number in sorted(names.items()):
             parent = str(PurePosixPath(name).parent)
-            if name == self.root or (parent != self.root and files.get(_within(parent, self.root), b"") is not None):
+            if name == self.root or (
+                parent != self.root and files.get(_within(parent, self.root), b"") is not None
+            ):
                 continue  # the folder itself is lost
             files[_within(name, self.root)] = self._content(number, lost, torn or {})
         return State(tuple(files.items()), self.begun, self.done)

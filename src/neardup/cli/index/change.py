@@ -75,14 +75,17 @@ def _removed_if_empty(folder: str) -> Iterator[None]:
 
     from neardup.errors import NeardupError
     from neardup.index.opened import POSTGRES
+    from neardup.index.sqlite_truth import SqliteTruth
 
     new = not folder.startswith(POSTGRES) and not Path(folder).exists()
     try:
         yield
     except NeardupError:
-        if new and Path(folder).is_dir():
-            with open_index(folder) as index:
-                empty = len(index) == 0
+        if new and SqliteTruth.exists(Path(folder)):
+            truth = SqliteTruth(Path(folder))
+            with truth.reading() as snapshot:
+                empty = snapshot.count() == 0
+            truth.close()
             if empty:
                 shutil.rmtree(folder)
         raise

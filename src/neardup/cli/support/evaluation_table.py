@@ -119,14 +119,16 @@ def _clusters_and_speed(evaluation: Evaluation, table: list[dict[str, Any]]) -> 
         "B³ prec.",
         "B³ recall",
         "B³ F1",
+        "pair F1",
         "removed",
         "wrong",
+        "lost",
         "cand. recall",
         "MB/s",
     ]
     names = [
-        "adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "duplicates_removed", "wrong_removals",
-        "candidate_recall",
+        "adjusted_rand", "bcubed_precision", "bcubed_recall", "bcubed_f1", "pairs_in_clusters_f1",
+        "duplicates_removed", "wrong_removals", "clusters_lost", "candidate_recall",
     ]  # fmt: skip
     body = [
         [row["method"], *(figure(row[name]) for name in names), figure(row["mb_per_second"], 1)]

@@ -11,7 +11,7 @@ __all__ = ["GROUPS", "WIDTH", "GroupedCommand", "grouped", "option_rows"]
 
 Command = Callable[..., Any]
 OWN = "Options"  # of one command alone, shown first
-GROUPS = (OWN, "Input", "Labels", "Method", "Decision", "Output", "Resources", "Engine")
+GROUPS = (OWN, "Tokens", "Limits", "Input", "Labels", "Method", "Decision", "Output", "Resources", "Engine")
 WIDTH = 31  # of the column of options
 
 

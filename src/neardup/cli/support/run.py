@@ -56,7 +56,7 @@ def run_command(
         check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
     work = _work(plan, columns, sources, values, output, force)
     try:
-        guard = {name: values.get(name) for name in ("expected", "compare")}
+        guard: Any = {name: values.get(name) for name in ("expected", "compare")}
         settings = RunSettings(threads, values["strict"], work=work, **guard)
         with TerminalProgress() as progress, _resumable(work, progress):
             for note in sources.notes:

@@ -118,6 +118,7 @@ def _Listener(event: Any, notify: Any) -> Any:
     return Listener()
 
 
+BOILERPLATE = 0.1  # of the visible text of pages: less is not worth a line
 OUTCOMES = {  # what a mode does with documents
     "remove": ("kept", "removed"),
     "annotate": ("kept", "marked as near-duplicates"),
@@ -129,6 +130,8 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     """The last lines of a run: counts, the largest clusters, problems, and the files written."""
     n, removed, pairs = report["documents"], report["removed"], report["pairs"]
     unverified, (keep, remove) = report["plan"]["check"]["level"] == "none", OUTCOMES[mode]
+    if mode == "annotate" and report["removals"]["empty"]:
+        remove += " or empty"
     within = report.get("against", {}).get("within", True)
     lines = [
         f"{counted(n, 'document')} ({size_in_words(report['text_bytes'])}) in {seconds:.1f} s: "
@@ -156,7 +159,8 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
         )
     lines += _chain_lines(report)
     lines += [f"Warning: {warning}" for warning in report["warnings"]]
-    lines += _without_lines(report)
+    lines += _without_lines(report, mode)
+    lines += _page_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5]) if within else []
     lines += problem_lines(report["problems"])
     if folder is not None:
@@ -229,11 +233,11 @@ def _probability(found: float) -> str:
     return f"{found:.3f}" if found >= 0.001 or found == 0 else f"{found:.1e}"
 
 
-def _without_lines(report: dict[str, Any]) -> list[str]:
+def _without_lines(report: dict[str, Any], mode: str) -> list[str]:
     """The number of documents that could not be compared, by reason."""
     lines, method = [], report["plan"]["method"]
     if report["without_tokens"]:
-        lines.append(f"{_have(report['without_tokens'])} no tokens: {_empty_outcome(report)}")
+        lines.append(f"{_have(report['without_tokens'])} no tokens: {_empty_outcome(report, mode)}")
     if report["without_features"]:
         lines.append(
             f"{_have(report['without_features'])} no features of {method}: matched with exact copies only"
@@ -241,12 +245,25 @@ def _without_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _empty_outcome(report: dict[str, Any]) -> str:
+def _page_lines(report: dict[str, Any]) -> list[str]:
+    """What --html-text article would leave out, if pages carry much boilerplate."""
+    sampled = report["outside_article"]
+    if sampled is None or sampled["share"] < BOILERPLATE:
+        return []
+    pages = counted(sampled["pages"], "sampled page")
+    return [
+        f"{sampled['share']:.0%} of the visible text of {pages} is outside the article (menus, links, notices): "
+        "--html-text article compares the article alone"
+    ]
+
+
+def _empty_outcome(report: dict[str, Any], mode: str) -> str:
     removed, policy = report["removals"]["empty"], report["plan"]["keep"]["empty"]
+    done = {"remove": "removed", "annotate": "marked", "none": "to remove"}[mode]
     return {
         "keep": "kept, never matched",
-        "remove": "removed (--empty remove)",
-        "one": f"1 kept, {removed:,} removed (--empty one)",
+        "remove": f"{done} (--empty remove)",
+        "one": f"1 kept, {removed:,} {done} (--empty one)",
     }[policy]
 
 

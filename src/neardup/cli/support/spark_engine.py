@@ -185,6 +185,7 @@ class _Job:
 
     def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
         """The report, after all tables have been written."""
+        from neardup.engines.core.boilerplate import outside_article
         from neardup.engines.local.write import PROBLEMS, remove_result
         from neardup.engines.local.write_tables import record_files
         from neardup.engines.spark.io.problems import joined_problems
@@ -204,7 +205,7 @@ class _Job:
                 frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
         files = [*output.files, *([PROBLEMS] if problems["total"] and output.has_report else [])]
-        report = result.make_report(inputs, problems, files)
+        report = result.make_report(inputs, problems, files, outside_article(self.sources, self.columns))
         if not output.has_report:
             report["rows"] = result.rows
         if self.show is not None:

@@ -122,6 +122,8 @@ def _scores(found: Tuning, best: Choice) -> list[str]:
         )
     if not found.safe:
         lines.append("  Warning: every setting removes documents wrongly; this one does so least.")
+    if found.unlabelled is not None:
+        lines.append(f"  Warning: {found.unlabelled}; label them too, or tune on the labelled ones alone.")
     if found.held_out is not None and found.held_out.warning is not None:
         lines.append(
             f"  Warning: {found.held_out.warning}; check the choice on other labels before you rely on it."
@@ -132,7 +134,8 @@ def _scores(found: Tuning, best: Choice) -> list[str]:
 def removals_in_words(outcome: OutcomeScores) -> str:
     """How many documents a run removes, and how rightly."""
     wrong = f"{outcome.wrong:,.0f} of them wrongly ({outcome.wrong_share:.1%})"
-    rest = f"{outcome.duplicates_removed:.1%} of {outcome.documents - outcome.clusters:,.0f} duplicates are removed"
+    duplicates = counted(round(outcome.documents - outcome.clusters), "duplicate")
+    rest = f"{outcome.duplicates_removed:.1%} of {duplicates} removed"
     return f"removes {counted(int(outcome.removed), 'document')}, {wrong}; {rest}"
 
 

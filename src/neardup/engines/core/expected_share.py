@@ -33,8 +33,13 @@ class ExpectedShare:
 
     @staticmethod
     def around(share: float) -> ExpectedShare:
-        """A share, give or take a factor of 2."""
-        return ExpectedShare(share / FACTOR, min(1.0, FACTOR * share))
+        """A share, give or take a factor of 2; of what is expected to stay, half may go too."""
+        return ExpectedShare(share / FACTOR, min(FACTOR * share, ExpectedShare.most(share)))
+
+    @staticmethod
+    def most(share: float) -> float:
+        """The greatest share that is no surprise, whatever the estimate: otherwise nothing would stop a run."""
+        return 1 - (1 - share) / FACTOR
 
     @property
     def option(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from neardup.engines.core.expected_share import ExpectedShare
+from neardup.errors import ParameterError
 from neardup.plan import Plan
 from neardup.plurals import counted
 
@@ -23,6 +24,12 @@ APART_SHARE = (
 )
 APART = 10  # … if they are more than so many
 LOW_THRESHOLD = 0.3  # below it unrelated documents reach the threshold, and the guard is on unless refused
+
+
+def check_guard(guard: object) -> None:
+    """Refuse anything but True, False and None."""
+    if guard is not None and not isinstance(guard, bool):
+        raise ParameterError("guard", "dedup", "True, False or None", guard)
 
 
 def is_guarded(plan: Plan, guard: bool | None, expected: ExpectedShare | None) -> bool:
@@ -43,8 +50,7 @@ def warnings(
     """
     return [
         *_large_clusters(plan, counts, compare),
-        *_chains(plan, counts, compare),
-        *_apart(plan, counts, compare),
+        *(_chains(plan, counts, compare) or _apart(plan, counts, compare)),
         *_unexpected(counts, expected),
     ]
 

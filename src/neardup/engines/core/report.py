@@ -85,6 +85,7 @@ class RunContext:
     lowest_rethreshold: float | None = None
     common_phrases: dict[str, Any] | None = None
     expected: ExpectedShare | None = None  # of removed documents
+    outside_article: dict[str, Any] | None = None  # the share of visible text of pages, from a sample
     compare: tuple[str, ...] | None = (
         None  # options of `neardup compare` for these documents; None: not possible
     )
@@ -129,6 +130,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         },
         **({} if common is None else {"common_phrases": common}),
         "html_text": context.html_text,
+        "outside_article": context.outside_article,
         "text_bytes": counts.text_bytes,
         "problems": context.problems,
         "seconds": {name: round(value, 3) for name, value in context.progress.seconds.items()},

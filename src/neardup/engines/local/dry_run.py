@@ -78,13 +78,16 @@ class Estimate:
 
     @property
     def removed_share(self) -> ExpectedShare:
-        """What --expect-removed may be given: the range of the removed share; around a known one, half to twice."""
+        """What --expect-removed may be given: the range of the removed share; around a known one, half to twice.
+
+        A range up to 1 would never stop a run, so that half of what stays by the estimate must stay.
+        """
         low, expected, high = (
             min(1.0, count / max(1.0, self.documents.expected))
             for count in (self.removed.low, self.removed.expected, self.removed.high)
         )
         around = ExpectedShare.around(expected)
-        return ExpectedShare(min(low, around.low), max(high, around.high))
+        return ExpectedShare(min(low, around.low), min(max(high, around.high), ExpectedShare.most(expected)))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, fit for JSON."""
@@ -146,17 +149,18 @@ def draw(plan: Plan, sources: Sequence[Source], columns: InputColumns) -> Sample
 
 def _of_source(number: int, source: Source, names: list[str], room: float) -> tuple[pa.Table | None, Range]:
     """Some documents of a source, and how many it has in all."""
-    batches, size = [], 0
+    batches, size, cut = list[pa.RecordBatch](), 0, False
     for batch in _places(source, names, room):
+        if size >= room:  # only now: the batch before may have been the last one
+            cut = True
+            break
         batches.append(batch.columns)
         size += batch.columns.nbytes
-        if size >= room:
-            break
     if not batches:
         return None, Range.exactly(0)
     taken = pa.Table.from_batches(batches)
     ids = pa.array([f"{number}:{k}" for k in range(len(taken))])
-    return taken.append_column(ID, ids), _documents(source, len(taken), size, size >= room)
+    return taken.append_column(ID, ids), _documents(source, len(taken), size, cut)
 
 
 def _places(source: Source, names: list[str], room: float) -> Iterator[Batch]:

@@ -23,6 +23,7 @@ from neardup.documents import (
     output_layout,
     stamp,
 )
+from neardup.engines.core.boilerplate import outside_article
 from neardup.engines.core.common_phrases import SEARCHED, common_phrases
 from neardup.engines.core.report import (
     RunContext,
@@ -281,6 +282,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         progress=run.progress,
         inputs=[source.name for source in corpus.sources],
         html_text=corpus.columns.html_text,
+        outside_article=outside_article(corpus.sources, corpus.columns),
         problems=problem_counts(corpus.problems),
         run=corpus.work.digest,
         memory_budget=corpus.work.memory.budget,

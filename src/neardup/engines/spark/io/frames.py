@@ -136,7 +136,11 @@ class SparkResult:
         return self.make_report()
 
     def make_report(
-        self, inputs: Sequence[str] = (), problems: ProblemCounts | None = None, files: Sequence[str] = ()
+        self,
+        inputs: Sequence[str] = (),
+        problems: ProblemCounts | None = None,
+        files: Sequence[str] = (),
+        outside_article: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """The report of a run that read these inputs and wrote these files."""
         context = RunContext(
@@ -144,6 +148,7 @@ class SparkResult:
             progress=self._run.stages.progress,
             inputs=list(inputs),
             html_text=self._run.columns.html_text,
+            outside_article=outside_article,
             problems=problems or self.problems,
             run=self._source,
             expected=self._expected,

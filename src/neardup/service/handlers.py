@@ -1,0 +1,42 @@
+"""What handlers share: who asks, the time that an answer may take, and its JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from neardup.service.core import Service
+from neardup.service.problems import Problem
+from neardup.service.tokens import Caller
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """JSON in ASCII, which has a spelling for every character of an id."""
+    data = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    return Response(data, status, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def visitor(request: Request, *scopes: str) -> tuple[Service, Caller]:
+    """The service, and who asks; refused without the scopes."""
+    caller: Caller = request.scope["state"]["caller"]
+    for scope in scopes:
+        if not caller.may(scope):
+            raise Problem("scope-missing", f"The token {caller.name} does not have the scope {scope}.")
+    service: Service = request.app.state.service
+    return service, caller
+
+
+async def in_time(service: Service, work: Any) -> Any:
+    """The result of the work, unless it takes longer than the limit."""
+    try:
+        async with asyncio.timeout(service.settings.limits.seconds):
+            return await work
+    except TimeoutError:
+        seconds = service.settings.limits.seconds
+        raise Problem(
+            "timeout", f"The answer took longer than {seconds:g} s. A change may still happen."
+        ) from None

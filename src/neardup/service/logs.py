@@ -1,0 +1,76 @@
+"""Log lines as JSON on standard error: ids and timings, never texts. Control characters are escaped by JSON itself.
+
+A thread writes them, so that a terminal or pipe that nobody reads never stops the server; lines are lost instead, and
+counted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import sys
+import threading
+import traceback
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+MOST_LINES = 10_000  # that wait
+
+
+class Log:
+    """Writes lines in a thread of its own."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self.lost = 0
+        self._thread = threading.Thread(target=self._write, name="neardup-log", daemon=True)
+        self._thread.start()
+
+    def line(self, event: str, level: str = "info", **values: Any) -> None:
+        """Write a line; values are plain ones."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        try:
+            self._lines.put_nowait(json.dumps({"time": now, "level": level, "event": event, **values}))
+        except queue.Full:
+            self.lost += 1
+
+    def error(self, event: str, error: BaseException, **values: Any) -> None:
+        """Write where an error happened; its message could quote a text, and is left out."""
+        frames = [
+            f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(error.__traceback__)[-12:]
+        ]
+        self.line(event, "error", error=type(error).__name__, frames=frames, **values)
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            try:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+            except (OSError, ValueError):
+                self.lost += 1
+
+    def close(self) -> None:
+        """Write what waits."""
+        try:
+            self._lines.put(None, timeout=1)
+        except queue.Full:
+            return
+        self._thread.join(2)
+
+
+class ServerLog(logging.Handler):
+    """Takes the lines of uvicorn."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.INFO)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; of an exception only where it happened."""
+        if record.exc_info and record.exc_info[1] is not None:
+            self._log.error("server", record.exc_info[1])
+        else:
+            self._log.line("server", record.levelname.lower(), message=record.getMessage()[:500])

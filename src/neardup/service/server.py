@@ -1,0 +1,110 @@
+"""A server in this process: signals, TLS, and the sockets it listens on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+import uvicorn
+
+from neardup.errors import InputError
+from neardup.index.index import Index
+from neardup.service.app import make_app
+from neardup.service.core import Service
+from neardup.service.logs import Log, ServerLog
+from neardup.service.protocol import BoundedProtocol
+from neardup.service.settings import Settings
+from neardup.service.tokens import Tokens
+
+GRACE = 30  # seconds for requests that are under way when the server is told to stop
+SWITCH = 0.001  # seconds after which a thread in Python code lets the event loop run
+
+
+class Server(uvicorn.Server):
+    """Stops on SIGTERM and SIGINT with exit code 0, after everything under way; reads tokens again on SIGHUP."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals on the event loop."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        loop.add_signal_handler(signal.SIGHUP, self._service.reload_tokens)
+        yield
+
+    def _stop(self) -> None:
+        self._service.stopping = True
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; then say where."""
+        await super().startup(sockets)
+        if self.started and sockets:
+            host, port = sockets[0].getsockname()[:2]
+            self._service.log.line("listening", host=host, port=port, tls=self.config.is_ssl)
+
+
+def listening(settings: Settings) -> socket.socket:
+    """The socket of a server; an address that is in use is refused."""
+    address = settings.host.strip("[]")
+    try:
+        family, *_, place = socket.getaddrinfo(
+            address, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if settings.share_port:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind(place)
+    except OSError as problem:
+        raise InputError(
+            f"{address}:{settings.port} cannot be listened on ({problem.strerror})."
+        ) from problem
+    return made
+
+
+def serve(index: Index, settings: Settings) -> None:
+    """Answer requests about an index until a signal ends it."""
+    tokens = Tokens(settings.tokens)
+    settings.check(len(tokens) > 0)
+    made = listening(settings)
+    log = Log()
+    service = Service(index, settings, tokens, log)
+    service.warm_up()
+    sys.setswitchinterval(SWITCH)
+    for name in ("uvicorn", "uvicorn.error"):
+        logging.getLogger(name).handlers = [ServerLog(log)] if name == "uvicorn" else []
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").propagate = False
+    try:
+        Server(_configuration(service), service).run([made])
+    finally:
+        log.close()
+
+
+def _configuration(service: Service) -> uvicorn.Config:
+    settings, limits = service.settings, service.settings.limits
+    values = {"head_seconds": limits.head_seconds, "most": limits.connections}
+    protocol = type("ServiceProtocol", (BoundedProtocol,), values)
+    return uvicorn.Config(
+        make_app(service),
+        http=protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=GRACE,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+    )

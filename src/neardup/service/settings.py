@@ -1,0 +1,92 @@
+"""What a server is started with: where it listens, who may ask, and how much it takes."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neardup.errors import InputError, ParameterError
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a request may bring, and how long it may take."""
+
+    body: int = 16 * MEGABYTE  # bytes of a JSON body, also after decompression
+    stream: int = 4096 * MEGABYTE  # bytes of an NDJSON body, also after decompression
+    text: int = 1_000_000  # characters of a text
+    batch: int = 1000  # documents of a JSON body
+    seconds: float = 30.0  # for an answer, and for the next bytes of a body
+    queue: int = 512  # requests that wait
+    buffered: int = 256 * MEGABYTE  # bytes of all bodies in memory
+    connections: int = 1024
+    head_seconds: float = 10.0  # for the head of a request
+
+    def __post_init__(self) -> None:
+        """Refuses limits under which nothing could be answered."""
+        for name, value in vars(self).items():
+            if value <= 0:
+                raise ParameterError(name, "serve", "positive", value)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server is started."""
+
+    host: str = "127.0.0.1"
+    port: int = 8484
+    tokens: Path | None = None  # the file of tokens; None: none is needed
+    open_to_all: bool = False  # listen elsewhere without tokens
+    allowed_hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()  # of pages that may ask (CORS)
+    certificate: Path | None = None
+    key: Path | None = None
+    threads: int = 2
+    share_port: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names in a Host header that mean this server."""
+        names = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else set[str]()
+        if not _is_wildcard(self.host):
+            names.add(self.host.strip("[]").lower())
+        return frozenset(names | {name.strip("[]").lower() for name in self.allowed_hosts})
+
+    def check(self, has_tokens: bool) -> None:
+        """Refuse to listen beyond this machine without tokens, and with half of what TLS needs."""
+        if not is_loopback(self.host) and not has_tokens and not self.open_to_all:
+            raise InputError(
+                f"{self.host} can be reached from other machines, and no token exists: make one with --new-token NAME, "
+                "or give --open-to-all."
+            )
+        if (self.certificate is None) != (self.key is None):
+            raise InputError("TLS needs two files: give both --tls-cert and --tls-key.")
+        for path in (self.certificate, self.key):
+            if path is not None and not path.is_file():
+                raise InputError(f"{path}: the file for TLS does not exist.")
+        if _is_wildcard(self.host) and not self.allowed_hosts:
+            raise InputError(
+                f"{self.host} has no name to compare a Host header with: give --allow-host NAME, the name that clients "
+                "use."
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_unspecified
+    except ValueError:
+        return not host
