@@ -495,3 +495,39 @@ def test_columns_named_by_hand(here, given):
     assert run("dedup", "pages.parquet", "-o", "clean", given).code == 0
     clusters = pq.read_table(here / "clean/clusters.parquet")["id"].to_pylist()
     assert clusters == ([] if given.startswith("--text") else ["de", "en"])
+
+
+def test_empty_documents_that_are_marked_are_not_called_removed(here, capsys):
+    rows = [{"id": "a", "text": "some words"}, {"id": "b", "text": ""}, {"id": "c", "text": "!"}]
+    (here / "empty.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    neardup.cli.main(["dedup", "empty.jsonl", "-o", "marked", "--mode", "annotate", "--empty", "remove"])
+    printed = capsys.readouterr().out
+    assert "1 kept, 2 marked as near-duplicates or empty (66.7%)" in printed
+    assert "2 documents have no tokens: marked (--empty remove)" in printed
+    neardup.cli.main(["dedup", "empty.jsonl", "-o", "clean", "--empty", "one"])
+    assert "2 documents have no tokens: 1 kept, 1 removed (--empty one)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--keep", "none", "--keep-count", "2"), "--keep-count must be left out with --keep none."),
+        (("--keep", "none", "--clusters", "leaders"), "'components' or omitted with --keep none"),
+        (("--verify", "none", "--clusters", "average"), "with --verify none, which measures no similarity"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(here, options, sentence):
+    message = refused("dedup", "corpus.jsonl", "-o", "clean", *options)
+    assert sentence in message and "=none" not in message
+
+
+def test_removals_without_a_measurement_are_called_unverified(here, capsys):
+    (here / "two.jsonl").write_text(
+        "".join(json.dumps({"id": k, "text": f"{'the same words ' * 20}{k}"}) + "\n" for k in range(3))
+    )
+    neardup.cli.main(["dedup", "two.jsonl", "-o", "clean", "--verify", "none"])
+    assert "2 removals are unverified" in capsys.readouterr().out
+    report = json.loads((here / "clean" / "report.json").read_text())
+    assert report["removals"]["unverified"] == 2 and report["removals"]["direct"] == 0
+    rows = [json.loads(line) for line in (here / "clean" / "removed.jsonl").read_text().splitlines()]
+    assert {row["evidence"] for row in rows} == {"unverified"}

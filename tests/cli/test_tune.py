@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from neardup.candidates.curve import Bands, choose_bands, cost
 from neardup.cli import group, main
+from neardup.evaluate.labels import Truth
+from neardup.evaluate.recommendation import unlabelled_influence
+from neardup.evaluate.removals import OutcomeScores
 from neardup.registry import get_method, presets
+
+EXAMPLES = str(Path(__file__).parents[2] / "examples" / "articles.jsonl")
 
 
 @pytest.fixture(autouse=True)
@@ -159,3 +166,48 @@ def test_it_starts_without_numba() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert " bands × " in done.stdout
     assert "\x1b" not in done.stdout
+
+
+# --- labels of a few documents ----------------------------------------------------------------------------------
+
+
+def labels_of(folder: Path, *rows: str) -> str:
+    path = folder / "labels.csv"
+    path.write_text("\n".join(["id,cluster", *rows]) + "\n")
+    return str(path)
+
+
+def test_the_table_and_the_first_lines_say_the_same_of_partly_labelled_documents(tmp_path: Path) -> None:
+    """Both are of the run, in which documents without a label take part."""
+    rows = ("harbour,a", "harbour-corrected,a", "cheese,b", "vaccine,c", "vaccine-corrected,c")
+    how = [EXAMPLES, "--labels", labels_of(tmp_path, *rows), "--try", "minhash"]
+    printed = CliRunner().invoke(group, ["tune", *how]).output
+    first = re.search(r"F1 (\d\.\d+)\n", printed)
+    last = re.search(r"^minhash +\S+ +\w+ +\S+ +(\S+)% +(\S+)", printed, re.MULTILINE)
+    assert first is not None and last is not None and first[1] == last[2]
+    assert f"{last[1]}% of 2 duplicates removed" in printed
+    found = tuned(*how)
+    assert found["best"]["outcome"] == found["outcome"]
+
+
+def test_documents_without_a_label_that_change_the_figures_are_named() -> None:
+    truth = Truth(np.array([0, 0, 1, 1, -1, -1]), names=("x", "y"))
+    alone = OutcomeScores(4, 2, 0, 2, 0, found=4, true=4, positives=4)
+    among = OutcomeScores(4, 2, 0, 1, 0, found=2, true=2, positives=4)
+    assert unlabelled_influence(truth, alone, among) == (
+        "2 of 6 documents have no label and take part in the run: the labelled ones alone have an F1 of 1.000 with "
+        "these settings, among the others 0.667"
+    )
+    assert unlabelled_influence(truth, alone, alone) is None
+    everything = Truth(np.array([0, 0, 1, 1]), names=("x", "y"))
+    assert unlabelled_influence(everything, alone, among) is None, "another reason"
+
+
+def test_labels_with_one_cluster_of_near_duplicates_are_refused(tmp_path: Path) -> None:
+    rows = ("harbour,a", "harbour-corrected,a", "cheese,b")
+    done = CliRunner().invoke(
+        group, ["tune", EXAMPLES, "--labels", labels_of(tmp_path, *rows)], standalone_mode=False
+    )
+    assert "1 labelled cluster has two or more documents, and a choice needs at least 2" in str(
+        done.exception
+    )

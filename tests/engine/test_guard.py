@@ -225,6 +225,12 @@ def test_the_library_does_not_hand_out_documents_of_a_run_that_looks_wrong(tmp_p
     assert (tmp_path / "all" / "kept.jsonl").exists()
 
 
+@pytest.mark.parametrize("value", ["yes", 1, 0.5])
+def test_the_library_refuses_a_guard_that_is_neither_on_nor_off(value: object) -> None:
+    with pytest.raises(ParameterError, match="'guard' parameter of dedup must be True, False or None"):
+        neardup.dedup(["a b", "c d"], guard=value)
+
+
 def test_the_guard_of_the_library_can_be_refused_and_asked_for(tmp_path: Path) -> None:
     assert len(neardup.dedup(chained(), guard=False, **CHAIN).kept) == 1
     higher = {**CHAIN, "threshold": 0.32}

@@ -116,3 +116,35 @@ def test_what_does_not_fit_is_refused() -> None:
         neardup.dedup(TABLE, html_text="all")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"html_text.*reads whole pages"):
         neardup.dedup(TABLE, method="simhash", weights="tf, tags(2, h1)", html_text="segments")
+
+
+# What an article leaves out, in the summary of visible text ------------------------------------------------
+
+
+def outside(documents: object, **options: object) -> dict[str, float] | None:
+    found: dict[str, float] | None = neardup.dedup(documents, **options).report["outside_article"]
+    return found
+
+
+def test_the_report_of_visible_text_says_how_much_is_outside_the_article() -> None:
+    found = outside(TABLE, html_text="visible")
+    assert found is not None and found["pages"] == 3, "the login page has no article"
+    assert 0.5 < found["share"] < 0.9
+    assert outside(TABLE) is None, "the article is compared"
+    assert outside(["a text", "another"], html_text="visible") is None, "no pages"
+    plain = pa.table({"html": ["<p>" + "a page of one paragraph without anything else. " * 9] * 3})
+    assert outside(plain, html_text="visible")["share"] < 0.1  # type: ignore[index]
+
+
+def test_it_is_the_same_for_files_and_columns(tmp_path: Path) -> None:
+    for name, content in PAGES.items():
+        (tmp_path / f"{name}.html").write_text(content)
+    assert outside(tmp_path, html_text="visible") == outside(TABLE, html_text="visible")
+
+
+def test_the_summary_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(TABLE, tmp_path / "pages.parquet")
+    for how, said in (("visible", True), ("article", False)):
+        main(["dedup", str(tmp_path / "pages.parquet"), "-o", str(tmp_path / how), "--html-text", how])
+        printed = capsys.readouterr().out
+        assert ("is outside the article (menus, links, notices): --html-text article" in printed) == said

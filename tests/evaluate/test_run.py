@@ -24,10 +24,10 @@ from neardup.evaluate.corpus import Documents, read_documents
 from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.method_errors import find_errors
+from neardup.evaluate.recommendation import default_specs, tune
 from neardup.evaluate.report import rows, to_csv, to_json, to_markdown
 from neardup.evaluate.run import Bench, Protocol, evaluate
 from neardup.evaluate.specs import Spec, make_specs, parse_specs
-from neardup.evaluate.tuning import default_specs, tune
 from neardup.registry import methods
 
 DATA = Path(os.environ.get("NEARDUP_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -267,6 +267,16 @@ def test_a_pair_that_shares_nothing_is_the_worst_of_all() -> None:
     column = pa.chunked_array([pa.array(texts, pa.large_string())])
     found = find_errors(Documents(pa.array(range(4)), column), done.truth, done.results[0])
     assert [(pair.left, pair.right, pair.score) for pair in found.pairs] == [("0", "1", 0.0), ("1", "2", 0.0)]
+
+
+def test_labels_that_are_too_few_to_choose_by_are_refused(documents: Documents) -> None:
+    clusters = np.full(len(documents), -1)
+    clusters[:3] = (0, 0, 1)
+    bench = Bench(documents, Truth(clusters, names=("x", "y")), Protocol(splits=1, bootstrap=0))
+    with pytest.raises(
+        InputError, match="1 labelled cluster has two or more documents, and a choice needs at"
+    ):
+        tune(bench, make_specs(["minhash"]), 10**6)
 
 
 def test_tuning(documents: Documents, truth: Truth) -> None:

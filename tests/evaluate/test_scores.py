@@ -169,3 +169,10 @@ def test_goals_in_words() -> None:
     assert [str(parse_goal(text)) for text in ("f1", "mcc", "precision=0.95", " recall=1 ")] == [
         "f1", "mcc", "precision=0.95", "recall=1",
     ]  # fmt: skip
+
+
+def test_no_wrong_removal_at_all_is_a_goal() -> None:
+    assert parse_goal("wrong=0") == Goal("wrong", 0.0)
+    for text in ("precision=0", "recall=0", "wrong=-0.1", "wrong=2", "wrong"):
+        with pytest.raises(ParameterError, match="wrong=W from 0 to 1"):
+            parse_goal(text)

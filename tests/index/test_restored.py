@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from neardup.errors import IndexDamaged
 from neardup.index.index import Index
 
 
@@ -45,6 +46,10 @@ def test_an_older_truth_with_newer_segments(merged: bool, tmp_path: Path) -> Non
     with Index(folder) as index:
         assert len(index) == 20
         assert found(index, 3) == ["d3"]  # which later segments do not have
+        with pytest.raises(IndexDamaged, match="has lost its last 2 commits"):
+            add(index, range(100, 130))
+    (folder / "writer.lock").unlink()  # as the message says: the older copy is meant
+    with Index(folder) as index:
         add(index, range(100, 130))  # under numbers that later segments have given to others
         assert [found(index, name) for name in (25, 100, 129, 0)] == [[], ["d100"], ["d129"], ["d0"]]
         index.compact()

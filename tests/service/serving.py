@@ -137,4 +137,6 @@ def _complete(data: bytes) -> bool:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
             return bool(separator) and len(body) >= int(value)
+        if name.lower() == b"transfer-encoding":
+            return body.endswith(b"0\r\n\r\n")
     return False

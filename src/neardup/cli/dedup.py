@@ -31,14 +31,14 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 @grouped(
     "Output",
     options.choice(
-        "--mode", ["remove", "annotate", "none"], "Split documents, mark all, or write tables only."
+        "--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."
     ),
     options.value(
-        "--output-format FORMAT", "parquet, jsonl, jsonl.gz, jsonl.zst, csv, tsv.  [default: as INPUT]"
+        "--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv.  [default: as INPUT]"
     ),
     options.value(
         "--table-format FORMAT",
-        "Format of pairs and clusters: parquet, csv, jsonl.",
+        "Of pairs and clusters: parquet, csv, jsonl.",
         type=click.Choice(["parquet", "csv", "jsonl"]),
         default="parquet",
     ),
@@ -76,7 +76,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    options.choice("--empty", ["keep", "remove", "one"], "Documents without tokens: keep all, none or one."),
+    options.choice("--empty", ["keep", "remove", "one"], "Texts without tokens: keep all, none or one."),
     options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
     removing,
 )
@@ -93,7 +93,6 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
       neardup dedup huge/ -o clean --memory 4G --resume
-      neardup dedup news/ -o marked --mode annotate --output-format parquet
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077
       neardup dedup today.jsonl -o clean --against news.index --add
       neardup dedup train/ -o clean --against test.jsonl --no-within

@@ -172,4 +172,5 @@ def _limits(values: dict[str, Any]) -> Limits:
         batch=values["max_batch"],
         seconds=values["timeout"],
         queue=values["max_queue"],
+        head_seconds=min(Limits.head_seconds, values["timeout"]),
     )

@@ -17,13 +17,18 @@ from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Mask
 from neardup.evaluate.removals import COLUMNS, sum_up
 from neardup.evaluate.scores import Floats, matthews
+from neardup.plurals import listed_names
 
 SAMPLES = 100  # bootstrap samples of clusters
 CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
-TIE = 0.002  # a simpler setting is preferred if its score is at most so much less …
+TIE = 0.01  # a setting is as good as the best one if its score is at most so much less …
 TIE_CONFIDENCE = 0.9  # … and the bootstrap does not distinguish the two
+CAUTION = (
+    0.9  # the share of bootstrap samples in which a setting removes no more wrongly than it is judged by
+)
 FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
-OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning
+OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning …
+DEVIATION = 0.03  # … and the greatest standard deviation over halves
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,9 @@ class SettingTables:
 
     tables: Floats
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
+    tuned: Numbers | None = (
+        None  # for each setting how many options differ from a method's default or a preset
+    )
 
 
 @dataclass(frozen=True)
@@ -65,22 +73,33 @@ class HeldOutChoices:
             reasons.append(f"only {self.clusters} labelled clusters have near-duplicates")
         if self.optimism > OPTIMISM:
             reasons.append(f"choices scored {self.optimism:.3f} less on clusters that did not make them")
-        return " and ".join(reasons) or None
+        if self.deviation > DEVIATION:
+            reasons.append(f"the F1 of choices varies by {self.deviation:.3f} from half to half")
+        return listed_names(reasons) if reasons else None
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of F1 over halves; NaN of a single one."""
+        return float(np.std(self.f1, ddof=1)) if len(self.f1) > 1 else float("nan")
 
     def as_dict(self) -> dict[str, Any]:
         """Means and deviations, as plain values."""
         names = ("f1", "own_f1", "wrong_share", "duplicates_removed")
         means = {name: float(np.mean(getattr(self, name))) for name in names}
-        spread = float(np.std(self.f1, ddof=1)) if len(self.f1) > 1 else float("nan")
-        figures = {"halves": len(self.f1), **means, "f1_deviation": spread, "optimism": self.optimism}
-        return {**figures, "warning": self.warning}
+        spread = {"f1_deviation": self.deviation, "optimism": self.optimism}
+        return {"halves": len(self.f1), **means, **spread, "warning": self.warning}
 
 
 def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) -> ChosenSetting | None:
-    """The best setting for the goal on clusters of these weights (0: not used); None if no setting reaches it."""
+    """The best setting for the goal on clusters of these weights (0: not used); None if no setting reaches it.
+
+    Of settings that the clusters cannot distinguish from the best one, the one with the fewest wrong removals; of
+    equals the one with the fewest options.
+    """
     draws = _draws(weights, seed)
     reached, value = _values(settings.tables @ weights, goal)
-    wrong = _wrong_at_least(settings.tables, draws)
+    shares = _wrong_shares(settings.tables, draws)
+    wrong = np.quantile(shares, 1 - CONFIDENCE, axis=1)  # exceeded with CONFIDENCE
     safe = wrong <= goal.most_wrong
     if not reached.any():
         return None
@@ -88,8 +107,10 @@ def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) 
         return ChosenSetting(int(np.argmin(np.where(reached, wrong, np.inf))), safe=False)
     value = np.where(reached & safe, value, -np.inf)
     best = int(np.argmax(value))
-    near = np.flatnonzero(value >= value[best] - TIE)
-    return ChosenSetting(_simplest(settings.tables, goal, near, best, draws), safe=True)
+    equal = _indistinguishable(settings.tables, goal, np.flatnonzero(value >= value[best] - TIE), best, draws)
+    cautious = np.quantile(shares[equal], CAUTION, axis=1)
+    options = np.zeros(len(equal)) if settings.tuned is None else settings.tuned[equal]
+    return ChosenSetting(int(equal[np.lexsort((equal, options, cautious))[0]]), safe=True)
 
 
 def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> HeldOutChoices | None:
@@ -131,19 +152,18 @@ def _draws(weights: Floats, seed: int) -> Floats:
     return np.random.default_rng(seed).multinomial(int((weights > 0).sum()), used, SAMPLES).astype(np.float64)
 
 
-def _wrong_at_least(tables: Floats, draws: Floats) -> Floats:
-    """The share of wrong removals that each setting exceeds with CONFIDENCE."""
+def _wrong_shares(tables: Floats, draws: Floats) -> Floats:
+    """The share of wrong removals of each setting in each bootstrap sample."""
     removed, wrong = (tables[:, COLUMNS.index(name)] @ draws.T for name in ("removed", "wrong"))
-    shares = np.divide(wrong, removed, out=np.zeros_like(wrong), where=removed > 0)
-    return np.quantile(shares, 1 - CONFIDENCE, axis=1)
+    return np.divide(wrong, removed, out=np.zeros_like(wrong), where=removed > 0)
 
 
-def _simplest(tables: Floats, goal: Goal, near: Numbers, best: int, draws: Floats) -> int:
-    """The first setting that the bootstrap does not distinguish from the best."""
+def _indistinguishable(tables: Floats, goal: Goal, close: Numbers, best: int, draws: Floats) -> Numbers:
+    """The settings, of some that score about as well, that the bootstrap does not distinguish from the best."""
     _, top = _values(tables[[best]] @ draws.T, goal)
-    _, others = _values(tables[near] @ draws.T, goal)
+    _, others = _values(tables[close] @ draws.T, goal)
     worse = np.quantile(top - others, 1 - TIE_CONFIDENCE, axis=1) > 0
-    return int(near[~worse][0]) if (~worse).any() else best
+    return close[~worse | (close == best)]
 
 
 def _values(sums: Floats, goal: Goal) -> tuple[Mask, Floats]:

@@ -88,6 +88,7 @@ class Search:
         self.rebuilt = 0  # documents that were signed again because no segment had them
         self._parts: list[_Part] = []  # in memory
         self._waiting: list[_Part] = []  # … and not yet in the memory segment
+        self._counted = 0, 0, 0  # parts, and their documents and postings
         self._complete = 0  # everything up to this sequence number is covered
         self._mutex = threading.RLock()
         self._view = _View(self.folder.segments, MemorySegment())
@@ -128,6 +129,7 @@ class Search:
         with self._writing(wait=PATIENCE):
             self.folder.forget("it was made from a later state of the index")
             self._parts, self._waiting, self._complete = [], [], 0
+            self._counted = 0, 0, 0
             self._view = _View(self.folder.segments, MemorySegment())
 
     def look_up(self, view: _View, snapshot: Snapshot, keys: Hashes) -> tuple[Numbers, Numbers]:
@@ -228,6 +230,7 @@ class Search:
         """Take the segments that another process has written; what they cover leaves memory."""
         self.folder.load()
         parts, self._parts, self._waiting = [*self._parts, *self._waiting], [], []
+        self._counted = 0, 0, 0
         for part in parts:
             self._waiting += [part.between(*span) for span in _outside(part, self.folder.segments)]
         self._complete = 0  # a segment that cannot be used leaves a gap
@@ -251,8 +254,14 @@ class Search:
     @property
     def in_memory(self) -> tuple[int, int]:
         """Documents that no segment has, and the bytes of their postings."""
-        parts = [*self._parts, *self._waiting]
-        return sum(part.documents for part in parts), POSTING * sum(len(part.keys) for part in parts)
+        with self._mutex:
+            counted, documents, postings = self._counted
+            begin = counted - len(self._parts)
+            fresh = self._waiting[begin:] if begin >= 0 else [*self._parts[counted:], *self._waiting]
+            for part in fresh:
+                documents, postings = documents + part.documents, postings + len(part.keys)
+            self._counted = counted + len(fresh), documents, postings
+            return documents, POSTING * postings
 
     def flush(self, snapshot: Snapshot) -> None:
         """Write what is in memory as a segment."""
@@ -272,7 +281,7 @@ class Search:
             except BaseException:
                 self._reload()  # some may be written
                 raise
-            self._parts, self._waiting = [], []
+            self._parts, self._waiting, self._counted = [], [], (0, 0, 0)
             self._view = _View(self.folder.segments, MemorySegment())
 
     def _flush_if_possible(self, snapshot: Snapshot) -> None:

@@ -357,7 +357,9 @@ def _create(folder: Path, about: Mapping[str, str]) -> None:
         connection.executescript(_TABLES)
         rows = truth.named_rows({name: truth.text_bytes(value) for name, value in about.items()})
         connection.executemany("INSERT INTO about VALUES (?, ?, ?)", rows)
-        connection.execute("PRAGMA journal_mode = WAL")
+        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != ("wal",):  # an I/O error leaves the mode as it was, without an exception
+        raise StorageError(f"{folder}: the index cannot be made: its log cannot be written. Check the disk.")
     _sync(aside)
     aside.rename(path)
     _sync(folder)

@@ -127,7 +127,7 @@ def _without_repeats(documents: Sequence[Document]) -> list[list[Document]]:
 
 
 @router.get(
-    "/v1/documents/{id:path}",
+    "/v1/documents/{id:id}",
     summary="A stored document.",
     responses={200: {"model": models.IndexedDocument}},
 )
@@ -138,7 +138,7 @@ async def get_document(request: Request, id: str) -> Response:
 
 
 @router.delete(
-    "/v1/documents/{id:path}",
+    "/v1/documents/{id:id}",
     summary="Delete a document; answered when that is durable.",
     responses={200: {"model": models.Deleted}},
 )

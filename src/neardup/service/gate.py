@@ -18,6 +18,7 @@ from neardup.service.tokens import Caller
 
 OPEN = ("/healthz", "/readyz")  # answered without a token
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+LARGEST_HEAD = 32 << 10  # bytes
 PORT = re.compile(r":\d{1,5}$")
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -127,6 +128,7 @@ class _Visit:
     # who may ask ------------------------------------------------------------------------------------
 
     def _admitted(self) -> Caller:
+        self._check_head()
         self._check_host()
         self._check_origin()
         try:
@@ -136,6 +138,14 @@ class _Visit:
         if not self.service.tokens.required or self.scope["path"] in OPEN:
             return Caller()
         return self._token()
+
+    def _check_head(self) -> None:
+        size = len(self.scope.get("raw_path", b"")) + len(self.scope.get("query_string", b""))
+        size += sum(len(name) + len(value) + 4 for name, value in self.scope["headers"])
+        if size > LARGEST_HEAD:
+            raise Problem("head-too-large", f"The path and headers may have {LARGEST_HEAD:,} bytes.")
+        if self.scope["http_version"] not in ("1.0", "1.1"):
+            raise Problem("malformed-request", "The server speaks HTTP/1.1.")
 
     def _check_host(self) -> None:
         """A page whose name was bound to this address (DNS rebinding) sends its own name."""

@@ -6,12 +6,30 @@ import asyncio
 import json
 from typing import Any
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
 from neardup.service.core import Service
 from neardup.service.problems import Problem
 from neardup.service.tokens import Caller
+
+
+class IdConvertor(Convertor[str]):
+    """Takes the rest of a path as an id, whatever it has: slashes, and line ends, which `path` does not take."""
+
+    regex = "(?s:.+)"
+
+    def convert(self, value: str) -> str:
+        """The id itself."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The id itself."""
+        return value
+
+
+register_url_convertor("id", IdConvertor())
 
 
 def json_response(value: Any, status: int = 200) -> Response:

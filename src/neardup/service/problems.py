@@ -34,6 +34,7 @@ TITLES = {
     "host-refused": (421, "The Host header does not name this server"),
     "invalid-request": (422, "The request has values that cannot be used"),
     "key-reused": (422, "The idempotency key was used for another request"),
+    "head-too-large": (431, "The path and headers are larger than the limit"),
     "internal-error": (500, "The server has a bug"),
     "overloaded": (503, "The server has more requests than it can take"),
     "stopping": (503, "The server is stopping"),

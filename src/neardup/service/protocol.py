@@ -63,8 +63,8 @@ class BoundedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP."""
         self._stop_clock()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.transport.close()  # in the middle of a body: the handler learns that it ended
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.close()  # an answer that breaks off is all that can be said
             return
         self._refuse(Problem("malformed-request", "The request line or a header cannot be read."))
 

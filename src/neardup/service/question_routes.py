@@ -119,7 +119,7 @@ async def _answers(service: Service, question: Question) -> Answers:
 
 
 @router.get(
-    "/v1/clusters/{id:path}",
+    "/v1/clusters/{id:id}",
     summary="The near-duplicates of an indexed document, verified.",
     responses={200: {"model": models.Cluster}},
 )

@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,18 +111,18 @@ def main() -> None:
     """Serves requests until the end of input."""
     shim = ctypes.CDLL(os.environ.pop("SHIM"))
     os.environ.pop("LD_PRELOAD")
-    _warm_up()
     for line in sys.stdin:
-        reply = _fork(shim, Request(**json.loads(line)))
-        print(json.dumps(asdict(reply)), flush=True)
+        request = Request(**json.loads(line))
+        _warm_up(pickle.loads(Path(request.script).read_bytes()).method)
+        print(json.dumps(asdict(_fork(shim, request))), flush=True)
 
 
-def _warm_up() -> None:
-    """Loads what every session loads."""
-    from crashes.script import METHODS, Script
+@cache
+def _warm_up(method: str) -> None:
+    """Loads what every session of a method loads."""
+    from crashes.script import Script
 
-    for method in METHODS:
-        Script.made(method, 0, 12)
+    Script.made(method, 0, 12)
 
 
 def _fork(shim: ctypes.CDLL, request: Request) -> Reply:

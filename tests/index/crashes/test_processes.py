@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 import traceback
 from collections.abc import Callable
@@ -12,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from crashes.script import Session, Step
-from neardup.errors import IndexBusy
+from neardup.errors import IndexBusy, IndexDamaged
 from neardup.index.index import Index
 
 BATCH = 7  # documents that are added, replaced and deleted together
 SECONDS = 2.0
-TEXT = "the harbour is there and a ship of batch {} is in it, which is number {} of those that will be there {}"
+TEXT = (
+    "the harbour is there and a ship of batch {} is in it, which is number {} of those that will be there {}"
+)
 
 
 class Child:
@@ -84,7 +87,9 @@ def read(folder: Path, until: float) -> None:
 
 
 @pytest.mark.parametrize("seconds", [SECONDS, pytest.param(30.0, marks=pytest.mark.slow)])
-def test_readers_see_all_of_a_batch_or_nothing_during_adds_and_compaction(scratch: Path, seconds: float) -> None:
+def test_readers_see_all_of_a_batch_or_nothing_during_adds_and_compaction(
+    scratch: Path, seconds: float
+) -> None:
     folder = scratch / "news.index"
     session = Session(folder, "minhash")
     session.perform(Step("add", batch(0, 0)))
@@ -154,3 +159,48 @@ def test_a_second_writer_is_told_who_writes(scratch: Path) -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+@pytest.mark.parametrize("way", ["VACUUM INTO", ".backup"])
+def test_a_backup_made_while_the_index_is_open_has_everything(scratch: Path, way: str) -> None:
+    session = Session(scratch / "news.index", "minhash")
+    for number in range(4):
+        session.perform(Step("add", batch(number, 0)))
+    facts = session.facts(batch(2, 0))
+    copy = scratch / "backup.index" / "truth.db"
+    copy.parent.mkdir()
+    source, target = sqlite3.connect(scratch / "news.index" / "truth.db"), sqlite3.connect(copy)
+    if way == ".backup":
+        source.backup(target)
+    else:
+        source.execute("VACUUM INTO ?", (str(copy),))
+        target.execute("PRAGMA journal_mode = WAL")
+    source.close()
+    target.close()
+    session.close()
+    restored = Session(copy.parent, "minhash")
+    restored.options = {}
+    assert restored.facts(batch(2, 0)) == facts
+    assert restored.index.verify().truth == []
+    restored.close()
+
+
+def test_an_older_copy_put_in_place_is_noticed(scratch: Path) -> None:
+    folder = scratch / "news.index"
+    session = Session(folder, "minhash")
+    session.perform(Step("add", batch(0, 0)))
+    session.close()
+    older = (folder / "truth.db").read_bytes()
+    for number in (1, 2):
+        session.perform(Step("add", batch(number, 0)))
+    session.close()
+    (folder / "truth.db").write_bytes(older)
+    with Index(folder, threads=1) as index:
+        (sentence,) = index.verify().truth
+        assert "has lost its last 2 commits" in sentence
+        assert len(index.query(TEXT.format(0, 0, "in version 0"))) >= BATCH
+        with pytest.raises(IndexDamaged, match="has lost its last 2 commits"):
+            index.add([{"id": "late", "text": "a text"}])
+        (folder / "writer.lock").unlink()
+        assert index.add([{"id": "late", "text": "a text"}]).new == 1
+        assert index.verify().truth == []

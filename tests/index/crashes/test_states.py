@@ -24,7 +24,7 @@ STATES = 10_000  # at least
 
 
 def session_states(
-    recorder: Recorder, method: str, seed: int, part: int, parts: int, more: int = 5
+    recorder: Recorder, method: str, seed: int, part: int, parts: int, more: int = 2
 ) -> Iterator[State]:
     """The distinct states at every so many-th operation of a session."""
     _, operations, root = recorder.record(method, seed, STEPS)

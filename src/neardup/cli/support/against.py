@@ -29,7 +29,7 @@ against = grouped(
         "--against",
         multiple=True,
         metavar="REFERENCE",
-        help="Check against an index (neardup index) or other documents; may be repeated.",
+        help="Remove what an index or other documents have; repeatable.",
     ),
 )
 removing = grouped(
@@ -38,7 +38,7 @@ removing = grouped(
     click.option(
         "--within/--no-within",
         default=True,
-        help="With --against: also compare INPUT with itself.",
+        help="With --against: compare INPUT itself too.",
     ),
     options.flag("--add", "Add the kept documents to the index of --against."),
 )

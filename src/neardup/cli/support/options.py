@@ -132,7 +132,7 @@ resume = grouped(
 
 numbers = grouped(
     "Decision",
-    choice("--numbers", ["words", "separate"], "Compare numbers as words, or separate texts by them."),
+    choice("--numbers", ["words", "separate"], "Numbers are words, or separate texts."),
 )
 
 decide = grouped(

@@ -195,6 +195,9 @@ def _chain_lines(report: dict[str, Any]) -> list[str]:
         lines = [
             f"{counted(spared, 'document')} of clusters {are} kept without direct evidence (--direct-only)"
         ]
+    if removals["unverified"]:
+        are = "is" if removals["unverified"] == 1 else "are"
+        lines.append(f"{counted(removals['unverified'], 'removal')} {are} unverified (--verify none)")
     if not indirect:
         return lines
     lowest = removals["lowest_similarity"]

@@ -15,17 +15,17 @@ from neardup.evaluate.report import figure
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
+    from neardup.evaluate.recommendation import Choice, Tuning
     from neardup.evaluate.removals import OutcomeScores
     from neardup.evaluate.specs import Spec
-    from neardup.evaluate.tuning import Choice, Tuning
 
 
 def tune_on_labels(
     documents: int, as_json: bool, plot: str | None, chosen: ChosenMethod, values: dict[str, Any]
 ) -> None:
     """Find the best method and threshold, and print them."""
+    from neardup.evaluate.recommendation import tune
     from neardup.evaluate.run import Bench
-    from neardup.evaluate.tuning import tune
 
     inputs, labels = values["inputs"], values["labels"]
     if not inputs:
@@ -58,8 +58,8 @@ def _reading(inputs: tuple[str, ...], values: dict[str, Any]) -> str:
 
 def _specs(chosen: ChosenMethod, tried: tuple[str, ...]) -> list[Spec]:
     """The methods to try: those of --try; or the one of --method with its options; or all."""
+    from neardup.evaluate.recommendation import default_specs
     from neardup.evaluate.specs import Spec, make_specs
-    from neardup.evaluate.tuning import default_specs
 
     requested = chosen.named or chosen.options
     if tried:

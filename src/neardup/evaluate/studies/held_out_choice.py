@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Mask, Truth
+from neardup.evaluate.recommendation import default_specs, tune
 from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
 from neardup.evaluate.run import Bench
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.andd_data import GOLD, MAIL
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
-from neardup.evaluate.tuning import default_specs, tune
 from neardup.learn.training.data import renumbered
 
 SPLITS = 5

@@ -76,7 +76,9 @@ class Tuning:
     outcome: OutcomeScores | None = None  # of that run; None: judged pairs
     held_out: HeldOutChoices | None = None  # of the choice among all methods
     safe: bool = True  # False: every setting removes more wrongly than the goal allows
-    unlabelled: str | None = None  # how documents without a label change the figures of the choice, if they do
+    unlabelled: str | None = (
+        None  # how documents without a label change the figures of the choice, if they do
+    )
 
     @property
     def best(self) -> Choice | None:
@@ -153,7 +155,7 @@ def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         choices = {id(one): _best_of(bench, one, units) for one in tried}
         if not tables:
             return Tuning(_ranked(choices.values()), None, documents)
-        settings = _settings(bench, units, tables)
+        settings = _settings(bench, units, tables, [one.settings[number] for one, number in origin])
         found = choose(settings, goal, np.ones(len(settings.with_pairs)), protocol.seed)
         held_out = hold_out(settings, goal, protocol.splits, protocol.seed)
     if found is None:
@@ -161,7 +163,7 @@ def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     one, number = origin[found.number]
     best = _choice_of(one, number, choices.pop(id(one)))
     measured, outcome = _run(bench, best.setting)
-    unlabelled = _unlabelled(bench.truth, best.outcome, outcome)
+    unlabelled = unlabelled_influence(bench.truth, best.outcome, outcome)
     best = replace(best, outcome=outcome)
     others = _ranked(choices.values())
     return Tuning([best, *others], measured, documents, outcome, held_out, found.safe, unlabelled)
@@ -172,10 +174,12 @@ def _check_labels(truth: Truth) -> None:
     several = int((truth.sizes > 1).sum())
     if several < 2:
         has = "1 labelled cluster has" if several == 1 else "no labelled cluster has"
-        raise InputError(f"{has} two or more documents, and a choice needs at least 2: label more near-duplicates")
+        raise InputError(
+            f"{has} two or more documents, and a choice needs at least 2: label more near-duplicates"
+        )
 
 
-def _unlabelled(truth: Truth, alone: OutcomeScores | None, outcome: OutcomeScores) -> str | None:
+def unlabelled_influence(truth: Truth, alone: OutcomeScores | None, outcome: OutcomeScores) -> str | None:
     """How the run differs from what labelled documents alone show: settings are compared by these."""
     assert truth.clusters is not None
     without = int((truth.clusters < 0).sum())
@@ -183,8 +187,8 @@ def _unlabelled(truth: Truth, alone: OutcomeScores | None, outcome: OutcomeScore
         return None
     have = "document has" if without == 1 else "documents have"
     return (
-        f"{without:,} of {len(truth.clusters):,} {have} no label and take part in the run: the labelled ones alone have "
-        f"an F1 of {alone.f1:.3f} with these settings, among the others {outcome.f1:.3f}"
+        f"{without:,} of {len(truth.clusters):,} {have} no label and take part in the run: the labelled ones alone "
+        f"have an F1 of {alone.f1:.3f} with these settings, among the others {outcome.f1:.3f}"
     )
 
 
@@ -225,11 +229,14 @@ def _built(spec: Spec, values: Sequence[float]) -> tuple[list[Spec], list[tuple[
     return found, unbuilt
 
 
-def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> SettingTables:
+def _settings(
+    bench: Bench, units: Numbers, tables: Sequence[Floats], settings: Sequence[Setting]
+) -> SettingTables:
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
-    return SettingTables(np.stack(tables), several)
+    tuned = np.array([len(setting.spec.options) for setting in settings])
+    return SettingTables(np.stack(tables), several, tuned)
 
 
 def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
@@ -238,7 +245,7 @@ def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
     note = UNBUILT.format(threshold=one.unbuilt[0][0], reason=one.unbuilt[0][1]) if one.unbuilt else None
     if not one.tables:
         return Choice(one.spec, one.result, math.nan, note=note)
-    settings = _settings(bench, units, one.tables)
+    settings = _settings(bench, units, one.tables, one.settings)
     chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
     if chosen is None:
         return Choice(one.spec, one.result, math.nan, note=note)

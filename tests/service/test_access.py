@@ -1,0 +1,129 @@
+"""A token that is bound to groups gets the answers, word for word, of an index without the documents it may not see."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from neardup.index.index import Index
+from neardup.service.app import make_app
+from neardup.service.core import Service
+from neardup.service.logs import Log
+from neardup.service.settings import Settings
+from neardup.service.tokens import Tokens, new_token
+from serving import OPTIONS, edited, story
+
+GROUPS = ("staff", "board", "press")
+MINE = {"staff", "press"}
+
+
+class Local:
+    """A service without a network, and its answers as bytes."""
+
+    def __init__(self, folder: Path, tokens: Path, documents: list[dict[str, Any]]) -> None:
+        self.index = Index(folder, **OPTIONS)
+        self.service = Service(self.index, Settings(tokens=tokens), Tokens(tokens), Log())
+        self.app = make_app(self.service)
+        self.documents = documents
+
+    async def ask(self, client: httpx.AsyncClient, token: str, step: tuple[str, str, Any]) -> tuple[int, str]:
+        method, path, value = step
+        headers = {"authorization": f"Bearer {token}", "x-request-id": "same"}
+        if isinstance(value, bytes):
+            headers["content-type"] = "application/x-ndjson"
+            answer = await client.request(method, path, content=value, headers=headers)
+        else:
+            answer = await client.request(method, path, json=value, headers=headers)
+        return answer.status_code, answer.text
+
+    async def run(self, admin: str, token: str, steps: list[tuple[str, str, Any]]) -> list[tuple[int, str]]:
+        transport = httpx.ASGITransport(self.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            status, text = await self.ask(client, admin, ("POST", "/v1/documents", {"documents": self.documents}))
+            assert status == 200, text
+            answers = [await self.ask(client, token, step) for step in steps]
+        await self.service.close()
+        return answers
+
+
+def corpus(rng: random.Random) -> list[dict[str, Any]]:
+    """Documents of which many are near-duplicates across groups."""
+    texts = [story(n) for n in range(6)]
+    found = []
+    for n in range(60):
+        access = rng.choice([None, *([g] for g in GROUPS), ["board", "staff"], []])
+        text = rng.choice(texts)
+        text = text if rng.random() < 0.3 else edited(text, rng.randrange(20))
+        found.append({"id": f"{rng.choice(['', 'staff/'])}{n}", "text": text, "access": access})
+    return found
+
+
+def visible(document: dict[str, Any]) -> bool:
+    return document["access"] is None or bool(MINE & set(document["access"]))
+
+
+def requests(rng: random.Random, documents: list[dict[str, Any]]) -> list[tuple[str, str, Any]]:
+    steps: list[tuple[str, str, Any]] = [("GET", "/v1/info", None)]
+    for n in range(60):
+        text = rng.choice(documents)["text"]
+        text = text if rng.random() < 0.5 else edited(text, rng.randrange(30))
+        name = rng.choice(documents)["id"]
+        path = name.replace("/", "%2F")
+        mine = name if name.startswith("staff/") else f"staff/new-{n}"
+        access = rng.choice([None, ["staff"], ["press"], ["press", "staff"], ["board"]])
+        body = {"id": mine, "text": text, "access": access}
+        steps.append(
+            rng.choice(
+                [
+                    ("POST", "/v1/query", {"text": text, "limit": rng.choice([1, 3, 100])}),
+                    ("POST", "/v1/query", {"text": text, "explain": True, "limit": 2}),
+                    ("POST", "/v1/check", {"documents": [{"text": text, "id": name}, {"text": text, "access": access}]}),
+                    ("POST", "/v1/check", json.dumps({"text": text}).encode()),
+                    ("GET", f"/v1/documents/{path}", None),
+                    ("GET", f"/v1/clusters/{path}?limit=2", None),
+                    ("DELETE", f"/v1/documents/{path}", None),
+                    ("POST", "/v1/documents", body),
+                    ("POST", "/v1/documents?if_new=true", body),
+                    ("POST", "/v1/documents?if_new=true", json.dumps({**body, "id": f"staff/l{n}"}).encode()),
+                    ("POST", "/v1/compare", {"left": text, "right": documents[0]["text"]}),
+                ]
+            )
+        )
+    return steps
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 40))])
+def test_answers_are_those_of_an_index_without_hidden_documents(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    documents = corpus(rng)
+    tokens = tmp_path / "tokens.json"
+    admin = new_token(tokens, "all", ["admin"])
+    token = new_token(tokens, "mine", ["read", "write"], MINE, "staff/")
+    whole = Local(tmp_path / "whole", tokens, documents)
+    seen = Local(tmp_path / "seen", tokens, [document for document in documents if visible(document)])
+    steps = requests(rng, documents)
+    answers = asyncio.run(whole.run(admin, token, steps))
+    expected = asyncio.run(seen.run(admin, token, steps))
+    for step, answer, other in zip(steps, answers, expected, strict=True):
+        assert answer == other, step
+    assert {status for status, _ in answers} >= {200, 403, 404}
+
+
+def test_a_hidden_copy_makes_nobody_elses_document_a_duplicate(tmp_path: Path) -> None:
+    """A document is kept if some of those with access to it do not see its copy (simhash thesis, 7.1.3)."""
+    tokens = tmp_path / "tokens.json"
+    admin = new_token(tokens, "all", ["admin"])
+    local = Local(tmp_path / "index", tokens, [{"id": "secret", "text": story(1), "access": ["board"]}])
+    cases = [(None, "new"), (["staff"], "new"), (["board"], "duplicate"), (["board", "staff"], "new")]
+    steps: list[tuple[str, str, Any]] = []
+    for n, (access, _) in enumerate(cases):
+        body = {"id": f"n{n}", "text": story(1), "access": access}
+        steps += [("POST", "/v1/documents?if_new=true", body), ("DELETE", f"/v1/documents/n{n}", None)]
+    answers = asyncio.run(local.run(admin, admin, steps))
+    assert [json.loads(text)["results"][0]["status"] for _, text in answers[::2]] == [status for _, status in cases]
