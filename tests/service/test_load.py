@@ -12,16 +12,18 @@ from pathlib import Path
 
 import psutil
 import pytest
+from serving import Serving, edited, make_index, story
 
 import neardup
-from serving import Serving, edited, make_index, story
 
 MINUTES = float(os.environ.get("NEARDUP_SOAK_MINUTES", "10"))
 
 
 def test_too_many_requests_are_refused_with_a_time_to_come_back(tmp_path: Path) -> None:
     texts = [edited(story(1, 400), n) for n in range(300)]
-    index = make_index(tmp_path / "news.index", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    index = make_index(
+        tmp_path / "news.index", [{"id": str(n), "text": text} for n, text in enumerate(texts)]
+    )
     server = Serving(index, "--max-queue", "2", "--threads", "1", "--max-batch", "50")
     body = {"documents": [{"text": text} for text in texts[:40]], "limit": 1}
 

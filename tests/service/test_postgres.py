@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from serving import OPTIONS, Serving, story
 
 import neardup
-from serving import OPTIONS, Serving, story
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "index"))
 from postgres import Server, missing
@@ -58,5 +58,7 @@ def test_one_text_sent_to_both_is_new_once(servers: list[Serving]) -> None:
 
 def test_an_idempotency_key_holds_on_every_server(servers: list[Serving]) -> None:
     headers = {"idempotency-key": "shared"}
-    found = [server.post("/v1/documents", {"text": story(600)}, headers=headers).content for server in servers]
+    found = [
+        server.post("/v1/documents", {"text": story(600)}, headers=headers).content for server in servers
+    ]
     assert found[0] == found[1]

@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from serving import Serving, edited, make_index, story
 
 import neardup
 from neardup.errors import ServiceError
-from serving import Serving, edited, make_index, story
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,19 @@ def test_shared_passages(server: Serving, client: neardup.Client) -> None:
 
 
 def test_documents_are_added_replaced_read_and_deleted(client: neardup.Client) -> None:
-    names = ["a/b", "a b", "é\u202e", "../../etc/passwd", "x?y#z", "%2F", ".", "..", "\x00\n\x1b[31m", 17, "-1"]
+    names = [
+        "a/b",
+        "a b",
+        "é\u202e",
+        "../../etc/passwd",
+        "x?y#z",
+        "%2F",
+        ".",
+        "..",
+        "\x00\n\x1b[31m",
+        17,
+        "-1",
+    ]
     stored = client.add([{"id": name, "text": story(2000 + n)} for n, name in enumerate(names)])
     assert [(one.id, one.status) for one in stored] == [(name, "new") for name in names]
     again = client.add([{"id": name, "text": story(2000 + n)} for n, name in enumerate(names)])
@@ -164,7 +176,12 @@ def test_lines_are_stored_and_bad_ones_reported(server: Serving) -> None:
 
 
 def test_a_batch_is_stored_as_a_whole_or_not_at_all(server: Serving, client: neardup.Client) -> None:
-    for bad in ({"id": "x"}, {"id": "whole-0", "text": "twice"}, {"text": "a" * 100_001}, {"text": "t", "id": 1.5}):
+    for bad in (
+        {"id": "x"},
+        {"id": "whole-0", "text": "twice"},
+        {"text": "a" * 100_001},
+        {"text": "t", "id": 1.5},
+    ):
         answer = server.post("/v1/documents", {"documents": [{"id": "whole-0", "text": story(4600)}, bad]})
         assert answer.status_code in (413, 422)
         assert client.get("whole-0") is None
@@ -186,7 +203,9 @@ def test_an_idempotency_key_is_answered_once(server: Serving) -> None:
 
 def test_a_key_in_use_at_the_same_time_is_answered_once(server: Serving) -> None:
     def add(_: int) -> bytes:
-        return server.post("/v1/documents", {"text": story(4800)}, headers={"idempotency-key": "same"}).content
+        return server.post(
+            "/v1/documents", {"text": story(4800)}, headers={"idempotency-key": "same"}
+        ).content
 
     with ThreadPoolExecutor(6) as pool:
         assert len(set(pool.map(add, range(6)))) == 1
@@ -232,7 +251,9 @@ def test_the_server_tells_about_itself(server: Serving, client: neardup.Client) 
 
 def test_logs_have_ids_and_timings_but_no_text(server: Serving) -> None:
     text = "Unmistakable words of a document"
-    answer = server.post("/v1/documents", {"id": "logged", "text": text}, headers={"x-request-id": "req-1.a_b"})
+    answer = server.post(
+        "/v1/documents", {"id": "logged", "text": text}, headers={"x-request-id": "req-1.a_b"}
+    )
     assert answer.headers["x-request-id"] == "req-1.a_b"
     server.http.get("/v1/documents/" + quote("evil\x1b[2J\n{}"))
     server.post("/v1/query", {"text": text, "wrong": text})
@@ -251,7 +272,7 @@ def test_errors_are_problems_with_the_id_of_the_request(server: Serving, client:
     assert answer.headers["content-type"] == "application/problem+json"
     assert problem["request_id"] == answer.headers["x-request-id"]
     assert {"type", "title", "status", "detail"} <= problem.keys()
-    with pytest.raises(ServiceError, match="422, invalid-request: .*request") as raised:
+    with pytest.raises(ServiceError, match=r"422, invalid-request: .*request") as raised:
         client.query("text", threshold=0.01)
     assert raised.value.status == 422 and raised.value.kind == "invalid-request"
 
@@ -275,7 +296,10 @@ def test_the_asynchronous_client_does_the_same(server: Serving) -> None:
 
 
 def test_a_client_without_a_server_says_so() -> None:
-    with neardup.Client("http://127.0.0.1:9", retries=1) as client, pytest.raises(ServiceError, match="unreachable"):
+    with (
+        neardup.Client("http://127.0.0.1:9", retries=1) as client,
+        pytest.raises(ServiceError, match="unreachable"),
+    ):
         client.info()
 
 

@@ -12,9 +12,9 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serving import Serving, make_index, story
 
 from neardup.service import models
-from serving import Serving, make_index, story
 
 REQUESTS = 10  # of an example
 ANSWERS = {
@@ -60,7 +60,9 @@ def _fitting(schema: dict[str, Any], known: dict[str, Any], name: str = "") -> s
     simple = {
         "object": st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2),
         "string": {"id": IDS, "text": WORDS, "left": WORDS, "right": WORDS}.get(name, st.text(max_size=20)),
-        "integer": st.integers(low, high) if low is None or high is None or high - low < 1e6 else st.integers(-9, 9),
+        "integer": st.integers(low, high)
+        if low is None or high is None or high - low < 1e6
+        else st.integers(-9, 9),
         "number": st.floats(low, high, allow_nan=False, allow_infinity=False),
         "boolean": st.booleans(),
         "null": st.none(),
@@ -68,7 +70,7 @@ def _fitting(schema: dict[str, Any], known: dict[str, Any], name: str = "") -> s
     if kind == "array":
         least, most = schema.get("minItems", 0), min(schema.get("maxItems", 3), 3)
         return st.lists(values(schema["items"], known, name), min_size=least, max_size=most)
-    return simple[kind] if kind in simple else JUNK
+    return simple.get(kind, JUNK)
 
 
 def calls(described: dict[str, Any]) -> st.SearchStrategy[tuple[str, str, str, dict[str, Any], Any]]:
@@ -131,7 +133,10 @@ def run(server: Serving, examples: int) -> Counter[int]:
 
 def test_every_path_is_described(server: Serving) -> None:
     described = server.http.get("/v1/openapi.json").json()
-    assert {(m, path) for path, one in described["paths"].items() for m in one} == {*ANSWERS, ("get", "/metrics")}
+    assert {(m, path) for path, one in described["paths"].items() for m in one} == {
+        *ANSWERS,
+        ("get", "/metrics"),
+    }
 
 
 def test_requests_of_the_description(server: Serving) -> None:

@@ -1,4 +1,4 @@
-"""How a server starts and ends: what it refuses, tokens, TLS, signals, and how it behaves when it has too much to do."""
+"""How a server starts and ends: what it refuses, tokens, TLS, signals, queues."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from click.testing import CliRunner
+from serving import Serving, make_index, story
 
 import neardup
 from neardup.cli import group
@@ -23,7 +24,6 @@ from neardup.service.problems import Problem
 from neardup.service.replays import NEWEST, Replays, replay_key
 from neardup.service.settings import Settings, is_loopback
 from neardup.service.tokens import Tokens, new_token, read_tokens, revoke_token
-from serving import Serving, make_index, story
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -124,8 +124,13 @@ def test_what_cannot_be_served_safely_is_refused(arguments: list[str], message: 
 
 def test_loopback_and_hosts() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LOCALHOST")))
-    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "", "127.0.0.1.example.org")))
-    assert Settings("near.example", allowed_hosts=("Other.example",)).hosts == {"near.example", "other.example"}
+    assert not any(
+        map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "", "127.0.0.1.example.org"))
+    )
+    assert Settings("near.example", allowed_hosts=("Other.example",)).hosts == {
+        "near.example",
+        "other.example",
+    }
 
 
 def test_tokens_are_listed_without_their_secrets(tmp_path: Path) -> None:
@@ -137,7 +142,12 @@ def test_tokens_are_listed_without_their_secrets(tmp_path: Path) -> None:
         new_token(path, "one", ["read"])
     shown = CliRunner().invoke(group, ["serve", "x", "--tokens", str(path), "--list-tokens"]).output
     assert "one  read, write  groups a; ids begin with 'a/'" in shown and secret not in shown
-    for bad in ('{"tokens": [{}]}', "[]", '{"tokens": 1}', '{"tokens": [{"name": "a", "sha256": "", "scopes": []}]}'):
+    for bad in (
+        '{"tokens": [{}]}',
+        "[]",
+        '{"tokens": 1}',
+        '{"tokens": [{"name": "a", "sha256": "", "scopes": []}]}',
+    ):
         path.write_text(bad)
         with pytest.raises(InputError):
             read_tokens(path)

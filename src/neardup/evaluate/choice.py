@@ -93,8 +93,7 @@ class HeldOutChoices:
 def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) -> ChosenSetting | None:
     """The best setting for the goal on clusters of these weights (0: not used); None if no setting reaches it.
 
-    Of settings that the clusters cannot distinguish from the best one, the one with the fewest wrong removals; of
-    equals the one with the fewest options.
+    A wider choice among settings that the clusters cannot distinguish did not hold up: see docs/evaluation.md.
     """
     draws = _draws(weights, seed)
     reached, value = _values(settings.tables @ weights, goal)
@@ -107,10 +106,8 @@ def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) 
         return ChosenSetting(int(np.argmin(np.where(reached, wrong, np.inf))), safe=False)
     value = np.where(reached & safe, value, -np.inf)
     best = int(np.argmax(value))
-    equal = _indistinguishable(settings.tables, goal, np.flatnonzero(value >= value[best] - TIE), best, draws)
-    cautious = np.quantile(shares[equal], CAUTION, axis=1)
-    options = np.zeros(len(equal)) if settings.tuned is None else settings.tuned[equal]
-    return ChosenSetting(int(equal[np.lexsort((equal, options, cautious))[0]]), safe=True)
+    close = np.flatnonzero(value >= value[best] - TIE)
+    return ChosenSetting(_simplest(settings.tables, goal, close, best, draws), safe=True)
 
 
 def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> HeldOutChoices | None:
@@ -158,12 +155,12 @@ def _wrong_shares(tables: Floats, draws: Floats) -> Floats:
     return np.divide(wrong, removed, out=np.zeros_like(wrong), where=removed > 0)
 
 
-def _indistinguishable(tables: Floats, goal: Goal, close: Numbers, best: int, draws: Floats) -> Numbers:
-    """The settings, of some that score about as well, that the bootstrap does not distinguish from the best."""
+def _simplest(tables: Floats, goal: Goal, close: Numbers, best: int, draws: Floats) -> int:
+    """The first setting, of some that score about as well, that the bootstrap does not distinguish from the best."""
     _, top = _values(tables[[best]] @ draws.T, goal)
     _, others = _values(tables[close] @ draws.T, goal)
     worse = np.quantile(top - others, 1 - TIE_CONFIDENCE, axis=1) > 0
-    return close[~worse | (close == best)]
+    return int(close[~worse][0]) if (~worse).any() else best
 
 
 def _values(sums: Floats, goal: Goal) -> tuple[Mask, Floats]:

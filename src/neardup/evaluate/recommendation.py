@@ -155,7 +155,7 @@ def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         choices = {id(one): _best_of(bench, one, units) for one in tried}
         if not tables:
             return Tuning(_ranked(choices.values()), None, documents)
-        settings = _settings(bench, units, tables, [one.settings[number] for one, number in origin])
+        settings = _settings(bench, units, tables)
         found = choose(settings, goal, np.ones(len(settings.with_pairs)), protocol.seed)
         held_out = hold_out(settings, goal, protocol.splits, protocol.seed)
     if found is None:
@@ -229,14 +229,11 @@ def _built(spec: Spec, values: Sequence[float]) -> tuple[list[Spec], list[tuple[
     return found, unbuilt
 
 
-def _settings(
-    bench: Bench, units: Numbers, tables: Sequence[Floats], settings: Sequence[Setting]
-) -> SettingTables:
+def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> SettingTables:
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
-    tuned = np.array([len(setting.spec.options) for setting in settings])
-    return SettingTables(np.stack(tables), several, tuned)
+    return SettingTables(np.stack(tables), several)
 
 
 def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
@@ -245,7 +242,7 @@ def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
     note = UNBUILT.format(threshold=one.unbuilt[0][0], reason=one.unbuilt[0][1]) if one.unbuilt else None
     if not one.tables:
         return Choice(one.spec, one.result, math.nan, note=note)
-    settings = _settings(bench, units, one.tables, one.settings)
+    settings = _settings(bench, units, one.tables)
     chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
     if chosen is None:
         return Choice(one.spec, one.result, math.nan, note=note)

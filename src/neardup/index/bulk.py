@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +99,10 @@ def add_chunks(
     progress: Progress,
 ) -> Addition:
     """Store all chunks; `remember` takes the postings of each batch after its commit."""
-    total = Addition()
-    made = ordered_map(lambda chunk: prepared(signer, chunk), chunks, threads)
+    total, chunks = Addition(), iter(chunks)
+    first = list(islice(chunks, 2))
+    threads = threads if len(first) > 1 else 1  # a single chunk is not worth starting threads for
+    made = ordered_map(lambda chunk: prepared(signer, chunk), chain(first, chunks), threads)
     for batch in _batches(made):
         with writing() as writer:
             stored = [store(writer, chunk) for chunk in batch]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -340,7 +341,9 @@ class Index(IndexState):
         with self._truth.reading() as snapshot:
             signer = self._current(snapshot).signer
             digest = snapshot.about()["statistics"]
-        with progress.stage("add", None), self._adding_many():
+        # A stage that nobody sees would cost a single document more than its signature.
+        stage = nullcontext() if type(progress) is Progress else progress.stage("add", None)
+        with stage, self._adding_many():
             added = add_chunks(
                 signer, chunks, lambda: self._writing_with(digest), self._remember, self.threads, progress
             )

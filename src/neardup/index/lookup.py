@@ -40,14 +40,18 @@ def matches_of(
     return _joined(parts)
 
 
-def matches_of_texts(search: CapturedSearch, snapshot: Snapshot, texts: Texts) -> tuple[FoundMatches, StoredRows]:
+def matches_of_texts(
+    search: CapturedSearch, snapshot: Snapshot, texts: Texts
+) -> tuple[FoundMatches, StoredRows]:
     """All matches of texts, best first for each; none in an index that is empty and has nothing to weigh by."""
     if search.signer.plan.counts and search.signer.statistics is None:
         return _joined([])
     return matches_of(search, snapshot, search.signer.sign(texts))
 
 
-def candidates(search: CapturedSearch, snapshot: Snapshot, documents: SignedDocuments) -> tuple[Numbers, Numbers]:
+def candidates(
+    search: CapturedSearch, snapshot: Snapshot, documents: SignedDocuments
+) -> tuple[Numbers, Numbers]:
     """Each candidate once: the place of the document that is asked about, and a sequence number."""
     probes = probe_keys(search.signer.plan, documents.made, documents.digests)
     place, seqs = search.look_up(snapshot, probes.keys)

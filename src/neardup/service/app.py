@@ -21,7 +21,13 @@ from neardup.service.described import describe
 from neardup.service.gate import Gate
 from neardup.service.handlers import json_response, visitor
 from neardup.service.problems import Problem
+from neardup.service.shortcut import Handler, Shortcut
 
+OFTEN: dict[str, Handler] = {
+    "/v1/query": question_routes.query,
+    "/v1/check": question_routes.check,
+    "/v1/documents": document_routes.add_documents,
+}
 DESCRIPTION = "Near-duplicates of documents in an index: found, checked, added and deleted."
 
 
@@ -44,12 +50,15 @@ def make_app(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    for routes in (document_routes, question_routes, server_routes):
+    for routes in (question_routes, document_routes, server_routes):  # in the order of their use
         app.include_router(routes.router)
     app.add_api_route("/v1/openapi.json", openapi, include_in_schema=False)
     app.add_exception_handler(HTTPException, _no_route)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_middleware(Gate, service=service)
+    app.add_middleware(Shortcut, handlers=OFTEN)
+    app.add_middleware(
+        Gate, service=service
+    )  # around the shortcut: the last one added is the first one asked
     if service.settings.origins:
         app.add_middleware(
             CORSMiddleware,

@@ -6,7 +6,7 @@ Whether a document is new is decided by the matches that everybody with access t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,10 +22,10 @@ from neardup.index.answers import selected
 from neardup.index.documents import covers
 from neardup.index.export import split_text
 from neardup.index.index import Index
-from neardup.index.lookup import matches_of
+from neardup.index.lookup import candidates, matches_of
 from neardup.index.matches import FoundMatches, Match
 from neardup.index.search import CapturedSearch
-from neardup.index.signed import stored_text
+from neardup.index.signed import SignedDocuments, stored_text
 from neardup.index.truth import Attributes, Columns, Id, Snapshot, StoredRows
 from neardup.plan import Plan
 from neardup.service.models import MOST_EXPLAINED, Document
@@ -92,22 +92,46 @@ def check_statistics(plan: Plan, search: CapturedSearch) -> None:
 
 
 def answered(index: Index, questions: Sequence[Question]) -> list[Answers | Exception]:
-    """The answers of each question, all from one committed state."""
-    documents = [document for question in questions for document in question.documents]
-    texts = texts_of(index.plan, documents)
+    """The answers of each question, all from one committed state; callers with other groups are looked up apart."""
+    groups: dict[frozenset[str] | None, list[int]] = {}
+    for place, question in enumerate(questions):
+        groups.setdefault(question.caller.groups, []).append(place)
+    answers: list[Answers | Exception] = [[] for _ in questions]
     with index.reading() as (snapshot, search):
         check_statistics(index.plan, search)
-        found, rows = matches_of(search, snapshot, search.signer.sign(texts))
-        access = _access(snapshot, questions, found, rows)
-        answers: list[Answers | Exception] = []
-        first = 0
-        for question in questions:
-            some = found.take(_between(found.asked, first, first + len(question.documents)))
-            some = selected(index.plan, some, question.threshold)
-            looked = _Looked(search, snapshot, question, some, rows, access, first)
-            answers.append([looked.answer(n) for n in range(len(question.documents))])
-            first += len(question.documents)
+        for places in groups.values():
+            some = [questions[place] for place in places]
+            for place, answer in zip(places, _together(index.plan, snapshot, search, some), strict=True):
+                answers[place] = answer
     return answers
+
+
+def _together(
+    plan: Plan, snapshot: Snapshot, search: CapturedSearch, questions: Sequence[Question]
+) -> Iterator[Answers]:
+    """The answers of questions whose callers see the same documents."""
+    signed = search.signer.sign(texts_of(plan, [one for question in questions for one in question.documents]))
+    visible = _visible_candidates(snapshot, search, signed, questions[0].caller)
+    found, rows = matches_of(search, snapshot, signed, visible)
+    access = _access(snapshot, questions, found, rows)
+    first = 0
+    for question in questions:
+        some = found.take(_between(found.asked, first, first + len(question.documents)))
+        some = selected(plan, some, question.threshold)
+        looked = _Looked(search, snapshot, question, some, rows, access, first)
+        yield [looked.answer(n) for n in range(len(question.documents))]
+        first += len(question.documents)
+
+
+def _visible_candidates(
+    snapshot: Snapshot, search: CapturedSearch, signed: SignedDocuments, caller: Caller
+) -> Numbers | None:
+    """The numbers of candidates that the caller sees: hidden ones are not compared, which would take time."""
+    if caller.groups is None:
+        return None
+    _, seqs = candidates(search, snapshot, signed)
+    rows = snapshot.fetch(seqs, WITH_ACCESS)
+    return rows.seqs[np.fromiter(map(caller.sees, rows.attributes), np.bool_, len(rows))]
 
 
 def _between(asked: Numbers, low: int, high: int) -> Numbers:
@@ -251,7 +275,10 @@ def cluster(
     with index.reading() as (snapshot, search):
         columns = Columns(body=True, signature=search.signer.keeps_signatures, attributes=True)
         own = _visible(snapshot, name, caller, columns)
-        found, rows = matches_of(search, snapshot, search.signer.restore(own))
+        signed = search.signer.restore(own)
+        found, rows = matches_of(
+            search, snapshot, signed, _visible_candidates(snapshot, search, signed, caller)
+        )
         found = selected(index.plan, found, threshold)
         seqs = rows.seqs[found.rows]
         stored = snapshot.fetch(seqs, WITH_ACCESS)

@@ -8,33 +8,35 @@ from __future__ import annotations
 
 import json
 import logging
-import queue
 import sys
 import threading
 import traceback
+from collections import deque
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 MOST_LINES = 10_000  # that wait
+PAUSE = 0.1  # seconds between two writes
 
 
 class Log:
-    """Writes lines in a thread of its own."""
+    """Writes lines in a thread of its own, a few times a second: no request wakes it."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self._lines: deque[str] = deque()
         self.lost = 0
-        self._thread = threading.Thread(target=self._write, name="neardup-log", daemon=True)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="neardup-log", daemon=True)
         self._thread.start()
 
     def line(self, event: str, level: str = "info", **values: Any) -> None:
         """Write a line; values are plain ones."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        try:
-            self._lines.put_nowait(json.dumps({"time": now, "level": level, "event": event, **values}))
-        except queue.Full:
+        if len(self._lines) >= MOST_LINES:
             self.lost += 1
+            return
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._lines.append(json.dumps({"time": now, "level": level, "event": event, **values}))
 
     def error(self, event: str, error: BaseException, **values: Any) -> None:
         """Write where an error happened; its message could quote a text, and is left out."""
@@ -44,20 +46,23 @@ class Log:
         ]
         self.line(event, "error", error=type(error).__name__, frames=frames, **values)
 
+    def _run(self) -> None:
+        while not self._ended.wait(PAUSE):
+            self._write()
+        self._write()
+
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        if lines:
             try:
-                self._stream.write(line + "\n")
+                self._stream.write("\n".join(lines) + "\n")
                 self._stream.flush()
             except (OSError, ValueError):
-                self.lost += 1
+                self.lost += len(lines)
 
     def close(self) -> None:
-        """Write what waits."""
-        try:
-            self._lines.put(None, timeout=1)
-        except queue.Full:
-            return
+        """Write what waits, unless nobody reads it."""
+        self._ended.set()
         self._thread.join(2)
 
 

@@ -20,7 +20,7 @@ PARTS = 8
 
 
 class SmallIndex:
-    """An index with two segments, newest documents without one, and a log that is not copied yet."""
+    """An index with a segment, deleted documents, and a log that is not copied into the file yet."""
 
     def __init__(self, folder: Path) -> None:
         rng, model = random.Random(5), list[str]()
