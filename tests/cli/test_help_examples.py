@@ -18,8 +18,9 @@ import pytest
 from neardup.cli import group, main
 from sentences import overlapping
 
-# Spark and the papers' data have tests of their own; a whole run of these would need a cluster or a download.
-ELSEWHERE = ("--engine spark", "study run")
+# Spark, the papers' data and the service have tests of their own: a whole run of these would need a cluster or a
+# download, or would not end.
+ELSEWHERE = ("--engine spark", "study run", "neardup serve ")
 
 
 def examples(command: click.Command, above: click.Context) -> Iterator[str]:

@@ -137,3 +137,35 @@ def test_a_hidden_copy_makes_nobody_elses_document_a_duplicate(tmp_path: Path) -
     assert [json.loads(text)["results"][0]["status"] for _, text in answers[::2]] == [
         status for _, status in cases
     ]
+
+
+def test_pages_may_ask_only_from_listed_origins(tmp_path: Path) -> None:
+    index = Index(tmp_path / "index", **OPTIONS)
+    settings = Settings(origins=("https://app.example",))
+    app = make_app(Service(index, settings, Tokens(None), Log(io.StringIO())))
+
+    async def run() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            asked = {
+                "access-control-request-method": "POST",
+                "access-control-request-headers": "content-type",
+            }
+            return [
+                await client.options("/v1/query", headers={"origin": "https://app.example", **asked}),
+                await client.options("/v1/query", headers={"origin": "https://evil.example", **asked}),
+                await client.post("/v1/query", json={"text": "a"}, headers={"origin": "https://app.example"}),
+                await client.post(
+                    "/v1/query", json={"text": "a"}, headers={"origin": "https://evil.example"}
+                ),
+            ]
+
+    listed, other, asked, refused = asyncio.run(run())
+    assert (
+        listed.status_code == 200 and listed.headers["access-control-allow-origin"] == "https://app.example"
+    )
+    assert "access-control-allow-credentials" not in listed.headers
+    assert other.status_code == 400 and "access-control-allow-origin" not in other.headers
+    assert asked.status_code == 200 and asked.headers["access-control-allow-origin"] == "https://app.example"
+    assert refused.status_code == 403 and "access-control-allow-origin" not in refused.headers
+    index.close()

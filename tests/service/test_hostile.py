@@ -387,3 +387,9 @@ def test_text_of_requests_is_not_in_errors(target: Target) -> None:
         answer = target.server.post("/v1/query", data)
         assert answer.status_code == 422
         assert secret not in answer.text.replace(f"{secret}: Extra", "").replace(f'"place": "{secret}"', "")
+
+
+def test_what_follows_a_malformed_request_is_not_answered(target: Target) -> None:
+    for _ in range(5):
+        _, answer = target.status(b"PRI * HTTP/2.0\r\n\r\n" + request("GET /v1/info"), seconds=3)
+        assert answer.count(b"HTTP/1.1 ") == 1 and b"connection: close" in answer

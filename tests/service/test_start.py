@@ -236,3 +236,39 @@ def test_replays_are_bounded_in_number_age_and_size() -> None:
     assert replays.find(blobs, mine[-1]) is None and replays.find(blobs, mine[0]) is not None
     now[0] += 25 * 3600
     assert replays.find(blobs, mine[0]) is None
+
+
+def test_a_client_repeats_a_request_with_its_key() -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["idempotency-key"])
+        if len(seen) == 1:
+            raise httpx.ReadError("lost")
+        if len(seen) == 2:
+            return httpx.Response(503, headers={"retry-after": "0"}, json={})
+        return httpx.Response(200, json={"results": [{"id": "a", "status": "new", "later": 1}]})
+
+    with neardup.Client("http://server", transport=httpx.MockTransport(answer)) as client:
+        assert [one.status for one in client.add({"id": "a", "text": "t"})] == ["new"]
+        assert len(seen) == 3 and len(set(seen)) == 1
+        client.add({"id": "a", "text": "t"})
+        assert seen[3] != seen[0]
+
+
+def test_a_client_sends_many_documents_in_batches() -> None:
+    sizes: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        documents = json.loads(request.content)["documents"]
+        sizes.append(len(documents))
+        return httpx.Response(
+            200, json={"results": [{"id": one["id"], "status": "new"} for one in documents]}
+        )
+
+    with neardup.Client("http://server", transport=httpx.MockTransport(answer)) as client:
+        stored = client.add({"id": n, "text": "t"} for n in range(1200))
+        assert [one.id for one in stored] == list(range(1200)) and sizes == [500, 500, 200]
+        assert client.add([]) == []
+        with pytest.raises(InputError, match="not int"):
+            client.add([1])

@@ -21,11 +21,8 @@ from neardup.plurals import listed_names
 
 SAMPLES = 100  # bootstrap samples of clusters
 CONFIDENCE = 0.95  # with which a setting is excluded for wrong removals
-TIE = 0.01  # a setting is as good as the best one if its score is at most so much less …
+TIE = 0.002  # a simpler setting is preferred if its score is at most so much less …
 TIE_CONFIDENCE = 0.9  # … and the bootstrap does not distinguish the two
-CAUTION = (
-    0.9  # the share of bootstrap samples in which a setting removes no more wrongly than it is judged by
-)
 FEW = 50  # clusters with near-duplicates: with fewer, another set of labels may well choose otherwise
 OPTIMISM = 0.02  # the greatest difference between both halves that goes without a warning …
 DEVIATION = 0.03  # … and the greatest standard deviation over halves
@@ -37,9 +34,6 @@ class SettingTables:
 
     tables: Floats
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
-    tuned: Numbers | None = (
-        None  # for each setting how many options differ from a method's default or a preset
-    )
 
 
 @dataclass(frozen=True)

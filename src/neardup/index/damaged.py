@@ -43,7 +43,7 @@ def salvage_path(path: str | os.PathLike[str], target: Path, progress: Progress,
     try:
         about: dict[str, str] = {}
         with suppress(StorageError), truth.reading() as snapshot:
-            about = snapshot.about()
+            about = snapshot.sound_about()
         plan = None
         with suppress(NeardupError, ValueError, KeyError):
             plan = Plan.from_json(about["plan"])

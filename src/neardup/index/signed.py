@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,7 +16,7 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, make_distinct
 from neardup.engines.core.compare import compared_features, compares_kept_signatures
 from neardup.engines.core.represent import Representation, representation_of, representation_of_signatures
-from neardup.errors import PlanError
+from neardup.errors import IndexDamaged, PlanError
 from neardup.index.truth import StoredRows
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -24,6 +25,7 @@ from neardup.verify.numbers import SeparateNumbers
 Store = Literal["text", "features", "signatures"]
 STORES = ("text", "features", "signatures")
 SIZE = 4  # bytes of the length before a compressed body
+LARGEST_RATIO = 256  # of LZ4: a byte stands for 255 at most
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,15 @@ class Signer:
         assert self.plan.view.signature is not None
         slots = np.zeros((len(rows), self.plan.view.signature.slots), np.uint32)
         present = np.zeros(len(rows), np.bool_)
-        for n, data in enumerate(rows.signatures):
-            if data is not None:
-                slots[n], present[n] = np.frombuffer(data, "<u4"), True
+        with _trusted():
+            for n, data in enumerate(rows.signatures):
+                if data is not None:
+                    slots[n], present[n] = np.frombuffer(data, "<u4"), True
         return Signatures(slots, present)
 
     def _stored_features(self, rows: StoredRows) -> Features:
-        parts = [_as_features(_unpacked(body)) for body in rows.bodies if body is not None]
+        with _trusted():
+            parts = [_as_features(_unpacked(body)) for body in rows.bodies if body is not None]
         return Features.concatenate(parts) if parts else Features.concatenate([])
 
     def check_store(self) -> None:
@@ -152,12 +156,18 @@ class Signer:
 
 def stored_texts(rows: StoredRows) -> Texts:
     """The texts of stored rows."""
-    return Texts.from_strings([_unpacked(body) if body is not None else b"" for body in rows.bodies])
+    with _trusted():
+        texts = [_unpacked(body) if body is not None else b"" for body in rows.bodies]
+        for text in texts:
+            if not text.isascii():  # kernels would take other bytes for characters that no table has
+                text.decode("utf-8", "surrogatepass")
+    return Texts.from_strings(texts)
 
 
 def stored_text(body: bytes) -> str:
     """The text of one stored body."""
-    return _unpacked(body).decode("utf-8", "replace")
+    with _trusted():
+        return _unpacked(body).decode("utf-8", "replace")
 
 
 @cache
@@ -173,8 +183,21 @@ def _packed(data: bytes | memoryview) -> bytes:
 
 def _unpacked(body: bytes) -> bytes:
     size = int.from_bytes(body[:SIZE], "little")
+    if size > LARGEST_RATIO * len(body):  # which would only take memory
+        raise ValueError(f"a body of {len(body)} bytes cannot have {size}")
     found: bytes = _codec().decompress(body[SIZE:], decompressed_size=size, asbytes=True) if size else b""
     return found
+
+
+@contextmanager
+def _trusted() -> Iterator[None]:
+    """What cannot be made of stored bytes becomes a sentence."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, IndexError) as problem:
+        raise IndexDamaged(
+            "A stored document of the index is damaged. Find out which with: neardup index verify INDEX"
+        ) from problem
 
 
 def _as_distinct(features: Features) -> Features:

@@ -139,6 +139,9 @@ class Snapshot(Protocol):
     def about(self) -> dict[str, str]:
         """Names and values that describe the index."""
 
+    def sound_about(self) -> dict[str, str]:
+        """As `about`, of an index that may be damaged: without entries that are."""
+
     def blob(self, name: str) -> bytes | None:
         """Data stored under a name."""
 
@@ -367,6 +370,11 @@ def sound_body(row: Row) -> bool:
     return _sound(body_checksum, row)
 
 
+def sound_name(row: Row) -> bool:
+    """Whether a row of `about` or `blobs` is what was stored."""
+    return _sound(lambda named: named_checksum(*named), row)
+
+
 def _sound(checksum: Callable[[Row], int], row: Row) -> bool:
     try:
         return checksum(row[:-1]) == row[-1]
@@ -388,8 +396,10 @@ def _damaged_documents(query: Query) -> Iterator[str]:
     count = last = 0
     names = "seq, id, integer, low, high, characters, tokens, attributes, checksum"
     for row in query(f"SELECT {names} FROM documents ORDER BY seq"):
-        count, last = count + 1, row[0]
-        if not sound_document(row):
+        count += 1
+        if sound_document(row):
+            last = row[0]  # of a damaged row it may be anything
+        else:
             yield f"Document {row[0]} is damaged: its row has another checksum."
     states = list(query("SELECT last, count, commits, checksum FROM state"))
     if len(states) != 1 or not _sound(lambda state: state_checksum(*state), states[0]):
@@ -414,7 +424,7 @@ def _damaged_bodies(query: Query) -> Iterator[str]:
 def _damaged_names(query: Query) -> Iterator[str]:
     for table, column in (("about", "value"), ("blobs", "data")):
         for row in query(f"SELECT name, {column}, checksum FROM {table} ORDER BY name"):
-            if not _sound(lambda named: named_checksum(*named), row):
+            if not sound_name(row):
                 yield f"The entry {row[0]!r} of {table!r} is damaged: its row has another checksum."
 
 
@@ -505,12 +515,29 @@ class SqlSnapshot:
 
     def about(self) -> dict[str, str]:
         """Names and values that describe the index."""
-        return {name: text_of(value) for name, value in self._all("SELECT name, value FROM about")}
+        rows = self._all("SELECT name, value, checksum FROM about")
+        for row in rows:
+            self._refuse_damaged(row)
+        return {name: text_of(value) for name, value, _ in rows}
+
+    def sound_about(self) -> dict[str, str]:
+        """As `about`, of an index that may be damaged: without entries that are."""
+        rows = self._all("SELECT name, value, checksum FROM about")
+        return {row[0]: text_of(row[1]) for row in rows if sound_name(row)}
+
+    def _refuse_damaged(self, row: Row) -> None:
+        """A damaged plan or table of frequencies would give other answers."""
+        if not sound_name(row):
+            raise IndexDamaged(
+                f"{self._place}: the index is damaged: its entry {row[0]!r} has another checksum."
+            )
 
     def blob(self, name: str) -> bytes | None:
         """Data stored under a name."""
-        rows = self._all("SELECT data FROM blobs WHERE name = ?", (name,))
-        return bytes(rows[0][0]) if rows else None
+        rows = self._all("SELECT name, data, checksum FROM blobs WHERE name = ?", (name,))
+        for row in rows:
+            self._refuse_damaged(row)
+        return bytes(rows[0][1]) if rows else None
 
 
 class SqlWriter(SqlSnapshot):

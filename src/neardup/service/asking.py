@@ -34,6 +34,7 @@ from neardup.service.tokens import Caller, effective_access
 
 MOST_PASSAGES = 50
 LONGEST_PASSAGE = 2000  # characters that are repeated of a passage
+LONGEST_COMPARED = 4_000_000  # characters that are compared for the passages of one document
 WITH_ACCESS = Columns(attributes=True)
 
 
@@ -194,12 +195,15 @@ class _Looked:
 
     def _explain(self, document: Document, matches: Answers) -> None:
         """Add the shared passages of the best matches."""
-        signer = self.search.signer
+        signer, compared = self.search.signer, 0
         for match in matches[:MOST_EXPLAINED]:
             rows = self.snapshot.fetch(self.snapshot.find([match["id"]]), Columns(body=True))
             body = rows.bodies[0] if len(rows) else None
             if body is not None:
                 text = split_text(signer.plan, stored_text(body))["text"] or ""
+                compared += len(text) + len(document.text)
+                if compared > LONGEST_COMPARED:
+                    return
                 match["passages"] = passages(
                     shared_passages(signer.plan, document.text, text, signer.statistics)
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from neardup.service.asking import stored_document
 from neardup.service.bodies import NDJSON, media_type, parse, whole
 from neardup.service.core import Service
 from neardup.service.described import BATCH, ERRORS, body
-from neardup.service.handlers import in_time, json_response, visitor
+from neardup.service.handlers import in_time, json_answer, json_response, visitor
 from neardup.service.models import Document
 from neardup.service.problems import Problem
 from neardup.service.replays import ReplayKey, replay_key
@@ -52,7 +53,9 @@ async def add_documents(
         check_texts(found, service.index.plan, limits)
         documents = admitted(found, caller)
         check_repeats(documents)
-        key = None if given is None else replay_key(given, caller.name, bytes([if_new]) + data)
+        key = None
+        if given is not None:
+            key = await asyncio.to_thread(replay_key, given, caller.name, bytes([if_new]) + data)
         rows = await in_time(service, _store(service, Change(caller, documents, if_new, key)))
     request.scope["state"]["documents"] = len(rows)
     return json_response({"results": rows, "counts": _counts(rows)})
@@ -104,7 +107,7 @@ async def _add_lines(
     async def answer(read: Read) -> Results:
         rows: Results = []
         for part, some in enumerate(_without_repeats(read.documents)):
-            change = Change(caller, some, if_new, key(read, part))
+            change = Change(caller, some, if_new, await asyncio.to_thread(key, read, part) if given else None)
             rows += await _store(service, change, patient=True)
         return rows
 
@@ -134,7 +137,8 @@ def _without_repeats(documents: Sequence[Document]) -> list[list[Document]]:
 async def get_document(request: Request, id: str) -> Response:
     """A document that the token may see."""
     service, caller = visitor(request, "read")
-    return json_response(await in_time(service, service.single(stored_document, service.index, id, caller)))
+    found = await in_time(service, service.single(stored_document, service.index, id, caller))
+    return await json_answer(found, found["characters"])
 
 
 @router.delete(

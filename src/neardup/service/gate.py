@@ -117,8 +117,11 @@ class _Visit:
         if message["type"] == "http.response.start":
             self.started, self.status = True, message["status"]
             more = [(b"x-request-id", self.request_id.encode()), (b"x-content-type-options", b"nosniff")]
-            if self.status >= 400 and not self.complete and self._has_body():
-                more.append((b"connection", b"close"))  # the rest of the body is not read
+            unread = self.status >= 400 and not self.complete and self._has_body()
+            if unread or self.state.get("problem") == "malformed-request":
+                more.append(
+                    (b"connection", b"close")
+                )  # what follows is not read, and not taken for a request
             message = {**message, "headers": [*message.get("headers", []), *more]}
         await self._send(message)
 

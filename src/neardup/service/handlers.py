@@ -14,6 +14,8 @@ from neardup.service.core import Service
 from neardup.service.problems import Problem
 from neardup.service.tokens import Caller
 
+INLINE = 64 << 10  # characters, about, that are written on the event loop
+
 
 class IdConvertor(Convertor[str]):
     """Takes the rest of a path as an id, whatever it has: slashes, and line ends, which `path` does not take."""
@@ -36,6 +38,11 @@ def json_response(value: Any, status: int = 200) -> Response:
     """JSON in ASCII, which has a spelling for every character of an id."""
     data = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     return Response(data, status, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+async def json_answer(value: Any, size: int) -> Response:
+    """The same; an answer of many matches or long texts is written in a thread, and the event loop goes on."""
+    return json_response(value) if size < INLINE else await asyncio.to_thread(json_response, value)
 
 
 def visitor(request: Request, *scopes: str) -> tuple[Service, Caller]:

@@ -19,7 +19,7 @@ from neardup.service.asking import Answers, Question, check_question, cluster, p
 from neardup.service.bodies import NDJSON, media_type, parse, whole
 from neardup.service.core import LOOKED_UP, Service
 from neardup.service.described import COMPARE, ERRORS, QUERY, body
-from neardup.service.handlers import in_time, json_response, visitor
+from neardup.service.handlers import in_time, json_answer, json_response, visitor
 from neardup.service.models import MOST_MATCHES, Document
 from neardup.service.problems import Problem
 from neardup.service.streams import Read, answer_lines, chunk_size
@@ -76,7 +76,8 @@ async def _ask(request: Request, kind: Any, options: models.QueryOptions) -> Res
         check_question(service.index, question)
         answers = await in_time(service, _answers(service, question))
     request.scope["state"]["documents"] = len(documents)
-    return json_response({"results": answers})
+    size = sum(2000 if how["explain"] else 150 for answer in answers for _ in answer["matches"])
+    return await json_answer({"results": answers}, size)
 
 
 async def _ask_lines(request: Request, service: Service, question: Question) -> Response:
@@ -137,7 +138,7 @@ async def get_cluster(
     work = service.single(cluster, service.index, id, caller, threshold, after, limit)
     name, page, more = await in_time(service, work)
     following = make_cursor(page[-1]) if more else None
-    return json_response({"id": name, "matches": page, "next": following})
+    return await json_answer({"id": name, "matches": page, "next": following}, 150 * len(page))
 
 
 def make_cursor(match: dict[str, Any]) -> str:

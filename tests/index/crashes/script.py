@@ -43,6 +43,10 @@ class Facts:
     answers: frozenset[tuple[Any, ...]]
 
 
+class OtherCount(AssertionError):
+    """An index whose count is not that of its documents."""
+
+
 class Session:
     """An index that is opened, changed and asked step by step."""
 
@@ -85,7 +89,8 @@ class Session:
                 columns = (rows.low, rows.high, rows.characters, rows.tokens)
                 for name, *values in zip(rows.ids, *(column.tolist() for column in columns), strict=True):
                     documents[str(name)] = tuple(values)
-            assert len(documents) == snapshot.count()
+            if len(documents) != snapshot.count():
+                raise OtherCount(f"{snapshot.count()} documents are counted, {len(documents)} are there")
         found = self.index.query_many([{"id": name, "text": text} for name, text in asked.items()])
         names = ("query", "id", "similarity", "containment", "relation")
         return Facts(documents, frozenset(tuple(row[name] for name in names) for row in found.to_pylist()))
