@@ -120,3 +120,14 @@ def set_constants(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
         assert known, f"neardup has no constant {name} any more"
         for module in known:
             monkeypatch.setattr(module, name, value)
+
+
+def bridged(groups: int = 12) -> list[str]:
+    """Groups that average linkage joins although the longest text of each shares nothing with the shortest."""
+    found = []
+    for k in range(groups):
+        words = [f"g{k}w{j}" for j in range(30)]
+        found += [" ".join([*words[:15], *(f"{k}a{j}".ljust(40, "z") for j in range(5))])]
+        found += [" ".join([*words, f"own{k}x{j}"]) for j in range(5)]
+        found += [" ".join([*words[15:], *(f"{k}c{j}" for j in range(6))])]
+    return found

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import neardup
+from corpora import bridged
 from neardup.cli import main
 from neardup.errors import GuardError, ParameterError
 
@@ -106,17 +107,6 @@ def test_a_run_over_standard_input_names_documents_without_a_command(
 
 
 # Clusters of documents that share nothing ------------------------------------------------------------------
-
-
-def bridged(groups: int = 12) -> list[str]:
-    """Groups that average linkage joins although the longest text of each shares nothing with the shortest."""
-    found = []
-    for k in range(groups):
-        words = [f"g{k}w{j}" for j in range(30)]
-        found += [" ".join([*words[:15], *(f"{k}a{j}".ljust(40, "z") for j in range(5))])]
-        found += [" ".join([*words, f"own{k}x{j}"]) for j in range(5)]
-        found += [" ".join([*words[15:], *(f"{k}c{j}" for j in range(6))])]
-    return found
 
 
 def test_no_document_of_a_linked_cluster_goes_for_one_that_it_shares_too_little_with() -> None:

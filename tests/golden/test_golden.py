@@ -51,7 +51,9 @@ def digests(case: str, folder: Path) -> dict[str, str]:
     """What the case writes into the folder: the bytes of its documents, the rows of its tables."""
     data, name, shape = case.split(" ", 2)
     options = {"keep": "newest:date"} if case == NEWEST else SHAPES.get(shape, {})
-    result = neardup.dedup(DATA[data], method=name, guard=False, **options)  # spotsigs on quality looks wrong, and is
+    result = neardup.dedup(
+        DATA[data], method=name, guard=False, **options
+    )  # spotsigs on quality looks wrong, and is
     result.write(folder, mode="annotate" if case == ANNOTATED else "remove")
     documents = {path.stem: digest(path.read_bytes()) for path in sorted(folder.glob("*.jsonl"))}
     return {**documents, "pairs": table_digest(result.pairs), "clusters": table_digest(result.clusters)}

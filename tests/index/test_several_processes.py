@@ -10,10 +10,10 @@ from pathlib import Path
 import postgres
 import pyarrow as pa
 import pytest
-from corpora import cross_pairs, found_by, random_texts
 from test_same_answer import SETTINGS, plan_and_statistics, step
 
 import neardup
+from corpora import cross_pairs, found_by, random_texts
 from neardup.index.index import Index
 
 
@@ -27,9 +27,7 @@ def server() -> Iterator[postgres.Server]:
 
 
 @pytest.mark.parametrize("name", ["minhash", "simhash-tfidf", "spotsigs", "rare_phrases"])
-def test_two_followers_of_a_database_answer_alike(
-    name: str, server: postgres.Server, tmp_path: Path
-) -> None:
+def test_two_followers_of_a_database_answer_alike(name: str, server: postgres.Server, tmp_path: Path) -> None:
     rng = random.Random(name)
     texts = random_texts(rng, 60)
     plan, statistics = plan_and_statistics(SETTINGS[name], texts)

@@ -8,7 +8,7 @@ from direct_evidence import KEEP, chains_and_families, check_direct_evidence, ho
 
 import neardup
 import neardup.spark
-from corpora import rows, versions
+from corpora import bridged, rows, versions
 from neardup.errors import GuardError
 from neardup.registry import methods
 
@@ -42,6 +42,32 @@ def test_components_report_what_leaders_remove(spark, options: dict) -> None:
     assert report["removals"] == local["removals"]
     assert report["pairs"]["verified"] == local["pairs"]["verified"]
     assert local["removals"]["by_chain"] > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"clusters": "average"}, {"clusters": "components"}, {"keep": "none"}, {"verify": "none"}],
+    ids=["average", "components", "none", "unverified"],
+)
+def test_evidence_and_warnings_are_those_of_the_local_engine(spark, options: dict) -> None:
+    """Also a lowest similarity of 0, and documents that share nothing with the best one of their cluster."""
+    texts = [*bridged(12), *versions(60, seed=1)]
+    small = pa.table({"id": [f"d{k:03}" for k in range(len(texts))], "text": texts})
+    plan = neardup.make_plan(ngram=1, threshold=0.3, bands=100, rows=1, **options)
+    mine, local = neardup.spark.dedup(spark.createDataFrame(small), plan), neardup.dedup(small, plan=plan)
+    assert mine.report["removals"] == local.report["removals"]
+    assert mine.report["warnings"] == local.report["warnings"]
+    assert rows(mine.clusters.toArrow()) == rows(local.clusters)
+    removals = local.report["removals"]
+    if options.get("clusters") == "average":
+        assert removals["apart"] >= 12 and removals["lowest_apart"]["similarity"] == 0
+        assert removals["lowest_similarity"] >= 0.15 and local.report["warnings"]
+    if options.get("clusters") == "components":
+        assert removals["lowest_similarity"] == 0.0 and removals["by_chain"]
+    if "keep" in options:
+        assert removals["by_chain"] == 0 and removals["lowest_similarity"] >= 0.3
+    if "verify" in options:
+        assert removals["unverified"] > 0 == removals["direct"]
 
 
 def test_documents_of_a_run_that_looks_wrong_are_not_handed_out(spark) -> None:

@@ -30,12 +30,8 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 @options.output("DIR", "The folder to write to.")
 @grouped(
     "Output",
-    options.choice(
-        "--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."
-    ),
-    options.value(
-        "--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv.  [default: as INPUT]"
-    ),
+    options.choice("--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."),
+    options.value("--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv.  [default: as INPUT]"),
     options.value(
         "--table-format FORMAT",
         "Of pairs and clusters: parquet, csv, jsonl.",
