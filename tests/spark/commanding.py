@@ -37,8 +37,8 @@ def refused(capsys, output, inputs, *options):
 
 SAME = (  # keys of the report whose values agree between engines
     "documents", "kept", "removed", "without_tokens", "without_features", "exact_copies", "clusters",
-    "largest_clusters", "recall_at_threshold", "html_text", "outside_article", "removals", "text_bytes", "digest", "run", "python", "inputs",
-    "files", "plan",
+    "largest_clusters", "recall_at_threshold", "html_text", "outside_article", "removals", "text_bytes", "digest",
+    "run", "python", "inputs", "files", "plan",
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from uuid import uuid4
 
 import neardup
-from neardup.errors import InputError, OutputError, ParameterError, PlanError
+from neardup.errors import IndexDamaged, InputError, OutputError, ParameterError, PlanError
 from neardup.index.postings import check_scheme
 from neardup.index.signed import Signer, Store
 from neardup.index.truth import Snapshot, Truth, Writer
@@ -22,6 +22,7 @@ from neardup.statistics.file import load_statistics, save_statistics
 
 FORMAT = "3"
 POSTGRES = ("postgresql://", "postgres://")
+ENTRIES = ("plan", "store", "statistics")  # written together
 STATISTICS = "statistics"  # the blob of frozen document frequencies
 
 
@@ -56,7 +57,8 @@ def open_index(
     )
     try:
         with truth.reading() as snapshot:
-            about = snapshot.about()
+            about, last = snapshot.about(), snapshot.last()
+        _refuse_incomplete(name, about, last)
         if "plan" not in about:
             about = _created(truth, name, plan, store or "text")
         known = _checked(name, about, plan, store)
@@ -66,6 +68,13 @@ def open_index(
     folder = Path(name) / "segments" if segments is None and not name.startswith(POSTGRES) else segments
     kinds: Any = about["store"], about.get("clusters", "leaders")
     return OpenedIndex(name, truth, folder or cache_folder(name), known, *kinds)
+
+
+def _refuse_incomplete(name: str, about: dict[str, str], last: int) -> None:
+    """Refuses an index that has documents or a plan, and has lost another entry: it must not be described anew."""
+    lost = [entry for entry in ENTRIES if entry not in about]
+    if lost and (last or len(lost) < len(ENTRIES)):
+        raise IndexDamaged(f"{name}: the index is damaged: its entry {lost[0]!r} is lost.")
 
 
 def _sqlite(folder: Path, create: bool, wait: float) -> Truth:

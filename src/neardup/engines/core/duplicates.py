@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.leaders import Measure, lead
+from neardup.engines.core.leaders import Measure, lead, packed
 from neardup.plan import Plan
+from neardup.sorted_sets import distinct, without
 
 LEAST = 0.5  # of the threshold, that a removed document of a linked cluster reaches with what it duplicates
 
@@ -49,7 +50,8 @@ def find_heads(
     None: the best of the cluster, for all. `order` and `labels` are those of `lead`.
     """
     if plan.keep.policy == "none":
-        return lead(plan, order, labels, evidence, measure)
+        heads, evidence = lead(plan, order, labels, evidence, measure)
+        return heads, _with_pairs_of_lone(plan, order, labels, heads, evidence, measure)
     if plan.clustering.links:
         return lead(plan.with_(threshold=LEAST * plan.threshold), order, labels, evidence, measure)
     return None, evidence
@@ -92,6 +94,30 @@ def without_indirect(
     found[indirect] = members[indirect[first[text]]]
     found[indirect[first]] = -1
     return found, len(first)
+
+
+def _with_pairs_of_lone(
+    plan: Plan, order: Numbers, labels: Numbers, heads: Numbers, evidence: Pairs, measure: Measure
+) -> Pairs:
+    """The evidence with all pairs of texts that no other one goes for: the one that they go for themselves does not
+    depend on which pairs were compared before. In components that are too large to be linked, it does.
+    """
+    n = len(order)
+    texts = np.flatnonzero(order >= 0)
+    size = np.bincount(labels[texts], minlength=n)[labels]
+    texts = texts[(size[texts] > 1) & (size[texts] <= plan.clustering.largest)]
+    texts = texts[np.argsort(labels[texts], kind="stable")]
+    alone = texts[np.bincount(heads[texts], minlength=n)[texts] == 1]
+    alone = alone[heads[alone] == alone]
+    if not len(alone) or plan.check.level == "none":
+        return evidence
+    first = np.searchsorted(labels[texts], labels[alone])
+    each = size[alone]
+    place = np.repeat(first - np.cumsum(each) + each, each) + np.arange(int(each.sum()))
+    pairs = distinct(packed(np.repeat(alone, each), texts[place], n))
+    pairs = pairs[pairs // n != pairs % n]
+    new = without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
+    return Pairs.concatenate([evidence, measure(new // n, new % n)]) if len(new) else evidence
 
 
 def _second(members: Numbers, target: Numbers) -> Numbers:
