@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import neardup
-from corpora import cross_pairs, random_texts
+from random_corpora import cross_pairs, random_texts
 from neardup.cli import group
 from neardup.errors import EvidenceError, NeardupError
 from neardup.index.index import Index
@@ -50,7 +50,7 @@ def test_what_a_reference_has_is_removed_and_nothing_else(method: str) -> None:
     plan = neardup.make_plan(method, pairs="all", clusters="components")
     statistics = None
     if plan.counts:
-        from test_same_answer import plan_and_statistics
+        from test_index_answers import plan_and_statistics
 
         _, statistics = plan_and_statistics({"method": method}, [*mine.values(), *reference.values()])
         plan = plan.with_(statistics=statistics.digest)

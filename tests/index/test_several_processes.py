@@ -10,10 +10,10 @@ from pathlib import Path
 import postgres
 import pyarrow as pa
 import pytest
-from test_same_answer import SETTINGS, plan_and_statistics, step
+from test_index_answers import SETTINGS, plan_and_statistics, step
 
 import neardup
-from corpora import cross_pairs, found_by, random_texts
+from random_corpora import cross_pairs, found_by, random_texts
 from neardup.index.index import Index
 
 

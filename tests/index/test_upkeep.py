@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup
-from corpora import cross_pairs, found_by, random_texts
+from random_corpora import cross_pairs, found_by, random_texts
 from neardup.engines.core.progress import Progress
 from neardup.errors import InputError, OutputError, PlanError, StorageError
 from neardup.index.damaged import salvage_path, verify_path

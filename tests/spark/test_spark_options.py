@@ -26,6 +26,9 @@ GIVEN = {  # a value of each option that is refused
     "output_format": ["--output-format", "jsonl"],
     "table_format": ["--table-format", "csv"],
     "duplicate_ids": ["--duplicate-ids", "rename"],
+    "against": ["--against", "OTHER"],
+    "within": ["--no-within"],
+    "add": ["--add"],
 }
 HONOURED = {  # a value of each option that is honoured
     "mode": ["--mode", "annotate"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpora import edited, sentence
+from random_corpora import edited, sentence
 from neardup.index import search, segment_folder, sqlite_truth, state
 from neardup.index.index import Index
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import neardup
-from corpora import cross_pairs, found_by, random_texts
+from random_corpora import cross_pairs, found_by, random_texts
 from neardup.index.counting import counted_statistics
 from neardup.index.index import Index
 
