@@ -283,6 +283,7 @@ def test_a_bomb_ends_where_its_ratio_does(tmp_path, monkeypatch):
         assert (rows < 2 * 15_000) if capped else rows == 200_010
 
 
+@pytest.mark.slow
 def test_a_line_without_end_in_a_bomb_takes_no_more_memory_than_its_limit(tmp_path):
     """1.5 GB without a line end, in 6 MB of zstd frames."""
     frame = defects.zstd(b"\0" * (64 << 20))

@@ -242,6 +242,7 @@ def kill_and_resume(kills: int, folder: Path, seed: int) -> None:
     assert not list((folder / "out").glob(".*"))
 
 
+@pytest.mark.slow
 def test_killed_three_times(tmp_path: Path) -> None:
     kill_and_resume(3, tmp_path, 1)
 

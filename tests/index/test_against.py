@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from random_corpora import cross_pairs, random_texts
 
 import neardup
-from random_corpora import cross_pairs, random_texts
 from neardup.cli import group
 from neardup.errors import EvidenceError, NeardupError
 from neardup.index.index import Index

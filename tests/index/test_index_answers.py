@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from random_corpora import cross_pairs, found_by, random_texts
 
 import neardup
-from random_corpora import cross_pairs, found_by, random_texts
 from neardup.index.counting import counted_statistics
 from neardup.index.index import Index
 

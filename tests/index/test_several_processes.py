@@ -10,10 +10,10 @@ from pathlib import Path
 import postgres
 import pyarrow as pa
 import pytest
+from random_corpora import cross_pairs, found_by, random_texts
 from test_index_answers import SETTINGS, plan_and_statistics, step
 
 import neardup
-from random_corpora import cross_pairs, found_by, random_texts
 from neardup.index.index import Index
 
 

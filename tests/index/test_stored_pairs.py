@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from random_corpora import random_texts
 from test_index_answers import SETTINGS, plan_and_statistics
 
 import neardup
-from random_corpora import random_texts
 from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError, PlanError
 from neardup.index.decisions import IndexDecision

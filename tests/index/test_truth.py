@@ -231,6 +231,7 @@ def test_random_histories_agree_with_a_dict(places: Callable[[], Place]) -> None
     histories()
 
 
+@pytest.mark.slow
 def test_a_longer_history_agrees_with_a_dict(place: Place) -> None:
     source = random.Random(3)
     steps: list[tuple[str, Any]] = []
@@ -920,6 +921,7 @@ class Lost:
         return self.connection.execute("SELECT 1")
 
 
+@pytest.mark.slow
 def test_killed_servers_lose_nothing_that_was_acknowledged(own_server: postgres.Server) -> None:
     place, source, last = Place(own_server.url()), random.Random(6), -1
     place.create().close()

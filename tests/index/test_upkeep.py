@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from random_corpora import cross_pairs, found_by, random_texts
 
 import neardup
-from random_corpora import cross_pairs, found_by, random_texts
 from neardup.engines.core.progress import Progress
 from neardup.errors import InputError, OutputError, PlanError, StorageError
 from neardup.index.damaged import salvage_path, verify_path

@@ -46,6 +46,7 @@ def test_work_and_output_folder_of_any_name(spark, table, tmp_path):
     assert len(stages) == 1 and (stages[0] / "manifest.json").exists() and (work / "mine").exists()
 
 
+@pytest.mark.slow
 def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
     """Another column of ids is tried in the same folder after one whose ids are not unique."""
     rows = [{**row, "id": "same", "url": row["id"]} for row in table.to_pylist()]
@@ -55,6 +56,7 @@ def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
     check_same(tmp_path, [path], "--id-column", "url")
 
 
+@pytest.mark.slow
 def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
     """They are refused, or removed with --force; the same run resumes from its own."""
     from neardup.cli.support import spark_engine
@@ -89,6 +91,7 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_results_of_another_mode(spark, table, tmp_path, capsys):
     """Nothing of an earlier result is left beside a new one, whichever engine wrote it; strangers stay."""
     pq.write_table(table, tmp_path / "a.parquet")

@@ -90,6 +90,7 @@ def test_ids_that_are_none(spark, kind):
         engine.dedup(frame)
 
 
+@pytest.mark.slow
 def test_an_input_is_known_again(spark, table, tmp_path):
     """Whatever is done to the rows of a file, or said of its columns, is another input."""
     spark.createDataFrame(table).selectExpr("*", "upper(text) as other").write.parquet(str(tmp_path / "in"))
@@ -110,6 +111,7 @@ def test_an_input_is_known_again(spark, table, tmp_path):
             engine.dedup(frame, work_dir=work, **options)
 
 
+@pytest.mark.slow
 def test_what_follows_a_stage_is_made_again(spark, table, tmp_path):
     work = tmp_path / "work"
     first = engine.dedup(spark.createDataFrame(table), work_dir=work).report
@@ -215,6 +217,7 @@ def test_names_that_neardup_uses(spark):
         engine.dedup(frame)
 
 
+@pytest.mark.slow
 def test_settings_of_the_session(spark):
     """Those that a run needs are set back, and one that means nothing is refused."""
     frame = spark.createDataFrame([(1, "a"), (2, "b")], "id long, text string")
@@ -229,6 +232,7 @@ def test_settings_of_the_session(spark):
         spark.conf.unset("spark.neardup.partitions")
 
 
+@pytest.mark.slow
 def test_storage_that_is_no_file_system_of_the_workers(spark, table, tmp_path):
     """Input and stages behind another scheme, as on a cluster's storage: texts travel in rows."""
     hadoop = spark._jsc.hadoopConfiguration()

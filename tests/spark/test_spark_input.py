@@ -60,6 +60,7 @@ def test_parquet_is_read_by_spark(spark, table, tmp_path):
         assert bool(frame.inputFiles()) is own and frame.count() == len(table)
 
 
+@pytest.mark.slow
 def test_names_that_spark_would_change(spark, table, tmp_path):
     """Files and folders whose names Spark would escape, take for a pattern or leave out."""
     names = [
@@ -132,6 +133,7 @@ def clusters_of_texts(folder):
     return pa.schema(fields)
 
 
+@pytest.mark.slow
 def test_plain_parquet_without_some_ids(spark, table, tmp_path):
     """Spark reads the file itself, and calls documents as the local engine does; strict runs stop there."""
     ids = [None if place % 5 == 0 else name for place, name in enumerate(table["id"].to_pylist())]
@@ -156,6 +158,7 @@ def test_lines_without_some_ids(spark, table, tmp_path, number):
     assert report["problems"] == local["problems"] and report["problems"]["total"] > 1
 
 
+@pytest.mark.slow
 def test_damaged_parquet(spark, table, tmp_path, capsys):
     """Where Spark cannot read a file to its end, our readers leave out what is damaged, and report it."""
     path = tmp_path / "a.parquet"

@@ -125,6 +125,7 @@ def test_honoured(name, spark, rows, tmp_path):
         assert sorted(found[0].splitlines()) == sorted(found[1].splitlines())
 
 
+@pytest.mark.slow
 def test_force_resume_work_folder_and_json(spark, rows, tmp_path, capsys):
     path, out = write_lines(tmp_path / "a.jsonl", rows), tmp_path / "out"
     report = spark_run(out, [path], "--work-dir", str(tmp_path / "work"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from random_corpora import edited, sentence
+
 from neardup.index import search, segment_folder, sqlite_truth, state
 from neardup.index.index import Index
 
