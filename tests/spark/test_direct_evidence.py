@@ -31,6 +31,7 @@ def test_every_removal_has_direct_evidence(spark, table: pa.Table, method: str, 
     assert result.report["removals"] == neardup.dedup(table, plan=plan).report["removals"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"keep_count": 2}, {"pairs": "all"}, {}], ids=["two", "all", "usual"])
 @pytest.mark.cut()
 def test_components_report_what_leaders_remove(spark, options: dict) -> None:

@@ -35,6 +35,7 @@ def test_output_folder_of_any_name(spark, table, tmp_path, name):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.parquet", "local", name])
 
 
+@pytest.mark.slow
 def test_work_and_output_folder_of_any_name(spark, table, tmp_path):
     """Stages stay in a folder that was named, and beside whatever else is in it."""
     pq.write_table(table, tmp_path / "a.parquet")

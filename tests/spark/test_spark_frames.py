@@ -164,6 +164,7 @@ def test_a_manifest_that_is_none(spark, tmp_path, content):
         engine.dedup(spark.createDataFrame([(1, "a")], "id long, text string"), work_dir=tmp_path)
 
 
+@pytest.mark.slow
 def test_texts_that_are_missing(spark):
     frame = spark.createDataFrame([(1, SAME), (2, None), (3, SAME)], "id long, text string")
     report = engine.dedup(frame).report
@@ -181,6 +182,7 @@ def test_texts_that_are_missing(spark):
         run(frame, plan(), strict=True)
 
 
+@pytest.mark.slow
 def test_the_article_of_a_page(spark):
     story = " ".join(
         f"<p>Sentence {k} of the story, which is told at some length, and is the same.</p>" for k in range(9)
@@ -192,6 +194,7 @@ def test_the_article_of_a_page(spark):
     assert neardup.dedup(pages).report["removed"] == 0, "the whole pages are not alike"
 
 
+@pytest.mark.slow
 def test_rows_that_are_others_each_time(spark):
     frame = spark.createDataFrame([(1, "a"), (2, "b")], "id long, text string").selectExpr(
         "uuid() as id", "text"

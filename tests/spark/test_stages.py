@@ -93,6 +93,7 @@ def table():
     return corpus(families=6)
 
 
+@pytest.mark.slow
 def test_resume_and_refusals(spark, table, tmp_path):
     """A second run makes no stage again; another plan or input, or a folder that is not ours, is refused."""
     from neardup import spark as engine
