@@ -87,14 +87,14 @@ def opened_references(
         return
     from neardup.documents import Problems
     from neardup.index.references import References
+    from neardup.workers import checked_threads
 
-    threads = values["threads"] or 0
     with References(
         list(values["against"]),
         plan,
         statistics=statistics,
         columns=columns,
-        threads=threads or _processors(),
+        threads=checked_threads(values["threads"]),
         folder=values["work_dir"],
     ) as references:
         problems = Problems(strict=values["strict"])
@@ -104,12 +104,6 @@ def opened_references(
                 f"{counted(problems.total, 'problem')} in the references, for example: {problems.first[0]}"
             )
         yield references
-
-
-def _processors() -> int:
-    from neardup.workers import default_threads
-
-    return default_threads()
 
 
 def add_to_index(run: LocalRun, references: References | None, add: bool) -> str | None:
@@ -151,6 +145,8 @@ def write_cross_pairs(
     from neardup.output import OutputFolder
     from neardup.plans import with_statistics
 
+    if values["resume"]:
+        raise InputError("--resume does not work with --against: look-ups keep no work folder. Leave it out.")
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, problems, _ = options.open_inputs(inputs, values)
     with OutputFolder(target.parent, force=force) as folder, TerminalProgress() as progress:
