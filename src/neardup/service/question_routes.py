@@ -25,6 +25,10 @@ from neardup.service.problems import Problem
 from neardup.service.streams import Read, answer_lines, chunk_size
 
 router = APIRouter(responses=ERRORS)
+# Options of NDJSON, whose lines are documents alone.
+LinesThreshold = Annotated[models.Threshold | None, Query(description="For NDJSON.")]
+LinesLimit = Annotated[int, Query(ge=1, le=MOST_MATCHES, description="For NDJSON.")]
+LinesExplain = Annotated[bool, Query(description="For NDJSON.")]
 
 
 @router.post(
@@ -35,9 +39,9 @@ router = APIRouter(responses=ERRORS)
 )
 async def query(
     request: Request,
-    threshold: Annotated[models.Threshold | None, Query(description="For NDJSON.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_MATCHES, description="For NDJSON.")] = 100,
-    explain: Annotated[bool, Query(description="For NDJSON.")] = False,
+    threshold: LinesThreshold = None,
+    limit: LinesLimit = 100,
+    explain: LinesExplain = False,
 ) -> Response:
     """One document, a batch, or NDJSON, whose options are in the query string."""
     return await _ask(
@@ -53,9 +57,9 @@ async def query(
 )
 async def check(
     request: Request,
-    threshold: Annotated[models.Threshold | None, Query(description="For NDJSON.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_MATCHES, description="For NDJSON.")] = 100,
-    explain: Annotated[bool, Query(description="For NDJSON.")] = False,
+    threshold: LinesThreshold = None,
+    limit: LinesLimit = 100,
+    explain: LinesExplain = False,
 ) -> Response:
     """A document is a duplicate only of documents that everybody with access to it may see."""
     return await _ask(
