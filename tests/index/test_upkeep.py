@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -285,3 +286,40 @@ def test_without_texts_ids_and_attributes_are_exported(tmp_path: Path) -> None:
         assert index.get("a").text is None  # type: ignore[union-attr]
     found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert [row["id"] for row in found] == ["a", "1"] and "text" not in found[0]
+
+
+# segments of an addition -----------------------------------------------------------------------------------------
+
+
+def test_the_segments_of_one_addition_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neardup.index import bulk, search, state
+
+    for module, name, value in (
+        (search, "FLUSH", 8),
+        (state, "FLUSH", 8),
+        (search, "ROOM", 64),
+        (state, "ROOM", 64),
+        (bulk, "BATCH_ROWS", 10),
+        (bulk, "BATCH_BYTES", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+    def files(*edges: int) -> list[str]:
+        paths = [tmp_path / f"{edge}.parquet" for edge in edges[1:]]
+        for path, numbers in zip(paths, pairwise(edges), strict=True):
+            pq.write_table(rows(range(*numbers)), path)
+        return [str(path) for path in paths]
+
+    written: list[tuple[object, ...]] = []
+    with Index(tmp_path / "i", method="minhash") as index:
+        adding = search.SegmentFolder.add
+        monkeypatch.setattr(
+            search.SegmentFolder, "add", lambda self, *part: written.append(part[:2]) or adding(self, *part)
+        )
+        index.add(files(0, 30, 60))
+        assert len(written) > 1 and index.info()["segments"] == 1
+        before = len(written)
+        index.add(files(60, 70, 90))
+        assert len(written) > before + 1 and index.info()["segments"] == 2  # what was there stays as it is
+        for n in (0, 31, 89):
+            assert index.query(rows(range(n, n + 1))["text"][0].as_py())[0].id == f"d{n}"

@@ -28,7 +28,7 @@ def matches_of(
         inside = among[place] == seqs if len(among) else np.zeros(len(seqs), np.bool_)
         asked, seqs = asked[inside], seqs[inside]
     needed = _needed(search.signer)
-    distinct = np.unique(seqs)
+    distinct = seqs if len(documents) == 1 else np.unique(seqs)
     if len(distinct) <= CANDIDATES:
         return _compared(search.signer, documents, snapshot.fetch(distinct, needed), asked, seqs)
     parts = []

@@ -296,6 +296,17 @@ class Search:
                 with reading() as snapshot:  # later than the segments: what it lacks is deleted for good
                     self._merge(due, snapshot)
 
+    def merge_after(self, seq: int, reading: Reading) -> None:
+        """Merge the segments of all documents after a sequence number, if there are several."""
+        if sum(segment.low > seq for segment in self.folder.segments) < 2:
+            return
+        with self._writing(wait=PATIENCE):
+            for group in self._loaded().neighbours():
+                new = [segment for segment in group if segment.low > seq]
+                if len(new) > 1:
+                    with reading() as snapshot:
+                        self._merge(new, snapshot)
+
     def compact(self, reading: Reading) -> None:
         """Merge all neighbouring segments, and leave out deleted documents; look-ups continue meanwhile."""
         with self._writing(wait=PATIENCE):

@@ -42,6 +42,7 @@ class SegmentFolder:
 
     def __init__(self, folder: Path, plan_digest: str, *, may_write: bool = False) -> None:
         self.folder, self.plan_digest = Path(folder), plan_digest
+        self._manifest = str(self.folder / MANIFEST)
         self.may_write = (
             may_write  # whether `discard` changes the manifest; `add` and `merge` are the writer's
         )
@@ -117,10 +118,15 @@ class SegmentFolder:
                 return known[stamp]
         return Segment.open(path, self.plan_digest)
 
+    @property
+    def last(self) -> int:
+        """The highest sequence number that a segment covers."""
+        return max((segment.high - 1 for segment in self.segments), default=0)
+
     def changed(self) -> bool:
         """Whether the manifest on disk is not the one that was loaded or written."""
         try:
-            return stamp_of((self.folder / MANIFEST).stat()) != self._stamp
+            return stamp_of(os.stat(self._manifest)) != self._stamp  # noqa: PTH116 - ten times faster, at every look-up
         except OSError:
             return self._stamp is not None
 

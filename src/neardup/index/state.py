@@ -179,14 +179,18 @@ class IndexState:
 
     @contextmanager
     def _adding_many(self) -> Iterator[None]:
-        """While many documents are added, segments are as large as memory allows."""
+        """While many documents are added, segments are as large as memory allows; those of one addition become one."""
         self._additions += 1
+        before = self._search.folder.last if self._search is not None else 0
         try:
             yield
         finally:
             self._additions -= 1
-        if self._search is not None:
-            self._write_segments(self._search)
+        search = self._search
+        if search is not None:
+            self._write_segments(search)
+            with suppress(StorageError):  # as they are, they answer too
+                search.merge_after(before, self._truth.reading)
 
     def _write_segments(self, search: Search) -> None:
         documents, size = search.in_memory

@@ -35,8 +35,9 @@ def relations(pairs: Pairs, check: Check, threshold: float) -> RelationNumbers:
     part = threshold if check.measures == "containment" else INSIDE
     larger = np.maximum(pairs.left_size, pairs.right_size)
     share = np.divide(pairs.shared, larger, out=np.zeros(len(pairs)), where=larger > 0)
-    inside = (pairs.containment >= part) & (share < min(WHOLE, part))
-    found = np.where(pairs.containment >= PASSAGE, SHARED_PASSAGE, DIFFERENT)
+    contained = pairs.containment
+    inside = (contained >= part) & (share < min(WHOLE, part))
+    found = np.where(contained >= PASSAGE, SHARED_PASSAGE, DIFFERENT)
     found[passed] = NEAR_DUPLICATE
     side = np.where(pairs.left_size > pairs.right_size, CONTAINS, CONTAINED)
     return np.where(inside, side, found).astype(np.int8)
