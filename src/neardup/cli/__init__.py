@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from neardup import __version__
+from neardup import __version__, kernels
 from neardup.errors import NeardupError, ParameterError
 
 COMMANDS = {
@@ -85,6 +85,8 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal shows ? for a character that it does not have
             stream.reconfigure(errors="replace")
+    if arguments is None:
+        kernels.without_linear_algebra()
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
         if sys.stdout is not None:
