@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from neardup.columns import Texts, to_utf8
 from neardup.learn.model.weight import Learned
 from neardup.plan import Plan
 from neardup.statistics import Statistics
+from neardup.text.composed import to_composed
 from neardup.text.words import Words
 
 
@@ -31,7 +31,7 @@ def contributions(
     if not isinstance(weight, Learned):
         return []
     texts = Texts.from_strings(
-        [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
+        [to_composed(to_utf8(text).decode()) for text in (left, right)]
     )
     tokens = plan.text(texts)
     grams = weight.grams(plan.view.features(tokens), tokens, statistics)

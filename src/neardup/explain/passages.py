@@ -7,7 +7,6 @@ new passage begins. The cost is a few sorts for any texts.
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from neardup.columns import Features, Hashes, Numbers, Pairs, Texts, Tokens, mak
 from neardup.errors import StatisticsError
 from neardup.plan import Check, Plan
 from neardup.statistics import Statistics
+from neardup.text.composed import to_composed
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.numbers import SeparateNumbers, with_words
@@ -73,7 +73,7 @@ class _Cuts(NamedTuple):
 
 def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | None = None) -> Comparison:
     """The similarity of two texts as the plan's engine finds it, and the passages that they share."""
-    compared = [unicodedata.normalize("NFC", to_utf8(text).decode()) for text in (left, right)]
+    compared = [to_composed(to_utf8(text).decode()) for text in (left, right)]
     texts = Texts.from_strings(compared)
     if plan.counts and statistics is None:
         raise StatisticsError(

@@ -15,7 +15,6 @@ import json
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from html import unescape
 from importlib.resources import files
 from typing import NamedTuple, get_args
 
@@ -27,8 +26,9 @@ from neardup.columns import Numbers
 from neardup.errors import MissingExtra, ParameterError
 from neardup.text import HtmlText
 from neardup.text.encoding import page_bytes
-from neardup.text.html import visible_text
+from neardup.text.html import is_cheap_to_parse, visible_text
 from neardup.text.markup import Page, scan_page
+from neardup.text.references import decode_references
 from neardup.text.segments import choose_segment
 from neardup.text.vocabulary import INSIDE_NAMES, KINDS, masks, tag_bits
 
@@ -119,8 +119,11 @@ def by_resiliparse(html: str | bytes) -> str:
 
 
 def by_trafilatura(html: str | bytes) -> str:
-    """Trafilatura's text without comments."""
-    return _trafilatura()(page_bytes(html).decode(), include_comments=False) or ""
+    """Trafilatura's text without comments; a page that would take it too long has its visible text."""
+    page = page_bytes(html).decode()
+    if not is_cheap_to_parse(page):
+        return visible_text(page)
+    return _trafilatura()(page, include_comments=False) or ""
 
 
 EXTRACTORS: dict[str, Callable[[str | bytes], str]] = {
@@ -194,4 +197,4 @@ def all_blocks(html: str | bytes) -> str:
 
 
 def _decoded(text: bytes) -> str:
-    return unescape(text.decode("utf-8", "replace")).strip()
+    return decode_references(text.decode("utf-8", "replace")).strip()

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from neardup.errors import MissingExtra
+import numpy as np
 
-__all__ = ["visible_text"]
+from neardup import kernels
+from neardup.errors import MissingExtra
+from neardup.text.references import decode_references
+
+__all__ = ["is_cheap_to_parse", "visible_text"]
 
 _UNFIT = re.compile("[\0\ud800-\udfff]")  # characters that a parser of UTF-8 in C strings cannot take
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")  # [^<>]: linear even where no tag is closed
@@ -22,8 +26,14 @@ _HIDDEN = re.compile("head|script|style|template|noscript")
 _UNCLOSED = re.compile(
     "area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|source|td|th|tr|wbr", re.IGNORECASE
 )
-_MANY_TAGS = 20_000
+# Beyond these the parser's quadratic steps would be felt; see docs/security.md.
+_MOST_TAGS = 20_000
+_MOST_ATTRIBUTES = 512  # of one tag: each is compared with the others
+_MOST_REOPENED = 500_000  # formatting elements that stay open are opened again in each paragraph
+_MOST_BODIES = 8  # the attributes of all <html> and <body> tags become those of the first
 _MUCH_WORK = 50_000_000  # steps of about 5 ns
+_BODY = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
+_FORMATTING = re.compile(r"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
 
 def visible_text(html: str | bytes, main_content: bool = False) -> str:
@@ -34,7 +44,7 @@ def visible_text(html: str | bytes, main_content: bool = False) -> str:
     """
     parse, decode, extract = _tools()
     page = _UNFIT.sub("\ufffd", decode(html) if isinstance(html, bytes) else html)
-    if page.count("<") > _MANY_TAGS and _work(page) > _MUCH_WORK:
+    if not is_cheap_to_parse(page):
         return _flat_text(page)
     text: str = extract(
         parse(page), preserve_formatting=True, list_bullets=False, links=False, main_content=main_content
@@ -59,23 +69,41 @@ def _tools() -> tuple[Callable[[str], Any], Callable[[bytes], str], Callable[...
     return HTMLTree.parse, decode, extract_plain_text
 
 
-def _work(page: str) -> int:
-    """The steps of building the tree, which searches all open elements at each tag.
+def is_cheap_to_parse(page: str) -> bool:
+    """Whether the parser, which searches all open elements and attributes at each tag, needs linear time for a page.
 
-    100,000 nested elements, a file of 500 kB, would take it 48 s.
+    2 MB of attributes in one tag would take it a minute, 100,000 nested elements 48 s.
     """
-    depth = steps = 0
+    tags = page.count("<")
+    return (
+        tags <= _MOST_TAGS
+        and tags * len(_FORMATTING.findall(page)) <= _MOST_REOPENED
+        and len(_BODY.findall(page)) <= _MOST_BODIES
+        and (tags * tags <= _MUCH_WORK or _steps(page) <= _MUCH_WORK)
+        and kernels.attributes.most_attributes(_bytes(page), _MOST_ATTRIBUTES) <= _MOST_ATTRIBUTES
+    )
+
+
+def _bytes(page: str) -> Any:
+    return np.frombuffer(page.encode(), np.uint8)
+
+
+def _steps(page: str) -> int:
+    """The open elements, summed over all tags; an end tag closes the last one opened if that has its name."""
+    opened: list[str] = []
+    steps = 0
     for closing, name in _TAG.findall(page):
         if not _UNCLOSED.fullmatch(name):
-            depth = max(0, depth - 1) if closing else depth + 1
-        steps += depth
+            if not closing:
+                opened.append(name.lower())
+            elif opened and opened[-1] == name.lower():
+                opened.pop()
+        steps += len(opened)
     return steps
 
 
 def _flat_text(page: str) -> str:
     """The text between the tags, in one pass: for pages too deep for a tree."""
-    from html import unescape
-
     parts, at, hidden = [], 0, ""
     for match in _MARKUP.finditer(page):
         markup = match.group().lower()
@@ -92,5 +120,5 @@ def _flat_text(page: str) -> str:
         elif not _INLINE.fullmatch(name):
             parts.append("\n")
     parts.append("" if hidden else page[at:])
-    lines = (" ".join(line.split()) for line in unescape("".join(parts)).splitlines())
+    lines = (" ".join(line.split()) for line in decode_references("".join(parts)).splitlines())
     return _UNFIT.sub("\ufffd", "\n".join(line for line in lines if line))

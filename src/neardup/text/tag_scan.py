@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from typing import NamedTuple
+
+from neardup.text.references import decode_references
 
 # No part of it crosses a "<", so that unclosed markup is scanned once: a quote also ends at the next "<".
 MARKUP = re.compile(
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
         """The value of an attribute of a start tag."""
         for name, *values in ATTRIBUTE.findall(self.rest):
             if name.lower() == attribute:
-                return unescape("".join(values))
+                return decode_references("".join(values))
         return None
 
 
@@ -55,4 +56,4 @@ def pieces(page: str) -> Iterator[Piece]:
 
 
 def _text(text: str) -> Piece:
-    return Piece("", False, unescape(text) if "&" in text else text)
+    return Piece("", False, decode_references(text))

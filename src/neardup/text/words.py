@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Texts, Tokens
+from neardup.text.composed import to_composed
 
 TokenKind = Literal["words", "whitespace", "characters"]
 SPACE_FLAG = 64  # in the entries of unicode.npz
@@ -89,8 +89,8 @@ def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
     composed: dict[int, bytes] = {}
     for number in np.flatnonzero(risky).tolist():
         text = texts.document(number).decode("utf-8", "replace")
-        if not unicodedata.is_normalized("NFC", text):
-            composed[number] = unicodedata.normalize("NFC", text).encode()
+        if (after := to_composed(text)) != text:
+            composed[number] = after.encode()
     if not composed:
         return texts
     return Texts.from_strings([composed.get(n) or texts.document(n) for n in range(len(texts))])
