@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +46,31 @@ class Serving:
     """A server process, and a client of it."""
 
     def __init__(
-        self, index: Path | str, *arguments: str, token: str | None = None, tls: bool = False
+        self,
+        index: Path | str,
+        *arguments: str,
+        token: str | None = None,
+        tls: bool = False,
+        before: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *arguments]
+        served = [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *arguments]
+        self.command = [*before, *served]
+        self.environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})}
         self.token, self.scheme = token, "https" if tls else "http"
         self.log: list[dict[str, Any]] = []
         self.start()
 
     def start(self) -> None:
         """Start the process, and wait until it listens."""
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        self.log.clear()
         self.process = subprocess.Popen(
-            self.command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
+            self.command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=self.environment
         )
-        self._listening = threading.Event()
-        threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
-        assert self._listening.wait(120), self.log
-        assert self.process.poll() is None, self.log
+        listening = threading.Event()
+        threading.Thread(target=self._read, args=(self.process.stderr, listening), daemon=True).start()
+        assert listening.wait(120), self.log
+        assert self.events("listening"), self.log
         self.url = f"{self.scheme}://127.0.0.1:{self.port}"
         self.http = self.client(self.token)
 
@@ -69,7 +78,7 @@ class Serving:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         return httpx.Client(base_url=self.url, headers=headers, timeout=60, **settings)
 
-    def _read(self, stream: Any) -> None:
+    def _read(self, stream: Any, listening: threading.Event) -> None:
         for line in stream:
             try:
                 entry = json.loads(line)
@@ -78,8 +87,8 @@ class Serving:
             self.log.append(entry)
             if entry.get("event") == "listening":
                 self.port = entry["port"]
-                self._listening.set()
-        self._listening.set()
+                listening.set()
+        listening.set()
 
     def events(self, name: str) -> list[dict[str, Any]]:
         return [entry for entry in self.log if entry["event"] == name]

@@ -112,7 +112,7 @@ def _together(
 ) -> Iterator[Answers]:
     """The answers of questions whose callers see the same documents."""
     signed = search.signer.sign(texts_of(plan, [one for question in questions for one in question.documents]))
-    visible = _visible_candidates(snapshot, search, signed, questions[0].caller)
+    visible = visible_candidates(snapshot, search, signed, [questions[0].caller])
     found, rows = matches_of(search, snapshot, signed, visible)
     access = _access(snapshot, questions, found, rows)
     first = 0
@@ -124,15 +124,16 @@ def _together(
         first += len(question.documents)
 
 
-def _visible_candidates(
-    snapshot: Snapshot, search: CapturedSearch, signed: SignedDocuments, caller: Caller
+def visible_candidates(
+    snapshot: Snapshot, search: CapturedSearch, signed: SignedDocuments, callers: Sequence[Caller]
 ) -> Numbers | None:
-    """The numbers of candidates that the caller sees: hidden ones are not compared, which would take time."""
-    if caller.groups is None:
+    """The numbers of candidates that a caller sees: hidden ones are not compared, which would take time."""
+    if any(caller.groups is None for caller in callers):
         return None
     _, seqs = candidates(search, snapshot, signed)
     rows = snapshot.fetch(seqs, WITH_ACCESS)
-    return rows.seqs[np.fromiter(map(caller.sees, rows.attributes), np.bool_, len(rows))]
+    seen = [any(caller.sees(known) for caller in callers) for known in rows.attributes]
+    return rows.seqs[np.array(seen, np.bool_)]
 
 
 def _between(asked: Numbers, low: int, high: int) -> Numbers:
@@ -281,7 +282,7 @@ def cluster(
         own = _visible(snapshot, name, caller, columns)
         signed = search.signer.restore(own)
         found, rows = matches_of(
-            search, snapshot, signed, _visible_candidates(snapshot, search, signed, caller)
+            search, snapshot, signed, visible_candidates(snapshot, search, signed, [caller])
         )
         found = selected(index.plan, found, threshold)
         seqs = rows.seqs[found.rows]

@@ -72,7 +72,7 @@ async def pieces(request: Request, limits: Limits, most: int) -> AsyncIterator[b
     while True:
         begin = clock()
         try:
-            async with asyncio.timeout(limits.seconds + total / SLOWEST - waited):
+            async with asyncio.timeout(limits.seconds + min(0, total / SLOWEST - waited)):
                 data = await source.__anext__()
         except StopAsyncIteration:
             break
@@ -86,6 +86,8 @@ async def pieces(request: Request, limits: Limits, most: int) -> AsyncIterator[b
             if total > most:
                 raise _too_large(most)
             yield part
+            if opened is not None:  # a little data may unpack to much: others take their turns
+                await asyncio.sleep(0)
     if opened is not None and not opened.eof:
         raise Problem("malformed-encoding", "The gzip data ends too early.")
 
@@ -133,22 +135,19 @@ async def whole(request: Request, limits: Limits, share: Share) -> bytes:
 
 async def lines(request: Request, limits: Limits, share: Share) -> AsyncIterator[bytes]:
     """The lines of an NDJSON body that are not blank."""
-    waiting, searched = bytearray(), 0
+    waiting = bytearray()
     async for part in pieces(request, limits, limits.stream):
-        waiting += part
-        begin = 0
-        while (end := waiting.find(b"\n", max(begin, searched))) >= 0:
-            line = bytes(waiting[begin:end]).strip()
-            if line:
-                yield line
-            begin = searched = end + 1
-        del waiting[:begin]
-        searched = len(waiting)
+        first, *others = part.split(b"\n")
+        waiting += first
+        for other in others:
+            if waiting and not waiting.isspace():
+                yield bytes(waiting)
+            waiting = bytearray(other)
         if len(waiting) > limits.body:
             raise Problem("body-too-large", f"A line may have {limits.body:,} bytes.", limit=limits.body)
         share.resize(len(waiting))
-    if last := bytes(waiting).strip():
-        yield last
+    if waiting and not waiting.isspace():
+        yield bytes(waiting)
 
 
 def parsed(model: type[Model], data: bytes) -> Model:

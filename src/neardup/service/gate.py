@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from neardup.errors import NeardupError
 from neardup.service.core import Service
 from neardup.service.problems import Problem, problem_of
+from neardup.service.settings import LARGEST_HEAD
 from neardup.service.tokens import Caller
 
 OPEN = ("/healthz", "/readyz")  # answered without a token
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-LARGEST_HEAD = 32 << 10  # bytes
 PORT = re.compile(r":\d{1,5}$")
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -86,14 +86,18 @@ class _Visit:
         try:
             self.state["caller"] = self._admitted()
             await self.app(self.scope, self.receive, self.send)
-        except Problem as problem:
-            await self._refuse(problem)
-        except NeardupError as error:
-            self.service.log.line("refused", "warning", request_id=self.request_id, message=str(error)[:500])
-            await self._refuse(problem_of(error))
         except Exception as error:
-            self.service.log.error("bug", error, request_id=self.request_id)
-            await self._refuse(Problem("internal-error", "The log has the place under the request's id."))
+            problem = problem_of(error)
+            self._report(error, problem)
+            await self._refuse(problem)
+
+    def _report(self, error: Exception, problem: Problem) -> None:
+        """Log what the answer leaves out: the sentence of an error of the index, or the place of a bug."""
+        cause = (isinstance(error, Problem) and error.__cause__) or error
+        if problem.kind == "internal-error":
+            self.service.log.error("bug", cause, request_id=self.request_id)
+        elif isinstance(cause, (NeardupError, OSError)):
+            self.service.log.line("refused", "warning", request_id=self.request_id, message=str(cause)[:500])
 
     async def _refuse(self, problem: Problem) -> None:
         self.state["problem"] = problem.kind

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from neardup.errors import IndexBusy, IndexDamaged, NeardupError, StorageError
@@ -27,6 +29,7 @@ TITLES = {
     "statistics-missing": (409, "The index has no document frequencies yet"),
     "texts-not-stored": (409, "The index does not store texts"),
     "body-too-large": (413, "The body is larger than the limit"),
+    "answer-too-large": (413, "The results are larger than the limit"),
     "text-too-long": (413, "A text is longer than the limit"),
     "batch-too-large": (413, "The batch has more documents than the limit"),
     "media-type-unknown": (415, "The body is neither JSON nor NDJSON"),
@@ -41,6 +44,7 @@ TITLES = {
     "index-busy": (503, "Another process writes to the index"),
     "index-unavailable": (503, "The index cannot be used at the moment"),
     "timeout": (504, "The answer took longer than the limit"),
+    "disk-full": (507, "The server has no room to store more"),
 }
 RETRY_AFTER = {"overloaded": "1", "stopping": "5", "index-busy": "2", "index-unavailable": "10"}
 
@@ -74,8 +78,18 @@ class Problem(Exception):
         return found
 
 
-def problem_of(error: NeardupError) -> Problem:
-    """The problem of an error of the index; sentences that name files of this machine stay in the log."""
+SQLITE_FULL = 13
+POSTGRES_FULL = "53100"
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem of an error; sentences that name files of this machine stay in the log."""
+    if isinstance(error, Problem):
+        return error
+    if any(map(_is_full, _causes(error))):
+        return Problem("disk-full", "The disk is full. Questions are answered; make room to store more.")
+    if not isinstance(error, NeardupError):
+        return Problem("internal-error", "The log has the place under the request's id.")
     if isinstance(error, IndexBusy):
         return Problem("index-busy", "Another process writes to the index. Try again later.")
     if isinstance(error, IndexDamaged):
@@ -83,3 +97,17 @@ def problem_of(error: NeardupError) -> Problem:
     if isinstance(error, StorageError):
         return Problem("index-unavailable", "The index cannot be read or written. The log says why.")
     return Problem("invalid-request", str(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether the system, SQLite or PostgreSQL says that nothing more can be stored."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF == SQLITE_FULL or getattr(error, "sqlstate", None) == POSTGRES_FULL

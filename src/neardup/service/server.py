@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -18,10 +19,12 @@ from neardup.service.app import make_app
 from neardup.service.core import Service
 from neardup.service.logs import Log, ServerLog
 from neardup.service.protocol import BoundedProtocol
-from neardup.service.settings import Settings
+from neardup.service.settings import LARGEST_HEAD, Settings
 from neardup.service.tokens import Tokens
 
 GRACE = 30  # seconds for requests that are under way when the server is told to stop
+BACKLOG = 2048  # connections that wait to be accepted
+OTHER_FILES = 256  # that a server needs beside its connections: segments, the database
 SWITCH = 0.001  # seconds after which a thread in Python code lets the event loop run
 
 
@@ -65,6 +68,9 @@ def listening(settings: Settings) -> socket.socket:
         if settings.share_port:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind(place)
+        made.listen(
+            BACKLOG
+        )  # here, where it can fail: two servers can bind an address that neither listens on
     except OSError as problem:
         raise InputError(
             f"{address}:{settings.port} cannot be listened on ({problem.strerror})."
@@ -76,7 +82,6 @@ def serve(index: Index, settings: Settings) -> None:
     """Answer requests about an index until a signal ends it."""
     tokens = Tokens(settings.tokens)
     settings.check(len(tokens) > 0)
-    made = listening(settings)
     log = Log()
     service = Service(index, settings, tokens, log)
     service.warm_up()
@@ -86,6 +91,7 @@ def serve(index: Index, settings: Settings) -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn").propagate = False
     try:
+        made = listening(settings)  # after the warm-up: whoever connects is answered at once
         Server(_configuration(service), service).run([made])
     finally:
         log.close()
@@ -93,7 +99,11 @@ def serve(index: Index, settings: Settings) -> None:
 
 def _configuration(service: Service) -> uvicorn.Config:
     settings, limits = service.settings, service.settings.limits
-    values = {"head_seconds": limits.head_seconds, "most": limits.connections}
+    values = {
+        "head_seconds": limits.head_seconds,
+        "answer_seconds": limits.seconds,
+        "most": possible_connections(limits.connections),
+    }
     protocol = type("ServiceProtocol", (BoundedProtocol,), values)
     return uvicorn.Config(
         make_app(service),
@@ -103,8 +113,19 @@ def _configuration(service: Service) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        backlog=BACKLOG,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=GRACE,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
     )
+
+
+def possible_connections(asked: int) -> int:
+    """The connections that the process may have files for; without a file, no question could be answered either."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        limit = most
+    return asked if limit == resource.RLIM_INFINITY else max(1, min(asked, limit - OTHER_FILES))

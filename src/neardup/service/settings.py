@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from neardup.errors import InputError, ParameterError
 
 MEGABYTE = 1 << 20
+LARGEST_HEAD = 32 << 10  # bytes of a path and its headers
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,33 @@ class Settings:
             )
         if (self.certificate is None) != (self.key is None):
             raise InputError("TLS needs two files: give both --tls-cert and --tls-key.")
-        for path in (self.certificate, self.key):
-            if path is not None and not path.is_file():
-                raise InputError(f"{path}: the file for TLS does not exist.")
+        if self.certificate is not None and self.key is not None:
+            check_tls(self.certificate, self.key)
         if _is_wildcard(self.host) and not self.allowed_hosts:
             raise InputError(
                 f"{self.host} has no name to compare a Host header with: give --allow-host NAME, the name that clients "
                 "use."
             )
+
+
+def check_tls(certificate: Path, key: Path) -> None:
+    """Refuse files that TLS cannot use: before anything is opened, and without a question for a passphrase."""
+    for path in (certificate, key):
+        if not path.is_file():
+            raise InputError(f"{path}: the file for TLS does not exist.")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as problem:
+        reason = "it is no key in PEM form, or has a passphrase"
+        if problem.reason == "KEY_VALUES_MISMATCH":
+            reason = "it is the key of another certificate"
+        elif "-----BEGIN CERTIFICATE-----" not in certificate.read_text("ascii", "replace"):
+            raise InputError(f"{certificate}: the file is no certificate in PEM form.") from problem
+        raise InputError(f"{key}: the key does not fit {certificate}: {reason}.") from problem
+    except OSError as problem:
+        raise InputError(
+            f"{certificate}, {key}: a file for TLS cannot be read ({problem.strerror})."
+        ) from problem
 
 
 def is_loopback(host: str) -> bool:

@@ -8,13 +8,14 @@ of the same transaction that stay.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from neardup.columns import Numbers
-from neardup.errors import NeardupError
+from neardup.errors import NeardupError, StorageError
 from neardup.index.bulk import PreparedChunk
 from neardup.index.documents import covers
 from neardup.index.index import Index
@@ -24,7 +25,7 @@ from neardup.index.postings import Postings, probe_keys, stored_keys
 from neardup.index.search import CapturedSearch
 from neardup.index.signed import SignedDocuments, Signer
 from neardup.index.truth import Attributes, Id, NewRows, StoredRows, Writer
-from neardup.service.asking import WITH_ACCESS, access_of, check_statistics, texts_of
+from neardup.service.asking import WITH_ACCESS, access_of, check_statistics, texts_of, visible_candidates
 from neardup.service.models import Document
 from neardup.service.problems import Problem
 from neardup.service.replays import ReplayKey, Replays
@@ -120,7 +121,10 @@ def _stored(index: Index, changes: Sequence[Change], replays: Replays) -> list[R
                 replays.remember(writer, key, part)
         seqs, postings = batch.insert()
     if len(seqs):
-        index.remember(seqs, postings)
+        with suppress(
+            StorageError
+        ):  # documents are durable; a segment that cannot be written is written later
+            index.remember(seqs, postings)
     return results
 
 
@@ -177,10 +181,10 @@ class _Batch:
             known = rows.attributes[row]
             mine = self.signed.digests[place]
             same = bool(rows.low[row] == mine[0] and rows.high[row] == mine[1])
-            if same and known == self.attributes[place]:
-                status.append("unchanged")
+            if not self.owners[place].caller.sees(known):
+                status.append("new")  # also if nothing changes: that would tell what the hidden document is
             else:
-                status.append("replaced" if self.owners[place].caller.sees(known) else "new")
+                status.append("unchanged" if same and known == self.attributes[place] else "replaced")
         return status
 
     def insert(self) -> tuple[Numbers, Postings]:
@@ -252,7 +256,9 @@ class _Compared:
 
     def _stored_matches(self) -> list[list[tuple[Match, Attributes | None]]]:
         batch = self._batch
-        found, rows = matches_of(batch.search, batch.writer, batch.signed)
+        callers = [change.caller for change in batch.changes if change.if_new]
+        visible = visible_candidates(batch.writer, batch.search, batch.signed, callers)
+        found, rows = matches_of(batch.search, batch.writer, batch.signed, visible)
         seqs = rows.seqs[found.rows]
         stored = batch.writer.fetch(seqs, WITH_ACCESS)
         access = dict(zip(stored.seqs.tolist(), stored.attributes, strict=True))

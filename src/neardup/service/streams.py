@@ -19,7 +19,7 @@ from starlette.requests import Request
 from neardup.service.bodies import lines, parsed
 from neardup.service.core import LOOKED_UP, Service
 from neardup.service.models import Document
-from neardup.service.problems import PREFIX, Problem
+from neardup.service.problems import PREFIX, Problem, problem_of
 from neardup.service.settings import MEGABYTE
 from neardup.service.storing import COMPARED
 
@@ -79,10 +79,11 @@ async def chunks(request: Request, service: Service, most: int) -> AsyncIterator
 
 
 class Results:
-    """The lines of an answer, in memory or in a temporary file."""
+    """The lines of an answer, in memory or in a temporary file of limited size: short lines may have long answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+        self._most, self._size = most, 0
         self.counts: Counter[str] = Counter()
 
     def add(self, first: int, read: Read, rows: Rows) -> None:
@@ -102,7 +103,11 @@ class Results:
                 row = by_place[place]
                 self.counts[str(row.get("status", "answered"))] += 1
             out.append(json.dumps(row))
-        self._file.write(("\n".join(out) + "\n").encode())
+        data = ("\n".join(out) + "\n").encode()
+        self._size += len(data)
+        if self._size > self._most:
+            raise Problem("answer-too-large", f"Results may have {self._most:,} bytes: send fewer lines.")
+        self._file.write(data)
 
     async def body(self) -> AsyncIterator[bytes]:
         """The answer: a line for each line, and the counts."""
@@ -127,7 +132,7 @@ async def answer_lines(
     answer: Callable[[Read], Coroutine[Any, Any, Rows]],
 ) -> Results:
     """The results of all lines. If the body cannot be read to its end, the problem says what was done before."""
-    results = Results()
+    results = Results(service.settings.limits.stream)
     try:
         async for chunk in chunks(request, service, most):
             read = await asyncio.to_thread(read_lines, chunk, check)
@@ -136,8 +141,9 @@ async def answer_lines(
     except BaseException as error:
         done = dict(sorted(results.counts.items()))
         results.close()
-        if isinstance(error, Problem) and done:
-            raise Problem(error.kind, error.detail, **error.more, done=done) from None
+        if isinstance(error, Exception) and done:
+            problem = problem_of(error)
+            raise Problem(problem.kind, problem.detail, **problem.more, done=done) from error
         raise
     return results
 

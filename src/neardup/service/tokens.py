@@ -7,13 +7,16 @@ otherwise an answer about an id would tell whether a hidden document has it.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,7 +99,9 @@ class Tokens:
         """Read the file again; a file that cannot be used changes nothing and raises an error."""
         found = read_tokens(self.path) if self.path is not None else []
         self._known = tuple((bytes.fromhex(token.sha256), token.caller) for token in found)
-        self.required = self.required or bool(found)  # the last one revoked opens nothing
+        self.required = self.required or (
+            self.path is not None and self.path.exists()
+        )  # even without a token
         return len(found)
 
     def caller(self, secret: str) -> Caller | None:
@@ -111,7 +116,12 @@ class Tokens:
 def read_tokens(path: Path) -> list[Token]:
     """The tokens of a file; none if the file does not exist."""
     try:
-        data = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise InputError(
+                    f"{path}: others may write the file of tokens, and make their own: chmod go-w it."
+                )
+            data = json.loads(file.read())
         return [_token(entry) for entry in data["tokens"][:MOST]]
     except FileNotFoundError:
         return []
@@ -123,6 +133,8 @@ def read_tokens(path: Path) -> list[Token]:
 
 def _token(entry: dict[str, Any]) -> Token:
     groups = entry.get("groups")
+    if not isinstance(entry["scopes"], list) or not isinstance(groups, (list, type(None))):
+        raise ValueError("not a list")
     return Token(
         str(entry["name"]),
         str(entry["sha256"]),
@@ -137,28 +149,45 @@ def new_token(
     path: Path, name: str, scopes: Sequence[str], groups: Iterable[str] | None = None, prefix: str = ""
 ) -> str:
     """The secret of a new token, which is stored nowhere."""
-    known = read_tokens(path)
-    if any(token.name == name for token in known):
-        raise InputError(f"The token {name} exists: revoke it first, or choose another name.")
-    if len(known) >= MOST:
-        raise InputError(f"{path} has {MOST:,} tokens, the most it can have: revoke some.")
     secret = START + secrets.token_urlsafe(32)
     bound = None if groups is None else tuple(sorted(set(groups)))
     created = datetime.now(UTC).isoformat(timespec="seconds")
     digest = hashlib.sha256(secret.encode()).hexdigest()
-    _write(path, [*known, Token(name, digest, tuple(sorted(set(scopes))), bound, prefix, created)])
+    made = Token(name, digest, tuple(sorted(set(scopes))), bound, prefix, created)
+    with _changing(path) as folder:
+        known = read_tokens(path)
+        if any(token.name == name for token in known):
+            raise InputError(f"The token {name} exists: revoke it first, or choose another name.")
+        if len(known) >= MOST:
+            raise InputError(f"{path} has {MOST:,} tokens, the most it can have: revoke some.")
+        _write(path, [*known, made], folder)
     return secret
 
 
 def revoke_token(path: Path, name: str) -> None:
     """Remove a token."""
-    known = read_tokens(path)
-    if all(token.name != name for token in known):
-        raise InputError(f"{path} has no token {name}.")
-    _write(path, [token for token in known if token.name != name])
+    with _changing(path) as folder:
+        known = read_tokens(path)
+        if all(token.name != name for token in known):
+            raise InputError(f"{path} has no token {name}.")
+        _write(path, [token for token in known if token.name != name], folder)
 
 
-def _write(path: Path, tokens: Sequence[Token]) -> None:
+@contextmanager
+def _changing(path: Path) -> Iterator[int]:
+    """The folder of the file, locked: of two changes at a time, one would otherwise restore a revoked token."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as problem:
+        raise InputError(f"{path}: the file of tokens cannot be written ({problem.strerror}).") from problem
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _write(path: Path, tokens: Sequence[Token], folder: int) -> None:
     """Write aside and rename, readable by the owner alone."""
     aside = path.with_name(path.name + ".new")
     text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
@@ -170,6 +199,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
             file.flush()
             os.fsync(file.fileno())
         aside.rename(path)
+        os.fsync(folder)
     except OSError as problem:
         raise InputError(f"{path}: the file of tokens cannot be written ({problem.strerror}).") from problem
 
