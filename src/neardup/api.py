@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from neardup.index.references import References
 
 # Options of `make_plan` that choose neither a method nor what is compared.
-READING = {"text_column", "id_column", "html", "html_text", "format", "work_dir"}
 COMPLETING = {"keep", "keep_count", "direct_only", "empty", "pairs", "clusters"}
 
 
@@ -58,14 +56,13 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        """The counts and the largest clusters as a table for notebooks."""
-        report = self.report
-        rows = [(name, f"{report[name]:,}") for name in ("documents", "kept", "removed", "clusters")]
-        rows.append(("verified pairs", f"{report['pairs']['verified']:,}"))
-        for cluster in report["largest_clusters"][:5]:
-            rows.append((f"cluster led by {cluster['leader']}", counted(cluster["size"], "document")))
-        cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
-        return f"<table><caption>neardup {escape(self.plan.method)}</caption>{''.join(cells)}</table>"
+        """The head of the report, for notebooks."""
+        from neardup.pages.run_page import run_head
+        from neardup.review.evidence import binned, decided_by
+
+        pairs = self._run.decisions.pairs
+        measured = pairs.containment if decided_by(self.plan) == "containment" else pairs.similarity
+        return run_head(self.report, self.plan.threshold, binned(measured).tolist())
 
     @property
     def plan(self) -> Plan:
@@ -161,6 +158,27 @@ class Result:
         if wrong:
             raise GuardError(wrong)
         return report
+
+    def write_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        by: str | None = None,
+        date: str | None = None,
+        force: bool = False,
+    ) -> None:
+        """Writes the report for people: one HTML page (see `neardup report`).
+
+        Args:
+            path: The file to write, such as "report.html".
+            by: The column to count kept and removed documents by; None takes one that names sources, if there is one.
+            date: The column of dates; None takes one of a usual name.
+            force: Overwrite the file.
+        """
+        from neardup.review.report import write_report
+        from neardup.review.result import RunResult
+
+        write_report(RunResult(self._run), path, by=by, date=date, force=force)
 
     @cached_property
     def _warnings(self) -> Sequence[str]:
@@ -295,8 +313,8 @@ def dedup(
     plan, known = with_statistics(plan, statistics, df_unit)
     if not references:
         return Result(run_local(plan, inputs, columns, settings, progress, known), given, guard)
-    with open_references(references, plan, known, columns, settings) as opened:
-        opened.prepare(inputs, progress or Progress(), Problems())
+    with open_references(references, plan, known, columns, settings, limits) as opened:
+        opened.prepare(inputs, progress or Progress(), Problems(strict=strict))
         settings = replace(settings, references=opened.find, within=within)
         return Result(run_local(plan, inputs, columns, settings, progress, opened.statistics), given, guard)
 
@@ -324,6 +342,7 @@ def open_references(
     statistics: Statistics | None,
     columns: InputColumns,
     settings: RunSettings,
+    limits: Limits,
 ) -> References:
     """The references, open."""
     from neardup.index.references import References
@@ -333,8 +352,10 @@ def open_references(
         plan,
         statistics=statistics,
         columns=columns,
+        limits=limits,
         threads=settings.threads,
         folder=settings.work_dir,
+        memory=settings.memory,
     )
 
 
@@ -355,26 +376,45 @@ def pairs(documents: Any, **options: Any) -> pa.Table:
     return dedup(documents, **{"pairs": "all", "clusters": "components", **options}).pairs
 
 
-def _pairs_against(documents: Any, **options: Any) -> pa.Table:
-    """The pairs of documents with those of references."""
+def _pairs_against(
+    documents: Any,
+    *,
+    against: Any,
+    plan: Plan | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    html: bool | None = None,
+    html_text: HtmlText = "article",
+    format: str | None = None,
+    duplicate_ids: str = "error",
+    threads: int | None = None,
+    strict: bool = False,
+    work_dir: str | os.PathLike[str] | None = None,
+    memory: str | int | None = None,
+    statistics: Statistics | str | os.PathLike[str] | None = None,
+    df_unit: str | None = None,
+    limits: Limits = LIMITS,
+    unescape_formulas: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> pa.Table:
+    """The pairs of documents with those of references; parameters as of `dedup`."""
     from neardup.index.references import cross_pairs
 
-    reading = {name: options.pop(name) for name in READING & options.keys()}
-    chosen, statistics = options.pop("plan", None), options.pop("statistics", None)
-    references, threads = references_of(options.pop("against")), checked_threads(options.pop("threads", None))
-    df_unit, progress = options.pop("df_unit", None), options.pop("progress", None)
-    options.pop("within", None)
-    plan = chosen or (make_plan(**options) if options else plan_of_index(references) or make_plan())
+    for name in ("within", "guard", "expect_removed"):
+        if options.pop(name, None) is not None:
+            raise ParameterError(name, "pairs", "left out with against, which removes nothing", "a value")
+    check_choice("duplicate_ids", duplicate_ids, "error", "rename")
+    check_html_text(html_text, "pairs")
+    references, progress = references_of(against), progress or Progress()
+    plan = plan or (make_plan(**options) if options else plan_of_index(references) or make_plan())
     plan, known = with_statistics(plan, statistics, df_unit)
-    html_text = reading.get("html_text", "article")
-    sources, _ = as_inputs(documents, reading.get("format"), html_text=html_text)
-    columns = InputColumns(
-        reading.get("text_column"), reading.get("id_column"), reading.get("html"), "error", html_text
-    )
-    settings = RunSettings(threads, work_dir=reading.get("work_dir"))
-    with open_references(references, plan, known, columns, settings) as opened:
-        opened.prepare(sources, progress or Progress(), Problems())
-        return cross_pairs(opened, sources, columns, Problems(), progress or Progress())
+    sources, _ = as_inputs(documents, format, limits, unescape_formulas, html_text)
+    columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
+    settings = RunSettings(checked_threads(threads), strict, work_dir, MemoryBudget(read_memory(memory)))
+    with open_references(references, plan, known, columns, settings, limits) as opened:
+        opened.prepare(sources, progress, Problems(strict=strict))
+        return cross_pairs(opened, sources, columns, Problems(strict=strict), progress)
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:

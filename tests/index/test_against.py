@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import random
 from pathlib import Path
@@ -12,8 +14,8 @@ from click.testing import CliRunner
 from random_corpora import cross_pairs, random_texts
 
 import neardup
-from neardup.cli import group
-from neardup.errors import EvidenceError, NeardupError
+from neardup.cli import group, main
+from neardup.errors import EvidenceError, InputError, NeardupError, ParameterError
 from neardup.index.index import Index
 
 METHODS = ["minhash", "simhash", "spotsigs", "rare_phrases", "andd", "cosine", "imatch", "super_shingles"]
@@ -134,16 +136,57 @@ def test_the_plan_is_that_of_the_index(tmp_path: Path) -> None:
 def test_combinations_that_make_no_sense_are_refused_in_one_sentence(
     words: list[str], said: str, tmp_path: Path
 ) -> None:
-    from neardup.cli import main
+    assert said in refused(["dedup", "-o", str(tmp_path / "out"), *words], tmp_path)
 
-    source = write(tmp_path / "a.jsonl", {"a": "one two three"})
-    reference = write(tmp_path / "b.jsonl", {"b": "one two three four"})
+
+@pytest.mark.parametrize(
+    "words", [["--resume"], ["--checkpoint", "1"], ["--pairs", "clusters"], ["--engine", "spark"]]
+)
+def test_pairs_across_refuse_what_has_no_effect(words: list[str], tmp_path: Path) -> None:
+    command = ["pairs", "-o", str(tmp_path / "p.csv"), "--against", "REFERENCE", *words]
+    said = refused(command, tmp_path)
+    assert (words[0] if words[0] != "--engine" else "--against") in said
+    assert not (tmp_path / "p.csv").exists()
+
+
+def refused(words: list[str], folder: Path) -> str:
+    """The one line that a command says about these words and two files before it exits with 2."""
+    source = write(folder / "a.jsonl", {"a": "one two three"})
+    reference = write(folder / "b.jsonl", {"b": "one two three four"})
     given = [reference if word == "REFERENCE" else word for word in words]
-    import contextlib
-    import io
-
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), pytest.raises(SystemExit) as stopped:
-        main(["dedup", source, "-o", str(tmp_path / "out"), *given])
+        main([given[0], source, *given[1:]])
     assert stopped.value.code == 2
-    assert said in errors.getvalue() and len(errors.getvalue().strip().splitlines()) == 1
+    assert len(errors.getvalue().strip().splitlines()) == 1
+    return errors.getvalue()
+
+
+def test_repeated_ids_are_refused_or_renamed_on_both_sides(tmp_path: Path) -> None:
+    twice = pa.table({"id": ["a", "a"], "text": ["one two three four", "five six seven eight"]})
+    mine = pa.table({"id": ["x", "x", "y"], "text": [*twice["text"].to_pylist(), "nothing like them at all"]})
+    for given, reference in ((mine.slice(1), twice), (mine, twice.slice(1))):
+        with pytest.raises(InputError, match="more than one document"):
+            neardup.pairs(given, against=reference)
+    found = neardup.pairs(mine, against=twice, duplicate_ids="rename", memory="1G", strict=True)
+    assert sorted(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True)) == [
+        ("x", "a"),
+        ("x#2", "a#2"),
+    ]
+    assert len(neardup.dedup(mine, against=twice, duplicate_ids="rename").removed) == 2
+
+
+def test_references_are_read_with_the_limits_of_the_command_line(tmp_path: Path) -> None:
+    text = "one two three four five six " * 1_000_000
+    source = write(tmp_path / "a.jsonl", {"a": "one two three"})
+    reference = write(tmp_path / "b.jsonl", {"b": text, "c": "one two three"})
+    said = run("pairs", source, "--against", reference, "-o", str(tmp_path / "p.csv"), "--max-record", "4M")
+    assert "1 pair" in said and "1 problem in the references" in said
+    said = run("dedup", source, "--against", reference, "-o", str(tmp_path / "o"), "--max-record", "4M")
+    assert "1 problem in the references" in said
+
+
+@pytest.mark.parametrize("name", ["within", "guard", "expect_removed"])
+def test_parameters_about_removals_are_refused_by_pairs_across(name: str) -> None:
+    with pytest.raises(ParameterError, match=name):
+        neardup.pairs(["a text"], against=["a text"], **{name: 0.5})

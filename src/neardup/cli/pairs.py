@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.support import options
-from neardup.cli.support.against import against, base_plan, write_cross_pairs
+from neardup.cli.support.against import base_plan, pairing, write_cross_pairs
 from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options.output("FILE", "The file to write: .parquet, .csv or .jsonl.")
 @options.decide
 @options.pairs(default="all")
-@against
+@pairing
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
     """List the pairs of near-duplicates among the documents of INPUT.
@@ -58,6 +58,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         table, report = write_cross_pairs(plan, inputs, values, target, force)
         found = f"{counted(len(table), 'pair')} with documents of {listed_names(report['against'], 'and')}"
         lines = [f"{found}, written to {output}", *problem_lines(report["problems"])]
+        lines += problem_lines(report["reference_problems"], "in the references")
         emit(values["as_json"], report, lines)
         return
     if engine is not None:

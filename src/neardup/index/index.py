@@ -28,7 +28,7 @@ from neardup.index.collapse import Order, listed_clusters
 from neardup.index.decisions import IndexDecision, crawl_order
 from neardup.index.documents import Master
 from neardup.index.export import export_stored
-from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, opened_inputs, unique_ids
+from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, opened_inputs, with_policy
 from neardup.index.lookup import matches_of_texts
 from neardup.index.matches import Match
 from neardup.index.new_documents import decide
@@ -334,7 +334,7 @@ class Index(IndexState):
         chunks = input_chunks(
             self.plan, sources, columns, attributes or AttributeColumns(), problems, last + 1
         )
-        return self.add_chunks(unique_ids(chunks) if columns.duplicate_ids == "error" else chunks, progress)
+        return self.add_chunks(with_policy(chunks, columns.duplicate_ids), progress)
 
     def add_chunks(self, chunks: Iterable[InputChunk], progress: Progress) -> Addition:
         """As `add`, for documents whose texts are as the index compares them."""

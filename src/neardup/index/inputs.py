@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -185,3 +185,26 @@ def unique_ids(chunks: Iterable[InputChunk]) -> Iterator[InputChunk]:
         while len(known) > 1 and len(known[-2]) < 2 * len(known[-1]):
             known[-2:] = [np.sort(np.concatenate(known[-2:]))]
         yield chunk
+
+
+def renamed_ids(chunks: Iterable[InputChunk]) -> Iterator[InputChunk]:
+    """The same chunks; the second and later documents of an id have #2, #3 … appended."""
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    for chunk in chunks:
+        names: list[Id] = []
+        for name in chunk.ids:
+            unique = str(name)
+            while unique in taken:
+                counts[str(name)] = counts.get(str(name), 1) + 1
+                unique = f"{name}#{counts[str(name)]}"
+            taken.add(unique)
+            names.append(name if unique == str(name) else unique)
+        yield replace(chunk, ids=names)
+
+
+def with_policy(chunks: Iterable[InputChunk], duplicate_ids: str) -> Iterable[InputChunk]:
+    """The chunks with repeated ids refused ("error"), renamed ("rename"), or as they are ("replace")."""
+    policies: dict[str, Callable[[Iterable[InputChunk]], Iterable[InputChunk]]]
+    policies = {"error": unique_ids, "rename": renamed_ids, "replace": iter}
+    return policies[duplicate_ids](chunks)

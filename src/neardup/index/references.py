@@ -15,19 +15,22 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Numbers
-from neardup.documents import Problems, Source
+from neardup.documents import LIMITS, Limits, Problems, Source
 from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.identity import distinct_texts
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.references import ReferenceMatches
+from neardup.engines.core.report import problem_counts
+from neardup.engines.local.checkpoint.budget import MemoryBudget
+from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.read import Corpus
 from neardup.engines.local.representations import spooled_chunks
 from neardup.errors import ParameterError, PlanError
 from neardup.index.bulk import Addition
 from neardup.index.counting import counted_statistics
 from neardup.index.index import Index
-from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks
+from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, with_policy
 from neardup.index.opened import POSTGRES, differences, index_plan
 from neardup.index.sqlite_truth import SqliteTruth
 from neardup.index.truth import Id
@@ -69,8 +72,10 @@ class References:
         *,
         statistics: Statistics | None = None,
         columns: InputColumns | None = None,
+        limits: Limits = LIMITS,
         threads: int = 1,
         folder: str | os.PathLike[str] | None = None,
+        memory: MemoryBudget | None = None,
     ) -> None:
         """Opens the references.
 
@@ -79,16 +84,19 @@ class References:
             plan: The plan of the run, which indexes must have been made with.
             statistics: Document frequencies that the user gave.
             columns: The columns of corpora.
+            limits: Limits on the size of records and of unpacked files of corpora.
             threads: Threads to use.
             folder: Where temporary indexes lie.
+            memory: Memory to count document frequencies with.
         """
         if not given:
             raise ParameterError("against", "dedup", "an index or a corpus, or several", given)
         self._stack = ExitStack()
         self.names: list[str] = []
         self._given, self._columns = list(given), columns or InputColumns()
-        self._threads, self._folder = threads, folder
+        self._limits, self._threads, self._folder, self._memory = limits, threads, folder, memory
         self.indexes: list[Index] = []
+        self.problems = Problems()  # of corpora
         try:
             opened = {place: self._open(one) for place, one in enumerate(given) if is_index(one)}
             self.plan, self.statistics = _agreed(list(opened.values()), plan, statistics)
@@ -114,15 +122,19 @@ class References:
 
     def prepare(self, sources: Sequence[Source], progress: Progress, problems: Problems) -> None:
         """Make indexes of the corpora. Document frequencies are counted over them and the documents to check."""
+        self.problems = problems
         corpora = {
-            place: as_inputs(one, None, html_text=self._columns.html_text)[0]
+            place: as_inputs(one, None, self._limits, html_text=self._columns.html_text)[0]
             for place, one in enumerate(self._given)
             if place not in self._opened
         }
         if self.plan.counts and self.statistics is None:
             everything = [*sources, *(source for inputs in corpora.values() for source in inputs)]
             loose = replace(self._columns, duplicate_ids="rename")  # ids of one corpus may occur in another
-            self.statistics = counted_statistics(self.plan, everything, loose, self._threads, progress)
+            with Workspace(folder=self._folder, memory=self._memory) as work:
+                self.statistics = counted_statistics(
+                    self.plan, everything, loose, self._threads, progress, work
+                )
         for place, one in enumerate(self._given):
             known = self._opened.get(place)
             index = self._built(corpora[place], progress, problems) if known is None else known
@@ -204,6 +216,7 @@ class References:
             np.array([best.similarity for best in found], np.float64),
             np.array([best.containment for best in found], np.float64),
             np.array([best.relation for best in found], np.int8),
+            problems=problem_counts(self.problems),
         )
 
 
@@ -250,7 +263,8 @@ def cross_pairs(
     """Every pair of a document of the sources (left) and one of the references (right), in the order of ids."""
     chunks = list[pa.Table]()
     with progress.stage("look up"):
-        for chunk in input_chunks(references.plan, sources, columns, AttributeColumns(), problems):
+        read = input_chunks(references.plan, sources, columns, AttributeColumns(), problems)
+        for chunk in with_policy(read, columns.duplicate_ids):
             for number, index in enumerate(references.indexes):
                 found = index.matches_of_chunk(chunk)
                 found = found.rename_columns({"query": "left", "id": "right"})

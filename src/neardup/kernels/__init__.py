@@ -13,7 +13,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-
 _settings = {"linear algebra": True}
 
 

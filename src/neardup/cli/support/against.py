@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
@@ -23,18 +24,15 @@ if TYPE_CHECKING:
     from neardup.index.references import References
     from neardup.plan import Plan
 
-against = grouped(
-    "Decision",
-    click.option(
-        "--against",
-        multiple=True,
-        metavar="REFERENCE",
-        help="Remove what an index or other documents have; repeatable.",
-    ),
-)
+
+def _against(help: str) -> Any:
+    return click.option("--against", multiple=True, metavar="REFERENCE", help=help)
+
+
+pairing = grouped("Decision", _against("Only pairs with an index or other documents; repeatable."))
 removing = grouped(
     "Decision",
-    against,
+    _against("Remove what an index or other documents have; repeatable."),
     click.option(
         "--within/--no-within",
         default=True,
@@ -86,6 +84,7 @@ def opened_references(
         yield None
         return
     from neardup.documents import Problems
+    from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
     from neardup.index.references import References
     from neardup.workers import checked_threads
 
@@ -94,15 +93,12 @@ def opened_references(
         plan,
         statistics=statistics,
         columns=columns,
+        limits=options.reading_options(values)["limits"],
         threads=checked_threads(values["threads"]),
         folder=values["work_dir"],
+        memory=MemoryBudget(read_memory(values["memory"])),
     ) as references:
-        problems = Problems(strict=values["strict"])
-        references.prepare(sources, progress, problems)
-        if problems.total:
-            progress.note(
-                f"{counted(problems.total, 'problem')} in the references, for example: {problems.first[0]}"
-            )
+        references.prepare(sources, progress, Problems(strict=values["strict"]))
         yield references
 
 
@@ -134,6 +130,18 @@ def reference_identity(references: Sequence[str]) -> list[Any]:
     return found
 
 
+def _refuse_without_effect(context: click.Context) -> None:
+    """Refuse options that look-ups have no use for."""
+    why = {
+        "resume": "look-ups keep no work folder",
+        "checkpoint": "look-ups keep no work folder",
+        "pairs": "every pair across is listed",
+    }
+    for name, reason in why.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError(f"--{name} does not work with --against: {reason}. Leave it out.")
+
+
 def write_cross_pairs(
     plan: Plan, inputs: tuple[str, ...], values: dict[str, Any], target: Path, force: bool
 ) -> tuple[Any, dict[str, Any]]:
@@ -145,8 +153,7 @@ def write_cross_pairs(
     from neardup.output import OutputFolder
     from neardup.plans import with_statistics
 
-    if values["resume"]:
-        raise InputError("--resume does not work with --against: look-ups keep no work folder. Leave it out.")
+    _refuse_without_effect(click.get_current_context())
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, problems, _ = options.open_inputs(inputs, values)
     with OutputFolder(target.parent, force=force) as folder, TerminalProgress() as progress:
@@ -154,13 +161,14 @@ def write_cross_pairs(
         with opened_references(plan, statistics, sources, columns, values, progress) as references:
             assert references is not None
             table = cross_pairs(references, sources, columns, problems, progress)
-            names = list(references.names)
+            names, skipped = list(references.names), problem_counts(references.problems)
         write_table(path, table, format)
         folder.commit()
     report = {
         "rows": len(table),
         "against": names,
         "problems": problem_counts(problems),
+        "reference_problems": skipped,
         "files": [target.name],
         "plan": plan.to_dict(),
     }

@@ -175,7 +175,8 @@ def _reference_lines(report: dict[str, Any]) -> list[str]:
         return []
     found = ", ".join(f"{one['removed']:,} in {one['name']}" for one in against["references"])
     copies = f", {counted(against['copies'], 'exact copy')} among them" if against["copies"] else ""
-    return [f"removed against references: {found}{copies}"]
+    problems = problem_lines(against["problems"], "in the references")
+    return [f"removed against references: {found}{copies}", *problems]
 
 
 def _pair_counts(pairs: dict[str, int]) -> str:
@@ -293,15 +294,15 @@ def _link(cluster: dict[str, Any]) -> str:
     return "unverified" if weakest is None else f"weakest link {weakest:.3f}"
 
 
-def problem_lines(problems: dict[str, Any]) -> list[str]:
+def problem_lines(problems: dict[str, Any], where_found: str = "in the input") -> list[str]:
     """The number of problems of each type, and the first one."""
-    if not problems["total"]:
+    if not problems.get("total"):
         return []
     types = ", ".join(f"{count:,} × {kind}" for kind, count in problems["counts"].items())
     first = problems["first"][0]
     where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
-        f"{counted(problems['total'], 'problem')} in the input: {types}",
+        f"{counted(problems['total'], 'problem')} {where_found}: {types}",
         f"  the first: {where}: {first['reason']}",
     ]
 

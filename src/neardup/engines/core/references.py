@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class ReferenceMatches:
     containment: NDArray[np.float64]
     relation: RelationNumbers
     within: bool = True  # whether the other documents are compared with each other
+    problems: dict[str, Any] = field(default_factory=dict)  # of the references, as in the report
 
     def mask(self, documents: int) -> NDArray[np.bool_]:
         """Which of all documents a reference has."""
@@ -50,6 +51,7 @@ class ReferenceMatches:
             "removed": len(self.documents),
             "copies": self.copies,
             "within": self.within,
+            "problems": self.problems,
         }
 
 
