@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 
+import httpx
 import psutil
 import pytest
 from serving import Serving, edited, make_index, story
@@ -41,39 +45,81 @@ def test_too_many_requests_are_refused_with_a_time_to_come_back(tmp_path: Path) 
     assert server.stop() == 0
 
 
+class Worker(threading.Thread):
+    """A client that asks for everything that the service does, and stores a bounded number of documents."""
+
+    def __init__(self, server: Serving, seed: int, end: float) -> None:
+        super().__init__()
+        self.server, self.seed, self.end, self.random = server, seed, end, random.Random(seed)
+        self.answered: Counter[str] = Counter()
+        self.failures: list[str] = []
+
+    def run(self) -> None:
+        with neardup.Client(self.server.url) as client, self.server.client() as http:
+            kinds = self._kinds(client, http)
+            while time.monotonic() < self.end:
+                kind = self.random.choice(sorted(kinds))
+                try:
+                    name = f"{self.seed}-{self.random.randrange(300)}"
+                    kinds[kind](name, story(self.random.randrange(2000), 100))
+                    self.answered[kind] += 1
+                except (neardup.errors.ServiceError, AssertionError) as error:
+                    self.failures.append(f"{kind}: {error}")
+                time.sleep(0.005)
+
+    def _kinds(self, client: neardup.Client, http: httpx.Client) -> dict[str, Callable[[str, str], object]]:
+        def lines(path: str, name: str, text: str) -> None:
+            some = [{"id": f"{name}-{n}", "text": edited(text, n)} for n in range(20)]
+            body = "".join(json.dumps(one) + "\n" for one in some)
+            answer = http.post(path, content=body, headers={"content-type": "application/x-ndjson"})
+            assert answer.status_code == 200 and "counts" in answer.text.splitlines()[-1], answer.text
+
+        def cluster(name: str, text: str) -> None:
+            client.add({"id": name, "text": text})
+            list(client.cluster(name))
+
+        def wrong(name: str, text: str) -> None:
+            assert http.post("/v1/query", json={"text": text, "limit": -1}).status_code == 422
+
+        return {
+            "add": lambda name, text: client.add([{"id": f"{name}-{n}", "text": edited(text, n)} for n in range(3)]),
+            "add if new": lambda name, text: client.add_if_new(text, id=name),
+            "delete": lambda name, text: client.delete(name),
+            "get": lambda name, text: client.get(name),
+            "query": lambda name, text: client.query(edited(text, 1)),
+            "explain": lambda name, text: client.query(edited(text, 2), explain=True),
+            "check": lambda name, text: client.check([text, edited(text, 3)]),
+            "compare": lambda name, text: client.compare(text, edited(text, 4), explain=True),
+            "cluster": cluster,
+            "lines": lambda name, text: lines("/v1/documents?if_new=true", name, text),
+            "ask lines": lambda name, text: lines("/v1/query", name, text),
+            "metrics": lambda name, text: http.get("/metrics").raise_for_status(),
+            "wrong": wrong,
+        }  # fmt: skip
+
+
+def middle(samples: list[tuple[int, ...]]) -> list[float]:
+    """The median of each value."""
+    return [median(some) for some in zip(*samples, strict=True)]
+
+
 @pytest.mark.slow
 def test_ten_minutes_of_everything_leave_memory_flat(tmp_path: Path) -> None:
     server = Serving(make_index(tmp_path / "news.index"))
-    process, end = psutil.Process(server.process.pid), time.monotonic() + 60 * MINUTES
-    failures: list[str] = []
-
-    def work(seed: int) -> None:
-        rng = random.Random(seed)
-        with neardup.Client(server.url) as client:
-            while time.monotonic() < end:
-                name, text = f"{seed}-{rng.randrange(500)}", story(rng.randrange(3000), 100)
-                try:
-                    kind = rng.randrange(6)
-                    if kind == 0:
-                        client.add([{"id": f"{name}-{n}", "text": edited(text, n)} for n in range(3)])
-                    elif kind == 1:
-                        client.add_if_new(text, id=name)
-                    elif kind == 2:
-                        client.delete(name)
-                    else:
-                        client.query(edited(text, seed), explain=kind == 3)
-                except neardup.errors.ServiceError as error:
-                    failures.append(str(error))
-                time.sleep(0.005)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    time.sleep(60 * MINUTES / 3)  # caches and pools have their size by then
-    early = process.memory_info().rss
-    for thread in threads:
-        thread.join()
-    late = process.memory_info().rss
-    assert not failures
-    assert late < 1.15 * early + (16 << 20), (early, late)
+    process, begin = psutil.Process(server.process.pid), time.monotonic()
+    workers = [Worker(server, seed, begin + 60 * MINUTES) for seed in range(4)]
+    for worker in workers:
+        worker.start()
+    samples = []  # memory, files and threads
+    while any(worker.is_alive() for worker in workers):
+        samples.append((process.memory_info().rss >> 20, process.num_fds(), process.num_threads()))
+        time.sleep(0.6 * MINUTES)
+    answered = sum((worker.answered for worker in workers), Counter())
+    print(f"\n{dict(answered)}, {answered.total() / 60 / MINUTES:.0f} requests a second; {samples[::10]}")
+    assert not [failure for worker in workers for failure in worker.failures]
+    assert len(answered) == 13 and min(answered.values()) > MINUTES
+    third = len(samples) // 3  # caches and pools have their size by then
+    early, late = middle(samples[third : 2 * third]), middle(samples[-third:])
+    assert late[0] < 1.1 * early[0] + 8, (early, late)
+    assert late[1] <= early[1] + 8 and late[2] <= early[2] + 2, (early, late)
     assert server.stop() == 0 and not server.events("bug")

@@ -27,18 +27,18 @@ class Writer(threading.Thread):
         self.server, self.random = server, random.Random(1000 * round + number)
         self.name_start = f"r{round}w{number}"
         self.stored: dict[str, str] = {}  # acknowledged
-        self.unsure: list[dict[str, str | None]] = []  # asked for, not acknowledged: wholly or not at all
+        self.unsure: list[tuple[str, dict[str, str | None]]] = []  # key and change: wholly or not at all
 
     def run(self) -> None:
         with self.server.client() as client:
             step = 0
             while True:
-                change = self._change(step)
+                change, key = self._change(step), f"{self.name_start}-{step}"
                 step += 1
                 try:
-                    answer = self._send(client, change)
+                    answer = send(client, change, key)
                 except httpx.TransportError:
-                    self.unsure.append(change)
+                    self.unsure.append((key, change))
                     return
                 assert answer.status_code == 200, answer.text
                 for name, text in change.items():
@@ -54,11 +54,13 @@ class Writer(threading.Thread):
         names.append(self.random.choice(known) if known else f"{self.name_start}-{step}-last")
         return {name: story(self.random.randrange(10**9), 3) for name in names}
 
-    def _send(self, client: httpx.Client, change: dict[str, str | None]) -> httpx.Response:
-        if None in change.values():
-            return client.delete(f"/v1/documents/{next(iter(change))}")
-        documents = [{"id": name, "text": text} for name, text in change.items()]
-        return client.post("/v1/documents", json={"documents": documents})
+
+def send(client: httpx.Client, change: dict[str, str | None], key: str) -> httpx.Response:
+    """Delete a document, or add several with an idempotency key."""
+    if None in change.values():
+        return client.delete(f"/v1/documents/{next(iter(change))}")
+    documents = [{"id": name, "text": text} for name, text in change.items()]
+    return client.post("/v1/documents", json={"documents": documents}, headers={"idempotency-key": key})
 
 
 def check(server: Serving, writers: list[Writer], expected: dict[str, str]) -> None:
@@ -71,19 +73,33 @@ def check(server: Serving, writers: list[Writer], expected: dict[str, str]) -> N
 
         for writer in writers:
             expected.update(writer.stored)
-            for change in writer.unsure:
+            for key, change in writer.unsure:
                 done = [text(name) == new for name, new in change.items()]
                 assert all(done) or not any(done), change
-                if all(done):
+                if repeated := writer.random.random() < 0.5:
+                    check_repeated(send(client, change, key), change, all(done), expected)
+                if all(done) or repeated:
                     for name, new in change.items():
                         expected.pop(name, None)
                         if new is not None:
                             expected[name] = new
             names = random.Random(1).sample(sorted(writer.stored), min(SAMPLE, len(writer.stored)))
-            names += [name for change in writer.unsure for name in change]
+            names += [name for _, change in writer.unsure for name in change]
             for name in names:
                 assert text(name) == expected.get(name), name
         assert client.get("/v1/info").json()["documents"] == len(expected)
+
+
+def check_repeated(
+    answer: httpx.Response, change: dict[str, str | None], done: bool, before: dict[str, str]
+) -> None:
+    """A repeated change is answered like the first, whether or not that was stored before the kill."""
+    if None in change.values():
+        assert answer.status_code == (404 if done else 200)
+        return
+    assert answer.status_code == 200, answer.text
+    found = {row["id"]: row["status"] for row in answer.json()["results"]}
+    assert found == {name: "replaced" if name in before else "new" for name in change}
 
 
 def kill_again_and_again(folder: Path, times: int, seconds: Any) -> None:
