@@ -149,3 +149,11 @@ def with_statistics(
         return plan, None
     known = statistics if isinstance(statistics, Statistics) else load_statistics(statistics)
     return plan.with_(statistics=known.digest), known
+
+
+def comparison_plan(plan: Plan | None) -> Plan:
+    """The plan whose shared features are marked in two texts: the method's own, or min-hash.
+
+    Min-hash for scores of another tool, and for features that depend on corpus frequencies.
+    """
+    return make_plan("minhash") if plan is None or plan.counts else plan

@@ -20,6 +20,7 @@ from neardup.errors import NeardupError, ParameterError
 
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
+    "report": "Write a page about the result of dedup, riskiest removals first.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and their shared passages.",
     "learn": "Learn a similarity from labelled documents.",

@@ -22,8 +22,9 @@ def cut_middle(text: str, context: int, after: int | None = None) -> tuple[str, 
     after = context if after is None else after
     words = text.split(" ")
     hidden = len(words) - context - after
-    if hidden > 4:
-        head, tail = " ".join(words[:context]), " ".join(words[len(words) - after :])
+    head, tail = " ".join(words[:context]), " ".join(words[max(len(words) - after, 0) :])
+    # A word can be as long as a book: words are counted only where they are of a common length.
+    if hidden > 4 and len(head) + len(tail) <= 3 * CHARACTERS_A_WORD * (context + after):
         return f"{head} " * bool(head), f"… {hidden:,} words …", f" {tail}" * bool(tail)
     first, last = context * CHARACTERS_A_WORD, after * CHARACTERS_A_WORD
     hidden = len(text) - first - last

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 @dataclass
 class Progress:
-    """Seconds and CPU seconds of each stage; subclasses also show them."""
+    """Seconds, CPU seconds and peak memory of each stage; subclasses also show them."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     cpu: dict[str, float] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)  # the peak of the process when the stage ended
     _inner: list[tuple[float, float]] = field(default_factory=list)  # of stages inside the one that runs
 
     @contextmanager
@@ -37,6 +38,7 @@ class Progress:
             inside = [sum(times) for times in zip((0.0, 0.0), *self._inner, strict=True)]
             self.seconds[name] = self.seconds.get(name, 0.0) + wall - inside[0]
             self.cpu[name] = self.cpu.get(name, 0.0) + cpu - inside[1]
+            self.memory[name] = peak_memory()
             self._inner = [*outer, (wall, cpu)]
 
     def begin(self, name: str, total: int | None) -> None:

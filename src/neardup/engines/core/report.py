@@ -23,6 +23,7 @@ from neardup.plan import Plan
 from neardup.sorted_sets import count_distinct
 
 LARGEST = 10  # clusters that the report lists
+SOURCES = 100  # inputs whose documents the report counts
 APART = 0.1  # of the threshold: documents that share less share nearly nothing
 
 
@@ -68,6 +69,7 @@ class RunCounts:
     posting_lists_truncated: int = 0
     pairs_already_in_one_cluster: int | None = 0
     against: dict[str, Any] | None = None  # what references have of the documents
+    sources: list[dict[str, Any]] | None = None  # documents and removals of each input
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,13 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "seconds": {name: round(value, 3) for name, value in context.progress.seconds.items()},
         "cpu_seconds": {name: round(value, 3) for name, value in context.progress.cpu.items()},
         "peak_memory_bytes": peak_memory(),
+        "peak_memory_by_stage": dict(context.progress.memory),
         "memory_budget_bytes": context.memory_budget,
         "threads": context.threads,
         "python": platform.python_version(),
         "inputs": context.inputs,
+        "sources": counts.sources,
+        "compare": None if context.compare is None else list(context.compare),
         "files": files,
         "plan": plan.to_dict(),
     }
@@ -148,6 +153,14 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
 def _found(plan: Plan) -> float | None:
     found = plan.found(plan.threshold)
     return None if found is None else round(found, 6)
+
+
+def count_sources(names: list[str], source: Numbers, removed: Numbers) -> list[dict[str, Any]]:
+    """Documents and removals of the inputs with most documents, in the order of the input."""
+    documents = np.bincount(source, minlength=len(names))
+    gone = np.bincount(source[removed], minlength=len(names))
+    most = np.sort(np.argsort(-documents, kind="stable")[:SOURCES])
+    return [{"name": names[k], "documents": int(documents[k]), "removed": int(gone[k])} for k in most]
 
 
 def problem_counts(problems: Problems) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from neardup.engines.core.report import (
     RunCounts,
     count_clusters,
     count_removals,
+    count_sources,
     largest_clusters,
     make_report,
     problem_counts,
@@ -275,6 +276,11 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         posting_lists_truncated=matches.truncated,
         pairs_already_in_one_cluster=matches.joined,
         against=None if decisions.referenced is None else decisions.referenced.report(),
+        sources=count_sources(
+            [source.name for source in corpus.sources],
+            corpus.work.rows("read").numbers("source"),
+            np.flatnonzero(~decisions.kept),
+        ),
     )
     first = spooled_chunks(corpus.spool, np.arange(min(len(corpus), SEARCHED)))
     context = RunContext(

@@ -154,7 +154,9 @@ class SparkResult:
             expected=self._expected,
             compare=self._compare,
         )
-        unknown: dict[str, Any] = {"cpu_seconds": None, "peak_memory_bytes": None}  # only of the driver
+        unknown: dict[str, Any] = dict.fromkeys(  # only of the driver
+            ("cpu_seconds", "peak_memory_bytes", "peak_memory_by_stage")
+        )
         if self.plan.view.corpus_aware is not None:
             unknown["common_phrases"] = None
         return {**make_report(self.plan, self._counts(), context, list(files)), **unknown}

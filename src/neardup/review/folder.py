@@ -1,0 +1,198 @@
+"""The folder that `dedup` wrote: its report is checked when it is opened, its tables are read in batches."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.documents import Problems, Source, open_inputs
+from neardup.engines.core.tables import IN_REFERENCE
+from neardup.engines.local.checkpoint.workspace import can_be_resumed
+from neardup.errors import InputError, PlanError
+from neardup.output import is_file_name, one_line
+from neardup.plan import Plan
+from neardup.review.finished import FoundTexts, Mask, TableName, booleans
+from neardup.review.texts import Place, find_texts, input_place
+
+__all__ = ["RunFolder", "open_folder"]
+
+REPORT = "report.json"
+NEEDED: dict[str, type | tuple[type, ...]] = {
+    "documents": int, "kept": int, "removed": int, "removals": dict, "warnings": list, "clusters": int,
+    "largest_clusters": list, "pairs": dict, "problems": dict, "seconds": dict, "inputs": list, "files": list,
+    "plan": dict, "html_text": str, "text_bytes": int, "engine": str, "neardup": str, "exact_copies": int,
+}  # fmt: skip
+COUNTS = {
+    "removals": ("copies", "direct", "by_chain", "by_cluster", "empty", "unverified"),
+    "pairs": ("verified",),
+}
+DOCUMENTS = ("removed", "annotated", "kept")
+MATCH = ("duplicate_of", "similarity", "relation", "evidence")
+
+
+def open_folder(path: str | os.PathLike[str]) -> RunFolder:
+    """The finished run of a folder; an InputError says what is missing or damaged."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder} {'is no folder' if folder.exists() else 'does not exist'}: name an output of neardup dedup"
+        )
+    if can_be_resumed(folder) or (folder / ".stages").is_dir():
+        raise InputError(f"{folder} has an unfinished run: finish it with neardup dedup --resume")
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} has no {REPORT}: it is no output of neardup dedup") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(folder, one_line(error)) from None
+    _check(folder, report)
+    try:
+        plan = Plan.from_json(json.dumps(report["plan"]))
+    except PlanError as error:
+        raise _damaged(folder, one_line(error)) from None
+    found = RunFolder(folder, report, plan)
+    for name in ("pairs", "clusters"):
+        found.file(name)
+    return found
+
+
+def _damaged(folder: Path, why: str) -> InputError:
+    return InputError(f"{folder / REPORT} is damaged ({why}): run neardup dedup again")
+
+
+def _check(folder: Path, report: Any) -> None:
+    """Raises if a value that pages show is missing or of another type."""
+    if not isinstance(report, dict):
+        raise _damaged(folder, "no JSON object")
+    for name, kind in NEEDED.items():
+        if not isinstance(report.get(name), kind):
+            raise _damaged(folder, f"{name!r} is missing or wrong")
+    wrong = [
+        f"{name}.{key}"
+        for name, keys in COUNTS.items()
+        for key in keys
+        if not isinstance(report[name].get(key), int)
+    ]
+    problems = report["problems"]
+    if not (isinstance(problems.get("total"), int) and isinstance(problems.get("counts"), dict)):
+        wrong.append("problems")
+    if not all(
+        isinstance(one, dict) and {"cluster", "size"} <= one.keys() for one in report["largest_clusters"]
+    ):
+        wrong.append("largest_clusters")
+    if not all(isinstance(name, str) and is_file_name(name) for name in report["files"]):
+        wrong.append("files")
+    if wrong:
+        raise _damaged(folder, f"{wrong[0]!r} is missing or wrong")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A finished run, in its folder."""
+
+    path: Path
+    report: dict[str, Any]
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.path.resolve().name
+
+    def file(self, name: str) -> Path:
+        """A table of the result, by its name without the ending."""
+        found = [one for one in self.report["files"] if one.partition(".")[0] == name]
+        if not found:
+            raise InputError(f"{self.path / REPORT} lists no table of {name}: run neardup dedup again")
+        if not (self.path / found[0]).exists():
+            raise InputError(
+                f"{self.path / found[0]} is missing, which {REPORT} lists: run neardup dedup again"
+            )
+        return self.path / found[0]
+
+    def table(self, name: TableName, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """A table in batches."""
+        path = self.file(name)
+        for source in _sources(path):
+            missing = [column for column in columns if column not in source.names()]
+            if missing:
+                raise InputError(f"{path} is damaged (no column {missing[0]!r}): run neardup dedup again")
+            for batch in _read(source, columns, path):
+                yield batch.select(list(columns))
+
+    @cached_property
+    def _documents(self) -> dict[str, Path]:
+        """The files of documents that are there."""
+        listed = {one.partition(".")[0]: self.path / one for one in self.report["files"]}
+        return {name: listed[name] for name in DOCUMENTS if name in listed and listed[name].exists()}
+
+    def columns(self) -> list[str]:
+        """The columns of kept or annotated documents; none if documents were not written."""
+        chosen = self._documents.get("kept") or self._documents.get("annotated")
+        names = [source.names() for source in _sources(chosen)] if chosen else []
+        return list(dict.fromkeys(name for part in names for name in part))
+
+    def documents(self, column: str) -> Iterator[tuple[pa.Array, Mask]]:
+        """A column of all documents, and which of them are kept."""
+        for name, path in self._documents.items():
+            for source in _sources(path):
+                added = _added("keep", source.names()) if name == "annotated" else None
+                wanted = [one for one in (column, added) if one and one in source.names()]
+                for batch in _read(source, wanted, path) if column in wanted else ():
+                    kept = booleans(batch, added) if added else np.full(len(batch), name == "kept")
+                    yield batch.column(column), kept
+
+    def in_references(self) -> Iterator[pa.RecordBatch]:
+        """Documents that a reference has, with their matches; none if documents were not written."""
+        for name in ("removed", "annotated") if "against" in self.report else ():
+            path = self._documents.get(name)
+            for source in _sources(path) if path else ():
+                ours = {_added(one, source.names()): one for one in (*MATCH, IN_REFERENCE)}
+                place = Place.of_output(path, self) if path else None
+                identity = place.id_column(source) if place else None
+                if identity is None or not ours.keys() <= set(source.names()):
+                    continue
+                for batch in _read(source, [identity, *ours], path or self.path):
+                    named = {
+                        "id": batch.column(identity),
+                        **{our: batch.column(own) for own, our in ours.items()},
+                    }
+                    yield pa.RecordBatch.from_pydict(named)
+
+    def texts(self, ids: set[str]) -> FoundTexts:
+        """The texts of these documents: from the documents in the folder, else from the input."""
+        places = [Place.of_output(path, self) for path in self._documents.values()]
+        return find_texts(ids, places, input_place(self), self.plan, self._finished_at)
+
+    @cached_property
+    def _finished_at(self) -> float:
+        return (self.path / REPORT).stat().st_mtime
+
+
+def _added(name: str, names: Sequence[str]) -> str:
+    """The name of a column that `dedup` added: its own, or with a prefix where the input has that name."""
+    return f"neardup_{name}" if f"neardup_{name}" in names else name
+
+
+def _sources(path: Path) -> list[Source]:
+    """A table as sources; none for an empty file, as jsonl without rows is."""
+    if path.is_file() and not path.stat().st_size:
+        return []
+    return open_inputs([str(path)], unescape_formulas=True)
+
+
+def _read(source: Source, columns: Sequence[str], path: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of a result; a damaged one is an error, not a problem of the input."""
+    problems = Problems()
+    for batch in source.read(list(dict.fromkeys(columns)), problems):
+        yield batch.columns
+    if problems.total:
+        raise InputError(f"{path} is damaged ({problems.first[0].reason}): run neardup dedup again")
