@@ -13,6 +13,7 @@ import httpx
 import pytest
 from serving import OPTIONS, edited, story
 
+from neardup.index import matches
 from neardup.index.index import Index
 from neardup.service.app import make_app
 from neardup.service.core import Service
@@ -137,6 +138,47 @@ def test_a_hidden_copy_makes_nobody_elses_document_a_duplicate(tmp_path: Path) -
     assert [json.loads(text)["results"][0]["status"] for _, text in answers[::2]] == [
         status for _, status in cases
     ]
+
+
+def test_an_id_of_a_hidden_document_is_new_even_if_nothing_would_change(tmp_path: Path) -> None:
+    """*unchanged* would tell that a hidden document with the id has this very text."""
+    tokens = tmp_path / "tokens.json"
+    admin = new_token(tokens, "all", ["admin"])
+    token = new_token(tokens, "mine", ["read", "write"], MINE, "staff/")
+    hidden = [{"id": f"staff/{n}", "text": story(n), "access": []} for n in range(3)]
+    local = Local(tmp_path / "index", tokens, hidden)
+    steps: list[tuple[str, str, Any]] = [
+        ("POST", "/v1/documents", hidden[0]),
+        ("POST", "/v1/documents?if_new=true", hidden[1]),
+        ("POST", "/v1/documents", json.dumps(hidden[2]).encode()),
+        ("GET", "/v1/documents/staff%2F0", None),
+    ]
+    *added, found = asyncio.run(local.run(admin, token, steps))
+    assert all('"status":"new"' in text.replace(" ", "") for _, text in added), added
+    assert found[0] == 404
+
+
+def test_hidden_candidates_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparing takes longer than looking up, so that the time would tell how many hidden documents are alike."""
+    compared: list[int] = []
+    measured = matches._measured
+
+    def counted(signer: Any, documents: Any, rows: Any, asked: Any, place: Any) -> Any:
+        compared.append(len(asked))
+        return measured(signer, documents, rows, asked, place)
+
+    monkeypatch.setattr(matches, "_measured", counted)
+    tokens = tmp_path / "tokens.json"
+    admin = new_token(tokens, "all", ["admin"])
+    token = new_token(tokens, "mine", ["read", "write"], MINE, "staff/")
+    alike = [{"id": f"h{n}", "text": edited(story(1), n), "access": ["board"]} for n in range(40)]
+    local = Local(tmp_path / "index", tokens, [*alike, {"id": "open", "text": edited(story(1), 99)}])
+    asked = {"text": edited(story(1), 500), "id": "staff/new", "access": ["staff"]}
+    steps = [("POST", path, asked) for path in ("/v1/query", "/v1/check", "/v1/documents?if_new=true")]
+    answers = asyncio.run(local.run(admin, token, steps))
+    assert [status for status, _ in answers] == [200, 200, 200]
+    assert all('"open"' in text and '"h' not in text for _, text in answers)
+    assert max(compared) == 1
 
 
 def test_pages_may_ask_only_from_listed_origins(tmp_path: Path) -> None:
