@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -15,7 +15,7 @@ from neardup.engines.core.progress import Progress
 from neardup.index.inputs import InputChunk
 from neardup.index.postings import Postings, stored_keys
 from neardup.index.signed import Signer
-from neardup.index.truth import Columns, NewRows, Writer
+from neardup.index.truth import Columns, Id, NewRows, Writer
 from neardup.workers import ordered_map
 
 BATCH_ROWS = 10_000  # documents of a transaction …
@@ -52,6 +52,11 @@ class PreparedChunk:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def ids(self) -> Sequence[Id]:
+        """The ids of the documents."""
+        return self.rows.ids
 
     def take(self, some: NDArray[np.bool_]) -> PreparedChunk:
         """Some of the documents."""
@@ -90,20 +95,23 @@ def prepared(signer: Signer, chunk: InputChunk) -> PreparedChunk:
     return PreparedChunk(rows, stored_keys(signer.plan, documents.made, documents.digests))
 
 
-def add_chunks(
-    signer: Signer,
-    chunks: Iterable[InputChunk],
+def prepared_chunks(signer: Signer, chunks: Iterable[InputChunk], threads: int) -> Iterator[PreparedChunk]:
+    """The chunks in order, signed and packed in threads."""
+    chunks = iter(chunks)
+    first = list(islice(chunks, 2))
+    threads = threads if len(first) > 1 else 1  # a single chunk is not worth starting threads for
+    return ordered_map(lambda chunk: prepared(signer, chunk), chain(first, chunks), threads)
+
+
+def add_prepared(
+    chunks: Iterable[PreparedChunk],
     writing: Callable[[], AbstractContextManager[Writer]],
     remember: Callable[[Numbers, Numbers, Hashes], None],
-    threads: int,
     progress: Progress,
 ) -> Addition:
     """Store all chunks; `remember` takes the postings of each batch after its commit."""
-    total, chunks = Addition(), iter(chunks)
-    first = list(islice(chunks, 2))
-    threads = threads if len(first) > 1 else 1  # a single chunk is not worth starting threads for
-    made = ordered_map(lambda chunk: prepared(signer, chunk), chain(first, chunks), threads)
-    for batch in _batches(made):
+    total = Addition()
+    for batch in _batches(iter(chunks)):
         with writing() as writer:
             stored = [store(writer, chunk) for chunk in batch]
         for _, seqs, postings in stored:

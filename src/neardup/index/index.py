@@ -7,12 +7,12 @@ is compared exactly, as the plan says. docs/index-guide.md and docs/durability.m
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,20 +21,27 @@ from neardup.documents import Problems, Source
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
-from neardup.errors import InputError, ParameterError
+from neardup.errors import InputError, ParameterError, PlanError
 from neardup.index.answers import CheckedDocument, IndexedDocument, joined_tables, match_table, selected
-from neardup.index.bulk import Addition, add_chunks, prepared, store
+from neardup.index.bulk import Addition, PreparedChunk, add_prepared, prepared, prepared_chunks, store
 from neardup.index.collapse import Order, listed_clusters
 from neardup.index.decisions import IndexDecision, crawl_order
 from neardup.index.documents import Master
 from neardup.index.export import export_stored
-from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, opened_inputs, with_policy
+from neardup.index.inputs import (
+    AttributeColumns,
+    InputChunk,
+    input_chunks,
+    opened_inputs,
+    unique_ids,
+    with_policy,
+)
 from neardup.index.lookup import matches_of_texts
 from neardup.index.matches import Match
 from neardup.index.new_documents import decide
 from neardup.index.opened import open_index
 from neardup.index.search import CapturedSearch
-from neardup.index.signed import Store, stored_text
+from neardup.index.signed import Signer, Store, stored_text
 from neardup.index.state import IndexState
 from neardup.index.stored_pairs import stored_neighbours
 from neardup.index.truth import Attributes, Columns, Id, Snapshot
@@ -44,6 +51,9 @@ from neardup.plan import Plan
 from neardup.plans import make_plan, with_statistics
 from neardup.statistics import Statistics
 from neardup.workers import checked_threads
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 QUERIES = 1024  # documents that are looked up together
 
@@ -338,15 +348,39 @@ class Index(IndexState):
 
     def add_chunks(self, chunks: Iterable[InputChunk], progress: Progress) -> Addition:
         """As `add`, for documents whose texts are as the index compares them."""
+        return self._add(lambda signer: prepared_chunks(signer, chunks, self.threads), progress)
+
+    def add_on_spark(
+        self,
+        spark: SparkSession,
+        sources: Sequence[Source],
+        columns: InputColumns,
+        *,
+        attributes: AttributeColumns | None = None,
+        problems: Problems | None = None,
+        progress: Progress | None = None,
+    ) -> Addition:
+        """As `add_sources`, with documents signed by the workers of a Spark session, one task a file."""
+        from neardup.index.spark_build import signed_on_spark
+
+        if self.plan.counts and self.statistics is None:
+            raise PlanError(
+                f"The method {self.plan.method} weighs by document frequencies, which an index does not count on "
+                "Spark: make them with `neardup stats build`, and give them with --stats."
+            )
+        problems, progress = problems or Problems(), progress or Progress()
+        how = (columns, attributes or AttributeColumns(), problems, self._work_dir, progress)
+        return self._add(lambda signer: unique_ids(signed_on_spark(spark, signer, sources, *how)), progress)
+
+    def _add(self, made: Callable[[Signer], Iterable[PreparedChunk]], progress: Progress) -> Addition:
+        """Add what is made of documents by the signer of the index."""
         with self._truth.reading() as snapshot:
             signer = self._current(snapshot).signer
             digest = snapshot.about()["statistics"]
         # A stage that nobody sees would cost a single document more than its signature.
         stage = nullcontext() if type(progress) is Progress else progress.stage("add", None)
         with stage, self._adding_many():
-            added = add_chunks(
-                signer, chunks, lambda: self._writing_with(digest), self._remember, self.threads, progress
-            )
+            added = add_prepared(made(signer), lambda: self._writing_with(digest), self._remember, progress)
         refreshed = refresh_due(self) and self.refresh(progress=progress) > 0
         return replace(added, refreshed=refreshed)
 

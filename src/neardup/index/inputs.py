@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -169,7 +169,15 @@ def opened_inputs(
     return sources, InputColumns(text, identity, html, rest.pop("duplicate_ids", "replace"), html_text), rest
 
 
-def unique_ids(chunks: Iterable[InputChunk]) -> Iterator[InputChunk]:
+class _WithIds(Protocol):
+    @property
+    def ids(self) -> Sequence[Id]: ...
+
+
+Chunk = TypeVar("Chunk", bound=_WithIds)
+
+
+def unique_ids(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The same chunks; refuses an id that occurred before, in this chunk or an earlier one."""
     known: list[Hashes] = []  # sorted, each at least twice as long as the next: few, and 8 bytes an id
     for chunk in chunks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.cli.support.spark_engine import SparkEngine, started, take_engine
 from neardup.errors import InputError
 from neardup.plurals import counted
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 @options.reading
 @options.statistics
 @memory
+@options.engine
 def build(
     folder: str,
     inputs: tuple[str, ...],
@@ -51,6 +54,8 @@ def build(
     skipped. Another method or other options than those of an index that exists are refused. A method that weighs by
     document frequencies takes those of --stats, or counts them over INPUT.
 
+    With --engine spark, Spark's workers read and sign the files, one task each; this process stores their documents.
+
     --store features or signatures takes less room than texts; such an index cannot return texts, nor count document
     frequencies again, and signatures are enough only for methods that compare signatures.
 
@@ -58,14 +63,16 @@ def build(
     Examples:
       neardup index build news.index archive/ --method minhash --threshold 0.8
       neardup index build pages.index crawl-0301.jsonl --method simhash --quality-column rank
+      neardup index build news.index archive/ --engine spark
     """
     from neardup.plans import complete_plan
 
+    engine = take_engine(values)
     pages = options.open_inputs(inputs, values)
     plan = complete_plan(chosen.plan(), decide=values["decide"], numbers=values["numbers"])
     settings = {"statistics": values["stats"], "df_unit": values["df_unit"], "refresh_after": refresh_after}
     with _removed_if_empty(folder), open_index(folder, values, plan=plan, store=store, **settings) as index:
-        _add(index, pages, values)
+        _add(index, pages, values, engine)
 
 
 @contextmanager
@@ -114,7 +121,7 @@ def add(folder: str, inputs: tuple[str, ...], refresh_after: int | None, **value
         _add(index, pages, values)
 
 
-def _add(index: Index, pages: OpenInputs, values: dict[str, Any]) -> None:
+def _add(index: Index, pages: OpenInputs, values: dict[str, Any], engine: SparkEngine | None = None) -> None:
     """Add documents, and report what was added."""
     from dataclasses import asdict
 
@@ -126,10 +133,15 @@ def _add(index: Index, pages: OpenInputs, values: dict[str, Any]) -> None:
             "An index identifies documents by their ids, so that --duplicate-ids rename cannot be used: choose another "
             "--id-column."
         )
-    attributes = attribute_columns(values)
+    # Spark starts before progress bars: the JVM's output is buffered.
+    add = index.add_sources if engine is None else partial(index.add_on_spark, started(engine))
     with TerminalProgress() as progress:
-        done = index.add_sources(
-            pages.sources, pages.columns, attributes=attributes, problems=pages.problems, progress=progress
+        done = add(
+            pages.sources,
+            pages.columns,
+            attributes=attribute_columns(values),
+            problems=pages.problems,
+            progress=progress,
         )
     refuse_empty(done.documents, pages)
     report_problems(pages.problems)

@@ -15,6 +15,8 @@ from click.core import ParameterSource
 from neardup.errors import InputError, NoDocuments
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from neardup.cli.support.spark_folder import SparkOutput
     from neardup.documents import Source
     from neardup.engines.core.documents import InputColumns
@@ -52,7 +54,7 @@ class SparkEngine:
     """Where and how Spark runs."""
 
     master: str | None
-    conf: tuple[str, ...]
+    conf: Mapping[str, str]
 
 
 def take_engine(values: dict[str, Any]) -> SparkEngine | None:
@@ -61,11 +63,20 @@ def take_engine(values: dict[str, Any]) -> SparkEngine | None:
 
     engine, master, conf = (values.pop(name) for name in ("engine", "master", "conf"))
     if engine == "spark":
+        from neardup.engines.spark.session.session import parse_conf
+
         _refuse_options(click.get_current_context())
-        return SparkEngine(master, conf)
+        return SparkEngine(master, parse_conf(conf))
     if master or conf:
         raise SparkError(f"--{'master' if master else 'conf'} has no effect without --engine spark.")
     return None
+
+
+def started(engine: SparkEngine) -> SparkSession:
+    """A Spark session with the settings of the command line."""
+    from neardup.engines.spark.session.session import make_session
+
+    return make_session(engine.master, {**SETTINGS, **engine.conf})
 
 
 def _refuse_options(context: click.Context) -> None:
@@ -103,13 +114,12 @@ def run_on_spark(
     from neardup.cli.support.show import TerminalProgress
     from neardup.cli.support.spark_folder import SparkOutput
     from neardup.engines.local.checkpoint.workspace import identity_digest
-    from neardup.engines.spark.session.session import make_session, parse_conf, require_spark
+    from neardup.engines.spark.session.session import require_spark
     from neardup.plans import with_statistics
 
     require_spark()
     if "-" in inputs:
         raise InputError("Standard input cannot be read by Spark: write it to a file first.")
-    settings = {**SETTINGS, **parse_conf(engine.conf)}
     resumes = values["resume"] and has_report
     if resumes and (report := finished(plan, inputs, values, folder, lambda sources: list(tables))):
         return report
@@ -121,7 +131,7 @@ def run_on_spark(
     output = SparkOutput.of(folder, values["work_dir"], dict(tables), digest, has_report)
     output.open(sources, force)
     with _interruptible(output):
-        spark = make_session(engine.master, settings)  # before progress bars: the JVM's output is buffered
+        spark = started(engine)  # before progress bars: the JVM's output is buffered
         with TerminalProgress() as progress:
             strict = values["strict"]
             known = (spark, plan, sources, columns, statistics, strict, digest, output, progress)
