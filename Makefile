@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many tests start processes, which load modules faster once their bytecode is written.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-all fuzz lint bench bench-index bench-service bench-spark docs clean
+.PHONY: help demo test test-nojit test-all fuzz lint audit bench bench-index bench-service bench-spark docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,10 @@ lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: $(BIN)/.core  ## known vulnerabilities of the installed packages (pip-audit; its data is at pypi.org)
+	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet --disable-pip-version-check pip-audit; }
+	$(VENV)/audit/bin/pip-audit --strict --skip-editable --path $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
 bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 	$(BIN)/python benchmarks/run.py

@@ -106,6 +106,7 @@ OVERSIZED: list[Raw] = [
     ("batch to add", post(json.dumps({"documents": [{"text": "a"}] * 101}).encode(), "/v1/documents"), 413),
     ("line", lines(b'{"text": "' + b"a" * (LIMIT + 70_000) + b'"}'), 413),
     ("id", post(json.dumps({"id": "i" * 513, "text": "a"}).encode(), "/v1/documents"), 422),
+    ("id of long characters", post(json.dumps({"id": "\U0001f600" * 512, "text": "a"}).encode(), "/v1/documents"), 200),
     ("groups", post(json.dumps({"access": ["g"] * 65, "text": "a"}).encode(), "/v1/documents"), 422),
     ("group", post(json.dumps({"access": ["g" * 65], "text": "a"}).encode(), "/v1/documents"), 422),
     ("url", post(json.dumps({"url": "u" * 4097, "text": "a"}).encode(), "/v1/documents"), 422),
@@ -156,6 +157,22 @@ SMUGGLING: list[Raw] = [
     ("PUT", request("PUT /v1/documents/a"), 405),
     ("method override", request("POST /v1/info", "X-HTTP-Method-Override: GET"), 405),
     ("upgrade", request("GET /v1/info", "Connection: Upgrade", "Upgrade: websocket"), 200),
+    ("upgrade to HTTP/2", request("GET /v1/info", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"), 200),
+    ("chunks with an obscured name", request("POST /v1/query", "Content-Type: application/json", "Transfer-Encoding: xchunked", body=b"0\r\n\r\n", length=False), 400),
+    ("chunks and a length of nothing", request("POST /v1/query", "Content-Type: application/json", "Content-Length: 0", "Transfer-Encoding: chunked", body=b"d\r\n" + b'{"text": "a"}' + b"\r\n0\r\n\r\n", length=False), 400),
+    ("chunks in HTTP/1.0", b"POST /v1/query HTTP/1.0\r\n" + HEAD + JSON + b"Transfer-Encoding: chunked\r\n\r\nd\r\n" + b'{"text": "a"}' + b"\r\n0\r\n\r\n", 400),
+    ("length with a space inside", request("POST /v1/query", "Content-Length: 1 3", body=b"abcd", length=False), 400),
+    ("length in other digits", request("POST /v1/query", "Content-Length: \xb2", body=b"ab", length=False), 400),
+    ("chunk with an extension", request("POST /v1/query", "Content-Type: application/json", "Transfer-Encoding: chunked", body=b"d;a=b\r\n" + b'{"text": "a"}' + b"\r\n0\r\n\r\n", length=False), 200),
+    ("chunk of a negative size", request("POST /v1/query", "Content-Type: application/json", "Transfer-Encoding: chunked", body=b"-1\r\na\r\n0\r\n\r\n", length=False), 400),
+    ("chunk that is longer than it says", request("POST /v1/query", "Content-Type: application/json", "Transfer-Encoding: chunked", body=b"2\r\nabcdef\r\n0\r\n\r\n", length=False), 400),
+    ("trailer with a token", request("POST /v1/query", "Content-Type: application/json", "Transfer-Encoding: chunked", body=b"d\r\n" + b'{"text": "a"}' + b"\r\n0\r\nAuthorization: Bearer x\r\n\r\n", length=False), 200),
+    ("expect, and no token", request("POST /v1/query", "Expect: 100-continue", "Content-Type: application/json", "Content-Length: 13", head=b"Host: 127.0.0.1\r\n"), 401),
+    ("expect something else", request("POST /v1/query", "Expect: 200-ok", "Content-Type: application/json", body=b'{"text": "a"}'), 200),
+    ("two requests with a bare line feed", b"GET /v1/info HTTP/1.1\n" + HEAD.replace(b"\r\n", b"\n") + b"\n", 200),
+    ("fragment", request("GET /v1/info#x"), 404),
+    ("space in the path", request("GET /v1/info x"), 400),
+    ("asterisk", request("OPTIONS *"), 404),
 ]  # fmt: skip
 BAD_UTF8: list[Raw] = [
     *(
@@ -209,6 +226,13 @@ BAD_JSON: list[Raw] = [
     ("limit of words", request("GET /v1/clusters/a?limit=many"), 422),
     ("negative limit", request("GET /v1/clusters/a?limit=-1"), 422),
     ("threshold of NaN", request("GET /v1/clusters/a?threshold=nan"), 422),
+    ("a name of a quarter of a megabyte", post(b'{"text": "a", "' + b"k" * 250_000 + b'": 1}'), 422),
+    ("many numbers", post(b'{"text": [' + b"1," * 200_000 + b"1]}"), 422),
+    ("a long exponent", post(b'{"text": "a", "quality": 1e' + b"9" * 400 + b"}", "/v1/documents"), 422),
+    ("a long fraction", post(b'{"text": "a", "quality": 0.' + b"9" * 40_000 + b"}", "/v1/documents"), 200),
+    ("a text of combining marks", post(json.dumps({"text": "e" + "\u0301" * 40_000}).encode()), 200),
+    ("a text of one long word", post(json.dumps({"text": "a" * 49_000}).encode()), 200),
+    ("a text of one word, often", post(json.dumps({"text": "a " * 24_000}).encode()), 200),
 ]  # fmt: skip
 HOSTS: list[Raw] = [
     (f"host {host!r}", b"GET /v1/info HTTP/1.1\r\nHost: " + host + b"\r\nAuthorization: Bearer %TOKEN%\r\n\r\n", status)
@@ -389,7 +413,22 @@ def test_text_of_requests_is_not_in_errors(target: Target) -> None:
         assert secret not in answer.text.replace(f"{secret}: Extra", "").replace(f'"place": "{secret}"', "")
 
 
-def test_what_follows_a_malformed_request_is_not_answered(target: Target) -> None:
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        b"PRI * HTTP/2.0\r\n\r\n",
+        request(
+            "POST /v1/query",
+            "Content-Length: 4",
+            "Transfer-Encoding: chunked",
+            body=b"0\r\n\r\n",
+            length=False,
+        ),
+        request("POST /v1/query", "Content-Type: text/plain", "Content-Length: 3", body=b"abc", length=False),
+    ],
+    ids=["HTTP/2", "two lengths", "an unread body"],
+)
+def test_what_follows_a_malformed_request_is_not_answered(target: Target, malformed: bytes) -> None:
     for _ in range(5):
-        _, answer = target.status(b"PRI * HTTP/2.0\r\n\r\n" + request("GET /v1/info"), seconds=3)
+        _, answer = target.status(malformed + request("GET /v1/info"), seconds=3)
         assert answer.count(b"HTTP/1.1 ") == 1 and b"connection: close" in answer

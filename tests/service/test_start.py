@@ -272,3 +272,16 @@ def test_a_client_sends_many_documents_in_batches() -> None:
         assert client.add([]) == []
         with pytest.raises(InputError, match="not int"):
             client.add([1])
+
+
+def test_a_client_says_what_cannot_be_sent() -> None:
+    for token in ("ndt_…", "a\r\nX: y", "", "a b"):
+        with pytest.raises(InputError, match="The token has characters"):
+            neardup.Client("http://server", token=token)
+    pages = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>"))
+    with neardup.Client("http://server", transport=pages) as client:
+        for value in ({"text": "a", "quality": float("nan")}, {"text": "a", "time": object()}):
+            with pytest.raises(InputError, match="JSON cannot have"):
+                client.add(value)
+        with pytest.raises(neardup.errors.ServiceError, match="not one of neardup serve"):
+            client.query("a")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 from neardup.client.answers import Json
 from neardup.client.requests import Call
-from neardup.errors import MissingExtra, ServiceError
+from neardup.errors import InputError, MissingExtra, ServiceError
 
 try:
     import httpx
@@ -27,6 +28,8 @@ class Connection:
     def __init__(self, url: str, token: str | None, timeout: float, retries: int, settings: Json) -> None:
         if httpx is None:
             raise MissingExtra("httpx", "client", "neardup.Client")
+        if token is not None and not re.fullmatch(r"[!-~]+", token):
+            raise InputError("The token has characters that no token has: give it as --new-token printed it.")
         headers = {"user-agent": "neardup", **({"authorization": f"Bearer {token}"} if token else {})}
         self._retries = retries
         self._settings = {"base_url": url, "headers": headers, "timeout": timeout, **settings}

@@ -153,6 +153,12 @@ class _Visit:
             raise Problem("head-too-large", f"The path and headers may have {LARGEST_HEAD:,} bytes.")
         if self.scope["http_version"] not in ("1.0", "1.1"):
             raise Problem("malformed-request", "The server speaks HTTP/1.1.")
+        chunked = b"transfer-encoding" in self.headers
+        if chunked and (b"content-length" in self.headers or self.scope["http_version"] == "1.0"):
+            # A proxy in front may believe the other header, and take the end of the body for another request.
+            raise Problem(
+                "malformed-request", "A body has a Content-Length, or a Transfer-Encoding in HTTP/1.1."
+            )
 
     def _check_host(self) -> None:
         """A page whose name was bound to this address (DNS rebinding) sends its own name."""
