@@ -40,8 +40,13 @@ class Bytes:
 
     def open(self) -> pa.NativeFile:
         """A stream of the decompressed bytes."""
+        return self.open_both()[1]
+
+    def open_both(self) -> tuple[pa.NativeFile, pa.NativeFile]:
+        """A stream of the stored bytes, and one of the decompressed bytes that reads from it."""
         try:
-            return pa.input_stream(pa.OSFile(os.fsencode(self.path)), compression=self.compression)
+            stored = pa.OSFile(os.fsencode(self.path))
+            return stored, pa.input_stream(stored, compression=self.compression)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 
@@ -70,22 +75,21 @@ class Block:
     offset: int
 
 
-def pieces(where: Bytes, problems: Problems) -> Iterator[bytes]:
+def pieces(where: Bytes, problems: Problems, meter: Meter) -> Iterator[bytes]:
     """The bytes of a file as UTF-8 without a byte order mark, about 4 MB at a time.
 
     If reading or decompression fails, the bytes before that point are yielded and the failure is reported.
     """
-    return as_utf8(_decompressed(where, problems), where.name, problems)
+    return as_utf8(_decompressed(where, problems, meter), where.name, problems)
 
 
-def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
+def _decompressed(where: Bytes, problems: Problems, meter: Meter) -> Iterator[bytes]:
     try:
-        stream = where.open()
+        stored, stream = where.open_both()
     except InputError as error:
         said = str(error).rpartition("cannot be read: ")[2]
         problems.add(where.name, f"unreadable file: {said}", action="file skipped")
         return
-    meter = Meter(where.limits, where.stored_bytes())
     reason: str | None = None
     with stream:
         while reason is None:
@@ -96,6 +100,7 @@ def _decompressed(where: Bytes, problems: Problems) -> Iterator[bytes]:
                 reason = f"{kind}: {one_line(error)}"
                 piece = _salvaged(where, meter.given)
             reason = meter.add(len(piece)) or reason
+            meter.stored = stored.tell()
             if not piece:
                 break
             yield piece
@@ -132,9 +137,10 @@ def newline_of(piece: bytes) -> bytes:
 
 def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
     """Blocks of whole lines of about 4 MB; a longer line is its own block, a line beyond the limit is skipped."""
-    line, offset, rest, pending = 1, 0, list[bytes](), 0
+    meter = Meter(where.limits, where.stored_bytes(), where.compression)
+    line, offset, rest, pending, begun = 1, 0, list[bytes](), 0, 0
     newline, skipping = b"", False
-    for piece in pieces(where, problems):
+    for piece in pieces(where, problems, meter):
         newline = newline or newline_of(piece)
         if skipping:
             end = piece.find(newline) + 1 or len(piece)
@@ -146,10 +152,11 @@ def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
             ends = positions(data, newline)
             yield Block(data, ends, line, offset)
             line, offset, rest, pending = line + len(ends), offset + len(data), [], 0
+            begun = meter.stored
         rest.append(piece[cut:])
         pending += len(piece) - cut
-        if pending > where.limits.record:
-            problems.add(where.name, where.limits.too_long, record=line, offset=offset)
+        if pending > (longest := meter.longest(begun)):
+            problems.add(where.name, where.limits.too_long_for(longest), record=line, offset=offset)
             offset, rest, pending, skipping = offset + pending, [], 0, True
     if last := b"".join(rest):
         yield Block(last, np.array([len(last)]), line, offset)

@@ -22,8 +22,10 @@ from neardup.documents.document_columns import TEXT_NAMES
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batch, Batches, empty_columns, sliced
 from neardup.documents.values import SURROGATE, clean, plain_type, row_report, schema_of, to_array_or_strings
+from neardup.errors import InputError
 
 _RETURN, _OPEN, _CLOSE = 13, ord("{"), ord("}")
+MOST_COLUMNS = 2000  # each takes room in every row: keys that are data would make a table quadratic
 _ABSENT = "\0"  # a key that no file has, for reads of which only the number of rows matters
 
 
@@ -54,11 +56,16 @@ class JsonlSource(FileSource):
 
     def schema(self) -> pa.Schema:
         """All keys of the file, each with a type that holds all its values; reads the whole file."""
+        if len(self._whole) > MOST_COLUMNS:
+            raise InputError(
+                f"{self.name} has {len(self._whole):,} different keys, and a table has at most {MOST_COLUMNS:,} "
+                "columns: write jsonl, which copies the lines (--output-format jsonl)."
+            )
         return self._whole
 
     def _requested(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
-            return self._whole
+            return self.schema()
         return pa.schema([(name, self._type(name)) for name in columns])
 
     def _type(self, name: str) -> pa.DataType:

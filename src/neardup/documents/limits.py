@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from neardup.errors import ParameterError
 
 ALLOWED = 1 << 30  # a file may expand to this many bytes whatever its ratio
+RECORD_ALLOWED = 64 << 20  # … and a record to this many
 _UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PIECE = 4 << 20  # files are read in pieces of this size, which are not measured
 _OFFSETS = (1 << 31) - 1  # what an Arrow string column can address
@@ -17,7 +18,8 @@ class Limits:
     """Limits on the size of a record and of a decompressed file.
 
     A longer record is skipped. Reading stops after `decompressed` bytes, or after `expansion` times the size of the
-    file if that is more than 1 GB: a corpus of equal documents compresses well, too.
+    file if that is more than 1 GB: a corpus of equal documents compresses well, too. A record of more than 64 MB that
+    is more than a tenth of `expansion` times its compressed size is skipped.
     """
 
     record: int = 1 << 30
@@ -32,6 +34,19 @@ class Limits:
         if self.decompressed < 1:
             raise ParameterError("max_decompressed", "reading", "at least 1 byte", self.decompressed)
 
+    def longest(self, stored: int) -> int:
+        """The most bytes of a record that so many compressed bytes hold."""
+        return int(min(self.record, max(RECORD_ALLOWED, self.expansion / 10 * stored)))
+
+    def too_long_for(self, longest: int) -> str:
+        """The problem of a record above a limit that may come from its compression."""
+        if longest >= self.record:
+            return self.too_long
+        return (
+            f"decompression bomb: a record of more than {longest:,} bytes, over "
+            f"{self.expansion / 10:g} times its compressed size (a tenth of --max-expansion)"
+        )
+
     @property
     def too_long(self) -> str:
         """The problem of a record above the limit."""
@@ -44,19 +59,27 @@ LIMITS = Limits()
 class Meter:
     """Counts the bytes read from a file, and gives the reason to stop when they are too many."""
 
-    def __init__(self, limits: Limits, stored: int) -> None:
-        self._limits, self._stored, self.given = limits, max(stored, 1), 0
+    def __init__(self, limits: Limits, stored: int, compression: str | None = None) -> None:
+        self._limits, self._size, self._compression = limits, max(stored, 1), compression
+        self.given = 0  # bytes after decompression
+        self.stored = 0  # … that were read from the disk for them
 
     def add(self, size: int) -> str | None:
         """The reason to stop reading, or None."""
         self.given += size
         if self.given > self._limits.decompressed:
             return f"too much data: more than {self._limits.decompressed:,} bytes (--max-decompressed)"
-        if self.given > ALLOWED and self.given > self._limits.expansion * self._stored:
+        if self.given > ALLOWED and self.given > self._limits.expansion * self._size:
             return (
                 f"decompression bomb: more than {self._limits.expansion:g} times its size (--max-expansion)"
             )
         return None
+
+    def longest(self, begun: int) -> int:
+        """The most bytes of a record that began after so many stored bytes."""
+        if self._compression is None:
+            return self._limits.record
+        return self._limits.longest(self.stored - begun + _PIECE // 4)
 
 
 def size_in_bytes(text: str, name: str = "size") -> int:

@@ -17,9 +17,12 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.documents.blocks import Bytes, newline_of, pieces, positions
+from neardup.documents.limits import Meter
 from neardup.documents.problems import Problems
 
 FIELD = (1 << 31) - 1  # the longest cell that the standard library accepts
+WINDOW = 1 << 12  # the bytes that are parsed first behind a line that cannot be parsed
+MALFORMED = "malformed csv: a quote is not closed, or a line end is outside quotes"
 _RETURN = ord("\r")
 
 
@@ -40,34 +43,73 @@ def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[
 
     A record longer than a quarter of the limit is treated as an unclosed quote.
     """
+    meter = Meter(where.limits, where.stored_bytes(), where.compression)
     pending: list[bytes] = []
-    size, newline, wait, longest = 0, b"", 0, where.limits.record // 4
+    size, newline, wait, begun = 0, b"", 0, 0
     skipping = False  # the rest of a line that was given up before its end
-    for piece in pieces(where, problems):
+    for piece in pieces(where, problems, meter):
         newline = newline or newline_of(piece)
         if skipping:
             end = piece.find(newline) + 1
             piece, skipping = piece[end or len(piece) :], end == 0
         pending.append(piece)
         size += len(piece)
-        rest = b"".join(pending) if size > wait else b""
-        while len(rest) > wait:
-            found = split(rest, delimiter, newline)
-            if not found.cut and len(rest) <= longest:
-                wait = 2 * len(rest)  # doubling keeps a long record from being scanned again and again
-                break
+        longest = meter.longest(begun) // 4
+        if size <= min(wait, longest):
+            continue
+        blocks = _Blocks(b"".join(pending), delimiter, newline)
+        yield from blocks.whole(longest)
+        rest, skipping = blocks.rest, blocks.skipping
+        wait = 2 * len(rest) if rest and not blocks.at else 0  # doubling: a long record is scanned few times
+        begun = meter.stored if blocks.at else begun
+        pending, size = [rest], len(rest)
+    yield from _Blocks(b"".join(pending), delimiter, newline).whole(0, final=True)
+
+
+class _Blocks:
+    """The records of some bytes, and what is left behind the last whole one."""
+
+    def __init__(self, data: bytes, delimiter: str, newline: bytes) -> None:
+        self._data, self._delimiter, self._newline = data, delimiter, newline
+        self.at, self.skipping = 0, False
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes behind the last record."""
+        return self._data[self.at :]
+
+    def whole(self, longest: int, *, final: bool = False) -> Iterator[Records]:
+        """Blocks of whole records; a first line that cannot be parsed is its own, unless a longer record may follow.
+
+        Behind such a line a growing part of the bytes is parsed, not all: the next line may be no better.
+        """
+        window = len(self._data)
+        while self.at < len(self._data):
+            found, window = self._first(window, final)
             if not found.cut:
-                found = unclosed(rest, newline)
-                skipping = found.ends[0] == len(rest)
+                if not (final or found.broken) and len(self._data) - self.at <= longest:
+                    return
+                found, window = unclosed(self._line(), self._newline), WINDOW
+                self.skipping = not final and self.at + found.cut == len(self._data) and not self._ended()
             yield found
-            rest, wait = rest[found.cut :], 0
-        if rest or not wait:
-            pending, size = [rest], len(rest)
-    rest = b"".join(pending)
-    while rest:
-        found = split(rest, delimiter, newline, final=True)
-        yield (found := found if found.cut else unclosed(rest, newline))
-        rest = rest[found.cut :]
+            self.at += found.cut
+
+    def _first(self, window: int, final: bool) -> tuple[Records, int]:
+        """The first whole records that a part of the bytes has, and the size of the part to try next."""
+        left = len(self._data) - self.at
+        while window < left:
+            found = split(self._data[self.at : self.at + window], self._delimiter, self._newline)
+            window *= 2
+            if found.cut or found.broken:
+                return found, window
+        return split(self.rest, self._delimiter, self._newline, final=final), left
+
+    def _line(self) -> bytes:
+        end = self._data.find(self._newline, self.at)
+        return self._data[self.at : end + 1 if end >= 0 else len(self._data)]
+
+    def _ended(self) -> bool:
+        return self._data.endswith(self._newline)
 
 
 def split(data: bytes, delimiter: str, newline: bytes, *, final: bool = False) -> Records:
@@ -108,10 +150,14 @@ def parsed_records(data: bytes, lines: Numbers, delimiter: str) -> Records:
     bounds = [0, *(np.minimum(lines + 1, len(data))).tolist()]
     reader = csv.reader(_texts(data, bounds), delimiter=delimiter)
     starts, ends, cells, done = [], [], [], 0
+    broken = None
     while True:
         try:
             row = next(reader)
-        except (StopIteration, csv.Error):  # `unclosed` handles what the reader refuses
+        except StopIteration:
+            break
+        except csv.Error:  # `unclosed` handles what the reader refuses
+            broken = MALFORMED
             break
         if reader.line_num >= len(bounds):  # the sentinel: alone, or inside an open quote
             break
@@ -121,7 +167,7 @@ def parsed_records(data: bytes, lines: Numbers, delimiter: str) -> Records:
             cells.append(row)
         done = reader.line_num
     spans = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
-    return Records(data[: bounds[done]], *spans, bounds[done], cells)
+    return Records(data[: bounds[done]], *spans, bounds[done], cells, None if done else broken)
 
 
 def _texts(data: bytes, bounds: list[int]) -> Iterator[str]:
@@ -135,5 +181,4 @@ def unclosed(data: bytes, newline: bytes) -> Records:
     """The first line as a record that cannot be parsed, so that reading continues with the second."""
     end = data.find(newline)
     end = len(data) if end < 0 else end
-    reason = "malformed csv: a quote is not closed, or a line end is outside quotes"
-    return Records(data[:end], np.array([0]), np.array([end]), min(end + 1, len(data)), None, reason)
+    return Records(data[:end], np.array([0]), np.array([end]), min(end + 1, len(data)), None, MALFORMED)

@@ -44,8 +44,11 @@ def schema_of(parts: Iterable[Sequence[dict[str, Any]]]) -> pa.Schema:
     json_types: dict[str, set[str]] = {}
     nested: dict[str, pa.DataType] = {}
     for rows in parts:
-        for name in dict.fromkeys(name for row in rows for name in row):
-            values = [row.get(name) for row in rows]
+        columns: dict[str, list[Any]] = {}
+        for row in rows:
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+        for name, values in columns.items():
             json_types.setdefault(name, set()).update(map(json_type, values))
             if json_types[name] & {"dict", "list"}:
                 nested[name] = common_type(nested.get(name, pa.null()), nested_type(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BufferedReader, BytesIO
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neardup.documents.blocks import FileSource
+from neardup.documents.limits import Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, Batches, StringColumns, string_batches
 from neardup.documents.values import clean
@@ -18,6 +19,7 @@ from neardup.output import reason
 from neardup.text.encoding import page_bytes
 
 STARTS = {"gzip": b"\x1f\x8b\x08", None: b"WARC/1."}  # how a record begins
+_PIECE = 1 << 20
 READABLE = ("text/", "application/xhtml", "application/xml")
 
 
@@ -44,6 +46,7 @@ class WarcSource(StringColumns, FileSource):
         except OSError as error:
             problems.add(self.name, f"unreadable file: {reason(error)}", action="file skipped")
             return
+        meter = Meter(self.limits, self.stored_bytes())
         with file:
             data, start, broken = _FileBytes(file), 0, -1
             while start < len(data):
@@ -53,6 +56,9 @@ class WarcSource(StringColumns, FileSource):
                         done = self._next(data, offset + 1)
                         if page is not None:
                             yield page
+                        if page is not None and (stop := meter.add(len(page["html"]))) is not None:
+                            problems.add(self.name, stop, offset=offset, action="rest of the file skipped")
+                            return
                     return
                 except _Broken as error:
                     if done > broken:  # the search for the next record may try many offsets for one
@@ -67,7 +73,8 @@ class WarcSource(StringColumns, FileSource):
     def _records(self, data: Any, start: int) -> Iterator[tuple[int, dict[str, str] | None]]:
         """The offset of each record from `start` on, and its page."""
         types, iterate = _tools()
-        records = iterate(_Window(data, start), record_types=types, parse_http=True, auto_decode="all")
+        window = _Window(data, start)
+        records = iterate(window, record_types=types, parse_http=True, auto_decode="all")
         while True:
             try:
                 record = next(records, None)
@@ -76,9 +83,9 @@ class WarcSource(StringColumns, FileSource):
                 offset = start + record.stream_pos
                 if self.compression is None and offset + record.content_length > len(data):
                     raise OSError("it is longer than the file")
-                page = _page(record, self.limits.record)
+                page = _page(record, self.limits, lambda: window.tell() - record.stream_pos)  # noqa: B023
             except (OSError, ValueError, RuntimeError) as error:
-                raise _Broken(" ".join(str(error).split())[:100]) from None
+                raise _Broken(" ".join(str(error).split())[:160]) from None
             yield offset, page
 
 
@@ -128,8 +135,11 @@ class _Window(BytesIO):
         return self._at - self._start
 
 
-def _page(record: Any, longest: int) -> dict[str, str] | None:
-    """The columns of a record; None for a record without text or with an HTTP status other than 2xx."""
+def _page(record: Any, limits: Limits, stored: Callable[[], int]) -> dict[str, str] | None:
+    """The columns of a record; None for a record without text or with an HTTP status other than 2xx.
+
+    `stored` gives the bytes of the file that were read for it so far.
+    """
     http = record.http_headers
     if http is not None and http.status_code is not None and not 200 <= http.status_code < 300:
         return None
@@ -137,9 +147,7 @@ def _page(record: Any, longest: int) -> dict[str, str] | None:
     if kind and not kind.startswith(READABLE):
         return None
     charset = record.http_charset if http is not None else None
-    data = record.reader.read(longest + 1)
-    if len(data) > longest:
-        raise ValueError(f"longer than {longest:,} bytes (--max-record)")
+    data = _body(record, limits, stored)
     date = record.record_date
     return {
         "id": clean((record.record_id or "").strip("<> ")),
@@ -148,6 +156,20 @@ def _page(record: Any, longest: int) -> dict[str, str] | None:
         "html": _as_page(_decoded(data, charset), kind or ""),
         "type": clean(kind or ""),
     }
+
+
+def _body(record: Any, limits: Limits, stored: Callable[[], int]) -> bytes:
+    """The bytes of a record, decompressed piece by piece: a small record may hold gigabytes."""
+    where = (record.record_id or "").strip("<> ")[:60]
+    if record.content_length > limits.record:
+        raise ValueError(f"{where}: {limits.too_long}")
+    found, size = [], 0
+    while piece := record.reader.read(_PIECE):
+        found.append(piece)
+        size += len(piece)
+        if size > (longest := limits.longest(min(stored(), record.content_length))):
+            raise ValueError(f"{where}: {limits.too_long_for(longest)}")
+    return b"".join(found)
 
 
 def _as_page(text: str, kind: str) -> str:
