@@ -13,8 +13,9 @@ from types import TracebackType
 
 from neardup.errors import OutputError
 
-__all__ = ["OutputFolder", "is_file_name", "one_line", "reason"]
+__all__ = ["OutputFolder", "PAGE", "is_file_name", "one_line", "reason"]
 
+PAGE = "report.html"  # of `neardup report`, beside a result
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 

@@ -14,6 +14,7 @@ from neardup.cli.support.compare_words import compare_words
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
 
@@ -43,6 +44,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
         default=True,
         help="Put ' before csv cells that a spreadsheet would run.",
     ),
+    options.flag("--report", "Write DIR/report.html, a page to review the result."),
     options.flag("--dry-run", "Estimate time, memory and results from a sample."),
 )
 @options.decide
@@ -103,8 +105,10 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
 
     start = perf_counter()
     engine = take_engine(values)
-    names = ("mode", "output_format", "force", "escape_formulas", "table_format")
-    mode, format, force, escape, table_format = (values.pop(name) for name in names)
+    names = ("mode", "output_format", "force", "escape_formulas", "table_format", "report")
+    mode, format, force, escape, table_format, with_page = (values.pop(name) for name in names)
+    if with_page:
+        refuse_page(output, force or values["resume"])
     check_against(values)
     base = base_plan(chosen, values["against"])
     values["compare"] = compare_words(inputs, chosen, values) if base == chosen.plan() else None
@@ -115,7 +119,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     def finish(report: dict[str, Any]) -> None:
         stops = guard and report["warnings"]
         how = "none" if stops else mode
-        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, how)])
+        page = [f"report written to {write_page(output)}"] if with_page else []
+        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, how), *page])
         if stops:
             click.echo(STOPPED, err=True)
             raise SystemExit(3)

@@ -48,9 +48,9 @@ FORMATS = ("table", "markdown", "csv", "json")
         help=f"The format of the printed result: {', '.join(FORMATS)}.",
     ),
     options.value("--plots DIR", "Draw precision and recall, F1 and MCC, histograms and S-curves."),
-    options.value("--errors FILE.html", "Write the worst errors of each method to a page."),
+    options.value("--errors FILE.html", "Write a page: scores, curves and the worst errors."),
     options.count("--worst", "Print the N worst errors.", 0),
-    options.flag("--force", "Overwrite the page of errors."),
+    options.flag("--force", "Overwrite the page of --errors."),
 )  # fmt: skip
 @options.reading
 @options.statistics
@@ -158,33 +158,24 @@ def _file_and_column(text: str) -> tuple[str, str | None]:
 
 
 def _show_errors(documents: Documents, evaluation: Evaluation, page: Path | None, count: int) -> None:
-    """Show the worst errors of each method in the terminal, and write a page for each."""
+    """Show the worst errors of each method in the terminal, and write the page of all methods."""
     if page is None and not count:
         return
     from rich.console import Console
 
     from neardup.cli.support.worst_errors import print_errors
-    from neardup.evaluate.error_page import write_errors_page
+    from neardup.evaluate.evaluation_page import write_evaluation_page
     from neardup.evaluate.method_errors import find_errors
 
-    for result, path in zip(evaluation.results, _pages(page, len(evaluation.results)), strict=True):
-        most = max(count, PAGE_ERRORS if path is not None else 0)
-        found = find_errors(documents, evaluation.truth, result, most)
-        if count:
-            console = Console(highlight=False)
-            console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
-            print_errors(console, found.pairs if path is None else _first(found.pairs, count), found.errors)
-        if path is not None:
-            title = f"{found.name}: worst errors"
-            write_errors_page(path, found.pairs, found.errors, title=title, threshold=found.threshold)
-            click.echo(f"Errors of {found.name} written to {path}.", err=True)
-
-
-def _pages(page: Path | None, count: int) -> list[Path | None]:
-    """errors.html, errors-2.html …"""
-    if page is None:
-        return [None] * count
-    return [page if k == 1 else page.with_stem(f"{page.stem}-{k}") for k in range(1, count + 1)]
+    most = max(count, PAGE_ERRORS if page is not None else 0)
+    errors = [find_errors(documents, evaluation.truth, result, most) for result in evaluation.results]
+    for found in errors if count else ():
+        console = Console(highlight=False)
+        console.print(f"\n{found.name} at {found.threshold:g}", style="bold", markup=False)
+        print_errors(console, _first(found.pairs, count), found.errors)
+    if page is not None:
+        write_evaluation_page(page, evaluation, errors)
+        click.echo(f"Report written to {page}.", err=True)
 
 
 def _first(pairs: Sequence[WorstPair], count: int) -> list[WorstPair]:

@@ -6,6 +6,7 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
+from neardup.output import PAGE
 
 
 @click.command(cls=GroupedCommand)
@@ -38,6 +39,6 @@ def command(folder: str, output: str | None, force: bool, by: str | None, date_c
     from neardup.review.report import write_report
 
     finished = open_folder(folder)
-    page = options.new_file(output or str(finished.path / "report.html"), force, (".html", ".htm"))
+    page = options.new_file(output or str(finished.path / PAGE), force, (".html", ".htm"))
     write_report(finished, page, by=by, date=date_column, force=force)
     click.echo(f"Report written to {page}.")

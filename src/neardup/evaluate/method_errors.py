@@ -14,8 +14,7 @@ from neardup.evaluate.results import MethodResult
 from neardup.evaluate.scores import Floats, ScoredPairs
 from neardup.evaluate.similarities import pairs_inside
 from neardup.evaluate.worst_errors import WorstErrors, WorstPair, compare_worst, worst_errors
-from neardup.plan import Plan
-from neardup.registry import get_method
+from neardup.plans import comparison_plan
 from neardup.sorted_sets import run_starts
 
 MOST_UNSCORED = 1 << 22  # pairs of score 0 that are listed
@@ -52,7 +51,7 @@ def find_errors(documents: Documents, truth: Truth, result: MethodResult, most: 
     def cluster(number: int) -> str:
         return name(number) if truth.clusters is None else truth.names[truth.clusters[number]]
 
-    plan = _comparison_plan(result.plan)
+    plan = comparison_plan(result.plan)
     pairs = compare_worst(errors, *columns, plan=plan, name=name, text=text, cluster=cluster)
     return MethodErrors(result.name, result.threshold, pairs, errors)
 
@@ -62,14 +61,6 @@ def _effective_scores(result: MethodResult) -> Floats:
     pairs, found = result.pairs, result.found
     candidates = np.isin(pack_pairs(pairs.left, pairs.right), pack_pairs(found.left, found.right))
     return np.where((pairs.score >= result.threshold) & ~candidates, 0.0, pairs.score)
-
-
-def _comparison_plan(plan: Plan | None) -> Plan:
-    """The plan whose shared features are marked in the texts: the method's own, or min-hash.
-
-    Min-hash for scores of another tool, and for features that depend on corpus frequencies.
-    """
-    return get_method("minhash").plan() if plan is None or plan.counts else plan
 
 
 def unscored_positives(truth: Truth, pairs: ScoredPairs) -> tuple[Numbers, Numbers]:

@@ -11,7 +11,7 @@ __all__ = ["Cell", "figure_text", "note", "share", "size_text", "table", "tiles"
 
 Cell = str | int | float | None
 N = ' class="n"'  # a figure
-FIGURE = re.compile(r"[\d.,]+ ?(%|s|bytes|kB|MB|GB|TB)?")
+FIGURE = re.compile(r"–|[-+]?[\d.,]+(e-?\d+)?( to [-+]?[\d.,]+| ?(%|s|bytes|kB|MB|GB|TB))?")
 
 
 def tiles(values: Iterable[tuple[str, str, str]]) -> str:

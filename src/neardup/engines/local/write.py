@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,12 +47,17 @@ from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
 from neardup.engines.local.write_tables import REPORT, TableFormat, record_files, write_clusters, write_pairs
 from neardup.errors import InputError, OutputError
-from neardup.output import OutputFolder, is_file_name
+from neardup.output import PAGE, OutputFolder, is_file_name
 from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
 DOCUMENTS: dict[Mode, list[str]] = {"remove": ["kept", "removed"], "annotate": ["annotated"], "none": []}
-RESULTS = {name for names in DOCUMENTS.values() for name in names} | {"pairs", "clusters", "problems"}
+RESULTS = {name for names in DOCUMENTS.values() for name in names} | {
+    "pairs",
+    "clusters",
+    "problems",
+    "report",
+}
 PROBLEMS = "problems.jsonl"  # only where there are any
 
 
@@ -102,7 +108,7 @@ def remove_result(path: Path) -> None:
 def files_of_last_run(folder: Path) -> set[str]:
     """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
-        listed = json.loads((folder / "report.json").read_text())["files"]
+        listed = [*json.loads((folder / "report.json").read_text())["files"], *_page_of_last_run(folder)]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     return {
@@ -110,6 +116,12 @@ def files_of_last_run(folder: Path) -> set[str]:
         for name in listed
         if isinstance(name, str) and name.partition(".")[0] in RESULTS and is_file_name(name)
     }
+
+
+def _page_of_last_run(folder: Path) -> list[str]:
+    """The page of `neardup report` beside the result, unless somebody else made a file of that name."""
+    with (folder / PAGE).open("rb") if (folder / PAGE).is_file() else BytesIO() as file:
+        return [PAGE] if b'<meta name="generator" content="neardup">' in file.read(200) else []
 
 
 def _refuse_inputs(sources: Sequence[Source], folder: Path, names: Sequence[str]) -> None:
