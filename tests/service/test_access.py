@@ -23,13 +23,20 @@ from neardup.service.tokens import Tokens, new_token
 
 GROUPS = ("staff", "board", "press")
 MINE = {"staff", "press"}
+METHODS: tuple[dict[str, Any], ...] = (
+    OPTIONS,
+    {"method": "hybrid"},
+    {"method": "super_shingles"},
+)
 
 
 class Local:
     """A service without a network, and its answers as bytes."""
 
-    def __init__(self, folder: Path, tokens: Path, documents: list[dict[str, Any]]) -> None:
-        self.index = Index(folder, **OPTIONS)
+    def __init__(
+        self, folder: Path, tokens: Path, documents: list[dict[str, Any]], options: dict[str, Any] = OPTIONS
+    ) -> None:
+        self.index = Index(folder, **options)
         self.service = Service(self.index, Settings(tokens=tokens), Tokens(tokens), Log(io.StringIO()))
         self.app = make_app(self.service)
         self.documents = documents
@@ -114,9 +121,14 @@ def test_answers_are_those_of_an_index_without_hidden_documents(seed: int, tmp_p
     tokens = tmp_path / "tokens.json"
     admin = new_token(tokens, "all", ["admin"])
     token = new_token(tokens, "mine", ["read", "write"], MINE, "staff/")
-    whole = Local(tmp_path / "whole", tokens, documents)
-    seen = Local(tmp_path / "seen", tokens, [document for document in documents if visible(document)])
+    options = METHODS[seed % len(METHODS)]
+    whole = Local(tmp_path / "whole", tokens, documents, options)
+    shown = [document for document in documents if visible(document)]
+    seen = Local(tmp_path / "seen", tokens, shown, options)
     steps = requests(rng, documents)
+    for document in documents:  # what was written meanwhile included
+        path = document["id"].replace("/", "%2F")
+        steps += [("GET", f"/v1/documents/{path}", None), ("GET", f"/v1/clusters/{path}", None)]
     answers = asyncio.run(whole.run(admin, token, steps))
     expected = asyncio.run(seen.run(admin, token, steps))
     for step, answer, other in zip(steps, answers, expected, strict=True):
