@@ -19,16 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import postings as naive
-from neardup.index import segments as module
-from neardup.index.segment_folder import SegmentFolder
-from neardup.index.segments import (
+from neardup.index.segments.folder import SegmentFolder
+from neardup.index.segments.memory import MemorySegment
+from neardup.index.segments.merge import merge_segments
+from neardup.index.segments.segment import (
     HEADER,
-    MemorySegment,
     Segment,
     SegmentDamaged,
-    merge_segments,
-    write_segment,
 )
+from neardup.index.segments.writer import SegmentWriter, write_segment
 
 PLAN = "0123456789abcdef" * 4
 FULL = 2**64 - 1
@@ -779,7 +778,7 @@ def test_a_write_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
     def fail(self: object, count: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(module._Writer, "_pack", fail)
+    monkeypatch.setattr(SegmentWriter, "_pack", fail)
     with pytest.raises(OSError, match="Input/output"):
         make(tmp_path / "a.segment", [(1, 1)], 1, 2)
     assert names(tmp_path) == []

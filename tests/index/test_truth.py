@@ -38,8 +38,8 @@ from neardup.errors import (
     ParameterError,
     StorageError,
 )
-from neardup.index.sqlite_truth import SqliteTruth
 from neardup.index.truth import ALL, MATCH, Attributes, Columns, Id, NewRows, Snapshot, StoredRows, Truth
+from neardup.index.truth.sqlite import SqliteTruth
 
 KILLS = int(os.environ.get("NEARDUP_KILLS", "20"))
 BATCH = 40
@@ -60,7 +60,7 @@ class Place:
     def _kind(self) -> Any:
         if not self.address.startswith("postgresql:"):
             return SqliteTruth
-        from neardup.index.postgres_truth import PostgresTruth
+        from neardup.index.truth.postgres import PostgresTruth
 
         return PostgresTruth
 
@@ -814,7 +814,7 @@ def test_a_log_left_by_a_removed_file_is_not_read(folder: Path) -> None:
 def test_a_program_that_locks_the_file_is_named_as_such(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.index.sqlite_truth._PATIENCE", 0.1)
+    monkeypatch.setattr("neardup.index.truth.sqlite_file.PATIENCE", 0.1)
     filled(folder)
     other = sqlite3.connect(folder / "truth.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -197,7 +197,7 @@ def test_a_segment_with_keys_of_other_documents_is_rebuilt(tmp_path: Path) -> No
     """Its checksums are right: only a comparison with the stored documents notices."""
     with built(tmp_path / "i") as index, index.reading() as (_, search):
         digest = search.search.folder.plan_digest
-    from neardup.index.segment_folder import SegmentFolder
+    from neardup.index.segments.folder import SegmentFolder
 
     folder = SegmentFolder(tmp_path / "i" / "segments", digest, may_write=True)
     folder.load()

@@ -12,8 +12,8 @@ from neardup.errors import InputError, NeardupError, StorageError
 from neardup.index.export import export_salvaged
 from neardup.index.index import Index
 from neardup.index.opened import POSTGRES
-from neardup.index.sqlite_truth import SqliteTruth
 from neardup.index.truth import Truth
+from neardup.index.truth.sqlite import SqliteTruth
 from neardup.index.verify import Verification
 from neardup.plan import Plan
 
@@ -35,7 +35,7 @@ def verify_path(path: str | os.PathLike[str], progress: Progress) -> Verificatio
 def salvage_path(path: str | os.PathLike[str], target: Path, progress: Progress, force: bool = False) -> int:
     """The number of documents written to a jsonl or parquet file: those that are readable and sound."""
     if _is_address(path):
-        from neardup.index.postgres_truth import PostgresTruth
+        from neardup.index.truth.postgres import PostgresTruth
 
         truth: Truth = PostgresTruth(os.fspath(path))
     else:

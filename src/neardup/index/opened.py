@@ -78,7 +78,7 @@ def _refuse_incomplete(name: str, about: dict[str, str], last: int) -> None:
 
 
 def _sqlite(folder: Path, create: bool, wait: float) -> Truth:
-    from neardup.index.sqlite_truth import SqliteTruth
+    from neardup.index.truth.sqlite import SqliteTruth
 
     if not SqliteTruth.exists(folder):
         if not create:
@@ -99,7 +99,7 @@ def _sqlite(folder: Path, create: bool, wait: float) -> Truth:
 
 
 def _postgres(url: str, create: bool, wait: float) -> Truth:
-    from neardup.index.postgres_truth import PostgresTruth
+    from neardup.index.truth.postgres import PostgresTruth
 
     if create and not PostgresTruth.exists(url):
         with suppress(OutputError):  # another process was first

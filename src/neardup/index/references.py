@@ -32,8 +32,8 @@ from neardup.index.counting import counted_statistics
 from neardup.index.index import Index
 from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, with_policy
 from neardup.index.opened import POSTGRES, differences, index_plan
-from neardup.index.sqlite_truth import SqliteTruth
 from neardup.index.truth import Id
+from neardup.index.truth.sqlite import SqliteTruth
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.verify.relation import COPY, RELATIONS, UNKNOWN

@@ -17,11 +17,12 @@ import numpy as np
 from neardup.columns import Hashes, Numbers
 from neardup.errors import IndexBusy, StorageError
 from neardup.index.postings import stored_keys
-from neardup.index.segment_folder import SegmentFolder
-from neardup.index.segments import MemorySegment, Segment, SegmentDamaged
+from neardup.index.segments.folder import SegmentFolder
+from neardup.index.segments.memory import MemorySegment
+from neardup.index.segments.segment import Segment, SegmentDamaged
 from neardup.index.signed import Signer
 from neardup.index.truth import Columns, Snapshot
-from neardup.index.writer_lock import writer_lock
+from neardup.index.truth.writer_lock import writer_lock
 
 FLUSH = 4096  # documents in memory that become a segment
 ROOM = 64 << 20  # bytes of postings that are sorted or merged together

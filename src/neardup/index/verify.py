@@ -15,7 +15,7 @@ from neardup.engines.core.progress import Progress
 from neardup.errors import IndexDamaged, NeardupError, StorageError
 from neardup.index.postings import fold, stored_keys
 from neardup.index.search import Search
-from neardup.index.segments import Alive, Segment, SegmentDamaged
+from neardup.index.segments.segment import Alive, Segment, SegmentDamaged
 from neardup.index.state import IndexState
 from neardup.index.truth import Columns, Snapshot
 from neardup.index.upkeep import rebuild

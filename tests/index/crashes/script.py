@@ -14,8 +14,10 @@ from typing import Any
 
 from random_corpora import edited, sentence
 
-from neardup.index import search, segment_folder, sqlite_truth, state
+from neardup.index import search, state
 from neardup.index.index import Index
+from neardup.index.segments import folder as segment_folder
+from neardup.index.truth import sqlite_file
 
 METHODS: dict[str, dict[str, Any]] = {
     "minhash": {"method": "minhash", "threshold": 0.5},
@@ -108,13 +110,13 @@ def small_limits() -> Iterator[None]:
     """A small index does what a large one does: writes and merges segments, and copies the log into the file."""
     settings = tuple(
         f"wal_autocheckpoint = {CHECKPOINT}" if "autocheckpoint" in setting else setting
-        for setting in sqlite_truth._SETTINGS
+        for setting in sqlite_file.SETTINGS
     )
     places: list[tuple[Any, str, Any]] = [
         (search, "FLUSH", FLUSH),
         (state, "FLUSH", FLUSH),
         (segment_folder, "FACTOR", FACTOR),
-        (sqlite_truth, "_SETTINGS", settings),
+        (sqlite_file, "SETTINGS", settings),
     ]
     before = [getattr(module, name) for module, name, _ in places]
     for module, name, value in places:

@@ -14,7 +14,7 @@ import pytest
 from crashes.checks import Violation
 from crashes.script import Facts, OtherCount, Session, Step, scratch_folder, small_limits, text_of
 from neardup.errors import NeardupError
-from neardup.index.sqlite_truth import SqliteTruth
+from neardup.index.truth.sqlite import SqliteTruth
 
 PARTS = 8
 

@@ -82,7 +82,7 @@ def _removed_if_empty(folder: str) -> Iterator[None]:
 
     from neardup.errors import NeardupError
     from neardup.index.opened import POSTGRES
-    from neardup.index.sqlite_truth import SqliteTruth
+    from neardup.index.truth.sqlite import SqliteTruth
 
     new = not folder.startswith(POSTGRES) and not Path(folder).exists()
     try:

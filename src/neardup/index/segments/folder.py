@@ -19,15 +19,9 @@ from threading import RLock
 from typing import Any
 
 from neardup.columns import Hashes, Numbers
-from neardup.index.segments import (
-    Segment,
-    SegmentDamaged,
-    Stamp,
-    merge_segments,
-    stamp_of,
-    sync_folder,
-    write_segment,
-)
+from neardup.index.segments.merge import merge_segments
+from neardup.index.segments.segment import Segment, SegmentDamaged, Stamp, stamp_of, sync_folder
+from neardup.index.segments.writer import write_segment
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -9,27 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import os
-import socket
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from neardup.errors import (
     IndexBusy,
-    IndexDamaged,
-    InputError,
-    MissingExtra,
     OutputError,
-    ParameterError,
     StorageError,
 )
-from neardup.index import truth
-from neardup.index.truth import StoredRows
+from neardup.index.truth import Row, StoredRows, stored
+from neardup.index.truth.postgres_server import (
+    COMMENT,
+    comment_of,
+    connect,
+    holder,
+    lock_number,
+    refuse_others,
+    shown,
+    split_url,
+    translated,
+)
+from neardup.index.truth.sql import SqlSnapshot, SqlWriter
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,22 +40,15 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
     Outcome = Callable[[int, uuid.UUID], bool | None]
 
-try:
+with suppress(ImportError):  # said when a truth is opened
     import psycopg
     from psycopg import errors, pq, sql
-except ImportError:  # said when a truth is opened
-    MISSING = True
-else:
-    MISSING = False
 
 _IDLE = 16  # connections kept open between uses
 _LISTED = 20_000  # values in a statement
 _TOKENS = 1000  # commits whose outcome can be looked up
 _SALVAGED = 1024  # documents at a time
 _MOST_SENTENCES = 100  # of a check
-_COMMENT = f"neardup index, format {truth.FORMAT}"
-# Without statistics of a new table the planner guesses: every statement here is best answered by an index.
-_SETTINGS = "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
 _TABLES = f"""
 CREATE TABLE documents (
     seq bigint PRIMARY KEY, id bytea NOT NULL, "integer" boolean NOT NULL, low bigint NOT NULL,
@@ -66,7 +62,7 @@ CREATE TABLE state (
 CREATE TABLE about (name text PRIMARY KEY, value bytea NOT NULL, checksum bigint NOT NULL);
 CREATE TABLE blobs (name text PRIMARY KEY, data bytea NOT NULL, checksum bigint NOT NULL);
 CREATE TABLE tokens (number bigint PRIMARY KEY, token uuid NOT NULL);  -- of the last commits
-INSERT INTO state VALUES (0, 0, 0, {truth.state_checksum(0, 0, 0)});
+INSERT INTO state VALUES (0, 0, 0, {stored.state_checksum(0, 0, 0)});
 """
 _DOCUMENT_TYPES = ("int8", "bytea", "bool", "int8", "int8", "int8", "int8", "text", "int8")
 _BODY_TYPES = ("int8", "bytea", "bytea", "int8")
@@ -81,29 +77,29 @@ class PostgresTruth:
         self._idle: list[Connection] = []
         self._process, self._closed = os.getpid(), False
         with self._session() as connection:
-            _refuse_others(connection, self.schema, self.place)
+            refuse_others(connection, self.schema, self.place)
 
     @staticmethod
     def exists(url: str) -> bool:
         """Whether the database has this index."""
         address, schema = split_url(url)
-        with _translated(shown(address, schema)), _connect(address, schema) as connection:
-            return _comment(connection, schema) is not None
+        with translated(shown(address, schema)), connect(address, schema) as connection:
+            return comment_of(connection, schema) is not None
 
     @staticmethod
     def create(url: str, about: Mapping[str, str], *, wait: float = 10.0) -> PostgresTruth:
         """A new truth; a lost connection leaves a whole one or none. Refused if there is one already."""
         address, schema = split_url(url)
         place = shown(address, schema)
-        with _translated(place), _connect(address, schema) as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(schema),))
-            if _comment(connection, schema) is not None:
+        with translated(place), connect(address, schema) as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(schema),))
+            if comment_of(connection, schema) is not None:
                 raise OutputError(f"{place}: the database has this index already.")
             name = sql.Identifier(schema)
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
             connection.execute(_TABLES)
-            connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(_COMMENT)))
-            rows = truth.named_rows({key: truth.text_bytes(value) for key, value in about.items()})
+            connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(COMMENT)))
+            rows = stored.named_rows({key: stored.text_bytes(value) for key, value in about.items()})
             connection.cursor().executemany("INSERT INTO about VALUES (%s, %s, %s)", rows)
         return PostgresTruth(url, wait=wait)
 
@@ -140,7 +136,7 @@ class PostgresTruth:
         """What is damaged, one sentence each; empty if all is well. Reads everything."""
         found: list[str] = []
         with self.reading() as snapshot:
-            for check in truth.find_damage(snapshot.stream):
+            for check in stored.find_damage(snapshot.stream):
                 try:
                     found += check()
                 except StorageError as problem:
@@ -167,7 +163,7 @@ class PostgresTruth:
         """A connection that nobody else uses, in a transaction if `begin` starts one, which ends here."""
         if self._closed:
             raise StorageError(f"{self.place}: the index was closed. Open it again.")
-        with _translated(self.place):
+        with translated(self.place):
             connection = self._begin(begin)
             process = os.getpid()
             try:
@@ -189,7 +185,7 @@ class PostgresTruth:
             except psycopg.OperationalError:
                 connection.close()
                 self._drop_idle()
-        connection = _connect(self._address, self.schema)
+        connection = connect(self._address, self.schema)
         connection.execute(begin or "SELECT")
         return connection
 
@@ -217,10 +213,10 @@ class PostgresTruth:
             "SELECT set_config('lock_timeout', %s, true)", (f"{max(1, int(self.wait * 1000))}ms",)
         )
         try:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(self.schema),))
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(self.schema),))
         except errors.LockNotAvailable:
             connection.execute("ROLLBACK")
-            raise IndexBusy(self.place, _holder(connection, self.schema), self.wait) from None
+            raise IndexBusy(self.place, holder(connection, self.schema), self.wait) from None
         connection.execute("SET LOCAL lock_timeout = 0")
 
     def _outcome(self, number: int, token: uuid.UUID) -> bool | None:
@@ -231,7 +227,7 @@ class PostgresTruth:
         end = time.monotonic() + self.wait
         while time.monotonic() < end:
             try:
-                with _connect(self._address, self.schema) as connection, connection.transaction():
+                with connect(self._address, self.schema) as connection, connection.transaction():
                     self._take_lock(connection)
                     found = connection.execute(
                         "SELECT token FROM tokens WHERE number = %s", (number,)
@@ -246,32 +242,32 @@ class PostgresTruth:
 _inherited: list[Connection] = []  # kept: closing them would end the parent's sessions
 
 
-class PostgresSnapshot(truth.SqlSnapshot):
+class PostgresSnapshot(SqlSnapshot):
     """One committed state. Ranges of seqs include both ends."""
 
     def __init__(self, connection: Connection, place: str) -> None:
         self._connection = connection
         super().__init__(place)
 
-    def _run(self, statement: str, values: Sequence[object] = ()) -> list[truth.Row]:
-        with _translated(self._place):
+    def _run(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        with translated(self._place):
             cursor = self._connection.execute(statement.replace("?", "%s"), values or None, binary=True)
             return cursor.fetchall() if cursor.description else []
 
-    def _listed(self, begin: str, values: Sequence[object], end: str = "") -> list[truth.Row]:
-        rows: list[truth.Row] = []
+    def _listed(self, begin: str, values: Sequence[object], end: str = "") -> list[Row]:
+        rows: list[Row] = []
         kind = "bytea" if values and isinstance(values[0], bytes) else "bigint"
         for start in range(0, len(values), _LISTED):
             part = list(values[start : start + _LISTED])
             rows += self._all(f"{begin} = ANY(?::{kind}[]){end}", (part,))
         return rows
 
-    def _by_id(self, select: str, keys: Sequence[bytes]) -> list[truth.Row]:
+    def _by_id(self, select: str, keys: Sequence[bytes]) -> list[Row]:
         return self._listed(f"{select} WHERE sha256(id)", [hashlib.sha256(key).digest() for key in keys])
 
-    def stream(self, statement: str) -> Iterator[truth.Row]:
+    def stream(self, statement: str) -> Iterator[Row]:
         """The rows of a statement, a few at a time."""
-        with _translated(self._place), self._connection.cursor("stream", binary=True) as cursor:
+        with translated(self._place), self._connection.cursor("stream", binary=True) as cursor:
             cursor.itersize = _SALVAGED
             yield from cursor.execute(statement)
 
@@ -283,22 +279,22 @@ class PostgresSnapshot(truth.SqlSnapshot):
             (low, high),
         )
         bodies = "SELECT seq, body, signature, checksum FROM bodies WHERE seq BETWEEN ? AND ?"
-        return truth.sound_rows(documents, self._all(bodies, (low, high)))
+        return stored.sound_rows(documents, self._all(bodies, (low, high)))
 
 
-class PostgresWriter(PostgresSnapshot, truth.SqlWriter):
+class PostgresWriter(PostgresSnapshot, SqlWriter):
     """The state inside a write transaction. Reads see what was written before them."""
 
     def __init__(self, connection: Connection, place: str, outcome: Outcome) -> None:
         super().__init__(connection, place)
         self._outcome = outcome
 
-    def _store(self, rows: truth.PreparedRows) -> None:
-        with _translated(self._place):
+    def _store(self, rows: stored.PreparedRows) -> None:
+        with translated(self._place):
             self._copy("documents", _DOCUMENT_TYPES, rows.documents)
             self._copy("bodies", _BODY_TYPES, rows.bodies)
 
-    def _copy(self, table: str, types: Sequence[str], rows: Sequence[truth.Row]) -> None:
+    def _copy(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         if not rows:
             return
         statement = f"COPY {table} FROM STDIN (FORMAT BINARY)"
@@ -307,7 +303,7 @@ class PostgresWriter(PostgresSnapshot, truth.SqlWriter):
             for row in rows:
                 copy.write_row(row)
 
-    def _discard(self, seqs: Sequence[truth.Row]) -> None:
+    def _discard(self, seqs: Sequence[Row]) -> None:
         gone = [row[0] for row in seqs]
         self._listed("DELETE FROM documents WHERE seq", gone)
         self._listed("DELETE FROM bodies WHERE seq", gone)
@@ -332,127 +328,3 @@ class PostgresWriter(PostgresSnapshot, truth.SqlWriter):
             ) from problem
         if cursor.statusmessage != "COMMIT":  # the server rolls back a transaction in which something failed
             raise StorageError(f"{self._place}: a statement failed, so the transaction was rolled back.")
-
-
-def split_url(url: str) -> tuple[str, str]:
-    """The address for the server, and the schema, which is the option `index`."""
-    if MISSING:
-        raise MissingExtra("psycopg", "postgres", "An index in PostgreSQL")
-    parts = urlsplit(url)
-    options = parse_qsl(parts.query, keep_blank_values=True)
-    names = [value for key, value in options if key == "index"] or ["neardup"]
-    if (
-        not 0 < len(names[-1].encode("utf-8", "replace")) < 64
-        or "\0" in names[-1]
-        or names[-1].startswith("pg_")
-    ):
-        raise ParameterError("index", "a PostgreSQL address", "a name of 1 to 63 bytes", names[-1])
-    query = urlencode([(key, value) for key, value in options if key != "index"])
-    address = f"{parts.scheme}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")
-    try:
-        psycopg.conninfo.conninfo_to_dict(address)
-    except psycopg.ProgrammingError:  # its message may have the password
-        raise InputError(f"{shown(address, names[-1])}: the address of the server cannot be read.") from None
-    return address, names[-1]
-
-
-def shown(address: str, schema: str) -> str:
-    """The address for messages: without user, password and options."""
-    parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}?index={schema}"
-
-
-def _connect(address: str, schema: str) -> Connection:
-    command = Path(sys.argv[0]).name if sys.argv else ""
-    name = f"neardup {os.getpid()}@{socket.gethostname()} {command}"[:63]
-    connection = psycopg.connect(address, autocommit=True, application_name=name, connect_timeout=10)
-    try:
-        connection.execute(_SETTINGS)
-        connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(schema)))
-        # A commit is acknowledged when it is durable, whatever the server's default; stricter defaults stay.
-        connection.execute(
-            "SELECT set_config('synchronous_commit', 'on', false) "
-            "WHERE current_setting('synchronous_commit') IN ('off', 'local')"
-        )
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _lock(schema: str) -> int:
-    """The number of the advisory lock of an index."""
-    digest = hashlib.sha256(f"neardup index {schema}".encode()).digest()
-    return int.from_bytes(digest[:8], "little", signed=True)
-
-
-def _holder(connection: Connection, schema: str) -> str:
-    """Who holds the lock of the writer, for a sentence."""
-    row = connection.execute(
-        "SELECT a.application_name, a.xact_start FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
-        "WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32) | l.objid::bigint = %s",
-        (_lock(schema),),
-    ).fetchone()
-    if row is None or row[1] is None:
-        return "another process"
-    return f"{row[0]} since {row[1].astimezone().isoformat(timespec='seconds')}"
-
-
-def _comment(connection: Connection, schema: str) -> str | None:
-    """The comment of a schema that has tables; None without them."""
-    row = connection.execute(
-        "SELECT obj_description(n.oid, 'pg_namespace') FROM pg_namespace n "
-        "WHERE n.nspname = %s AND EXISTS (SELECT 1 FROM pg_class c WHERE c.relnamespace = n.oid)",
-        (schema,),
-    ).fetchone()
-    return None if row is None else row[0] or ""
-
-
-def _refuse_others(connection: Connection, schema: str, place: str) -> None:
-    """Refuses a schema that is not ours, or of another format."""
-    comment = _comment(connection, schema)
-    if comment is None:
-        raise InputError(f"{place}: the database has no such index.")
-    if not comment.startswith("neardup index, format "):
-        raise InputError(
-            f"{place}: the schema {schema!r} is not an index of neardup. Name another with ?index=NAME."
-        )
-    if comment != _COMMENT:
-        version = comment.rpartition(" ")[2]
-        raise InputError(
-            f"{place}: the index has format {version}, this version of neardup reads {truth.FORMAT}. "
-            "Use the version that made it."
-        )
-
-
-@contextmanager
-def _translated(place: str) -> Iterator[None]:
-    """Errors of the server become a sentence about the index."""
-    try:
-        yield
-    except psycopg.Error as problem:
-        raise _error(place, problem) from problem
-
-
-def _error(place: str, problem: psycopg.Error) -> Exception:
-    reason = str(problem).strip().partition("\n")[0].rstrip(".")
-    if isinstance(problem, errors.DiskFull):
-        return StorageError(
-            f"{place}: the server's disk is full. Nothing was changed; make room and try again."
-        )
-    if isinstance(problem, (errors.DataCorrupted, errors.IndexCorrupted)):
-        return IndexDamaged(f"{place}: the index is damaged ({reason}). Restore it from a backup.")
-    if isinstance(problem, (errors.UndefinedTable, errors.UndefinedColumn)):
-        return IndexDamaged(f"{place}: the index is damaged ({reason}).")
-    if isinstance(problem, errors.ProgramLimitExceeded):
-        return InputError(f"{place}: a document is larger than 1 GB ({reason}). Leave it out.")
-    if isinstance(problem, errors.InsufficientPrivilege):
-        return StorageError(
-            f"{place}: the server refuses access ({reason}). Ask for the right to use the schema."
-        )
-    if isinstance(problem, psycopg.OperationalError):
-        return StorageError(
-            f"{place}: the server cannot be reached ({reason}). Nothing was changed; try again."
-        )
-    return StorageError(f"{place}: the index cannot be used ({reason}).")
