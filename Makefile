@@ -67,7 +67,7 @@ bench: $(BIN)/.core  ## ours beside the peers, in one run (benchmarks/README.md)
 bench-index: $(BIN)/.core  ## the index beside the peers' indexes: make bench-index ARGS='--documents 1000000'
 	$(BIN)/python benchmarks/index.py $(ARGS)
 
-bench-service: $(BIN)/.test  ## the service under load, beside a FastAPI wrapper of datasketch
+bench-service: $(BIN)/.test  ## the service under load, beside datasketch and FastAPI: make bench-service ARGS='--documents 1000000'
 	$(BIN)/python benchmarks/service.py $(ARGS)
 
 bench-spark: $(BIN)/.test  ## the Spark engine beside MLlib and the local engine (needs Java 17)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from budgets import budget_goals, budgets_page
-from goals import goals_page
+from goals import Goal, goals_page
 from index_page import index_goals, index_page
 from records import DASH, Record, fastest_peer, table, time_of
+from service_page import service_goals, service_page
 from settings import HERE, RESULTS, WORK
 
 
@@ -117,6 +118,11 @@ clusters: by CPU time with one thread, by wall time with two; warm runs against 
 processes against the peer's whole process."""
 
 
+def more_goals(results: dict[str, Record]) -> list[Goal]:
+    """The goals of memory budgets, of the index and of the service."""
+    return budget_goals(results.get("budgets", {})) + index_goals(results) + service_goals(results)
+
+
 def write(quick: bool = False) -> str:
     """Write the page from all results there are, and return it; a quick run's is only returned."""
     folder = WORK / "quick" if quick else RESULTS
@@ -126,7 +132,7 @@ def write(quick: bool = False) -> str:
     )
     pages = [
         INTRODUCTION,
-        goals_page(results, budget_goals(results.get("budgets", {})) + index_goals(results)),
+        goals_page(results, more_goals(results)),
         *map(speed_page, speeds),
     ]
     for name, title in (("scaling", "How it scales: neardup, warm, one thread"), ("startup", "Start-up")):
@@ -138,6 +144,9 @@ def write(quick: bool = False) -> str:
     indexes = [result for name, result in results.items() if name.startswith("index-")]
     for result in sorted(indexes, key=lambda r: r["documents"]):
         pages += index_page(result, circumstances(result))
+    services = [result for name, result in results.items() if name.startswith("service-")]
+    for result in sorted(services, key=lambda r: r["documents"]):
+        pages += service_page(result, circumstances(result))
     page = "\n\n".join([*filter(None, pages), commands_page([*speeds, *results.values()])]) + "\n"
     if not quick:
         (HERE / "RESULTS.md").write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The service under load, beside a plain FastAPI wrapper of datasketch: `python benchmarks/service.py`.
+"""The service under load, beside FastAPI wrappers of datasketch (in memory, in Redis): `python benchmarks/service.py`.
 
     python benchmarks/service.py                          # an index of 100,000 documents: results/service-100k.json
     python benchmarks/service.py --documents 1000000      # results/service-1m.json
@@ -6,7 +6,8 @@
 
 Server and load generator share the cores of the machine; the CPU time of each is stated. Parts:
 load (questions and durable additions at fixed rates, latency since a request was due), capacity (questions one after
-the other on 16 connections), overhead (one question over HTTP beside the library), bulk (10,000 documents as NDJSON).
+the other on 16 connections), overhead (one question over HTTP beside the library), bulk (10,000 documents as NDJSON),
+peers (load and capacity of the wrappers).
 """
 
 from __future__ import annotations
@@ -15,18 +16,14 @@ import argparse
 import http.client
 import json
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -34,73 +31,24 @@ import corpora
 import environments
 import index_inputs
 import neardup
+import report
 from measure import REPORT
+from peers import ENVIRONMENTS as PEER_ENVIRONMENTS
 from run import store
+from sections import clean, say
+from service_servers import Served, free_port, redis, serving
 from settings import BANDS, HERE, NGRAM, NUM_PERM, OUTPUTS, ROWS, THRESHOLD
 
-PARTS = ("load", "capacity", "overhead", "bulk", "peer")
+PARTS = ("load", "capacity", "overhead", "bulk", "peers")
 PEER = "datasketch-fastapi"
-GOALS = {"query p99 ms": 20.0, "overhead ms": 1.5, "bulk documents/s": 5000.0}
+IN_REDIS = 100_000  # documents: more would take hours to insert
 BULK = 10_000  # documents
 ASKED = 1000  # questions one by one
 JSON = {"content-type": "application/json"}
+Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Served:
-    """A running server."""
-
-    process: subprocess.Popen[bytes]
-    port: int
-
-    @property
-    def cpu(self) -> float:
-        """CPU seconds so far."""
-        times = psutil.Process(self.process.pid).cpu_times()
-        return float(times.user + times.system)
-
-    @property
-    def megabytes(self) -> float:
-        """Resident memory."""
-        return float(psutil.Process(self.process.pid).memory_info().rss / 1e6)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as made:
-        made.bind(("127.0.0.1", 0))
-        return int(made.getsockname()[1])
-
-
-@contextmanager
-def serving(command: list[str], port: int, seconds: float = 1800) -> Iterator[Served]:
-    """A server that is ready, ended afterwards."""
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        end = time.monotonic() + seconds
-        while not answers(port):
-            if process.poll() is not None or time.monotonic() > end:
-                raise SystemExit(f"the server did not start: {' '.join(command)}")
-            time.sleep(0.1)
-        yield Served(process, port)
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def answers(port: int) -> bool:
-    """Whether a server is ready."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
-
-
-def generated_load(served: Served, texts: Path, *arguments: object) -> dict[str, Any]:
+def generated_load(served: Served, texts: Path, *arguments: object) -> Record:
     """The report of the load generator, with the shares of both sides."""
     command = [
         sys.executable,
@@ -113,7 +61,7 @@ def generated_load(served: Served, texts: Path, *arguments: object) -> dict[str,
     finished = subprocess.run(command, capture_output=True, text=True, check=True)
     found = REPORT.search(finished.stdout)
     assert found is not None, finished.stdout
-    report: dict[str, Any] = json.loads(found[1])
+    report: Record = json.loads(found[1])
     report["server_cpu"] = served.cpu - before
     report["server_mb"] = served.megabytes
     return report
@@ -145,13 +93,19 @@ def bulk(served: Served, texts: list[str]) -> dict[str, float]:
         json.dumps({"id": f"bulk-{n}", "text": text}) + "\n" for n, text in enumerate(texts)
     ).encode()
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=600)
-    before, begin = served.cpu, time.perf_counter()
+    before, begin, mine = served.cpu, time.perf_counter(), time.process_time()
     connection.request("POST", "/v1/documents", body, {"content-type": "application/x-ndjson"})
     last = connection.getresponse().read().splitlines()[-1]
-    wall = time.perf_counter() - begin
+    wall, spent = time.perf_counter() - begin, time.process_time() - mine
     connection.close()
     assert json.loads(last)["counts"].get("new") == len(texts), last
-    return {"seconds": wall, "per_second": len(texts) / wall, "server_cpu": served.cpu - before}
+    found = {
+        "documents": len(texts),
+        "megabytes": len(body) / 1e6,
+        "wall": wall,
+        "per_second": len(texts) / wall,
+    }
+    return {**found, "cpu": spent, "server_cpu": served.cpu - before}
 
 
 def build(corpus: corpora.Corpus, folder: Path) -> Path:
@@ -165,12 +119,17 @@ def build(corpus: corpora.Corpus, folder: Path) -> Path:
     return folder
 
 
-def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace) -> dict[str, Any]:
+def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace) -> Record:
     """All parts of ours."""
     index, port = build(corpus, OUTPUTS / "service.index"), free_port()
     asked = pq.read_table(texts, columns=["text"]).column("text").to_pylist()
-    found: dict[str, Any] = {}
     command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", str(port)]
+    found: Record = {
+        "name": "neardup serve",
+        "says": "durable, verified exactly",
+        "documents": corpus.documents,
+    }
+    found["command"] = shown(command[2:], port)
     with serving(command, port) as served:
         generated_load(served, texts, "--seconds", 3, "--start", "warm")
         if "overhead" in given.parts:
@@ -178,13 +137,14 @@ def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace)
         found |= loads(served, texts, given)
         if "bulk" in given.parts:
             found["bulk"] = bulk(served, index_inputs.fresh_texts(given.bulk, 77))
+    shutil.rmtree(index)
     return found
 
 
-def loads(served: Served, texts: Path, given: argparse.Namespace) -> dict[str, Any]:
-    """The parts that both sides have."""
+def loads(served: Served, texts: Path, given: argparse.Namespace) -> Record:
+    """The parts that all sides have."""
     rates = ("--queries", given.queries, "--adds", given.adds, "--seconds", given.seconds)
-    found: dict[str, Any] = {}
+    found: Record = {}
     if "load" in given.parts:
         found["load"] = generated_load(served, texts, *rates)
     if "capacity" in given.parts:
@@ -193,30 +153,52 @@ def loads(served: Served, texts: Path, given: argparse.Namespace) -> dict[str, A
     return found
 
 
-def measure_peer(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace) -> dict[str, Any]:
+def measure_peer(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace, in_redis: bool) -> Record:
     """A plain FastAPI wrapper of datasketch, in its own environment."""
-    if why := environments.make_all([PEER]).get(PEER):
-        return {"error": why}
-    port = free_port()
-    script = HERE / "peers" / "datasketch_service.py"
-    command = [str(environments.python_of(PEER)), str(script), str(port), str(corpus.path)]
-    with serving(command, port) as served:
-        return loads(served, texts, given)
+    where = "in Redis, on the disk after a second" if in_redis else "in memory, not durable"
+    record: Record = {"name": f"datasketch, {'Redis' if in_redis else 'in memory'}", "peer": True}
+    record["says"] = f"MinHashLSH behind FastAPI, {where}: not verified"
+    record["documents"] = min(corpus.documents, IN_REDIS) if in_redis else corpus.documents
+    why = environments.make_all([PEER]).get(PEER)
+    try:
+        if why:
+            raise RuntimeError(why)
+        with redis() if in_redis else nullcontext() as database:
+            port = free_port()
+            command = [
+                str(environments.python_of(PEER)),
+                str(HERE / "peers" / "datasketch_service.py"),
+                str(port),
+            ]
+            command += [str(corpus.path), "--documents", str(record["documents"])]
+            command += ["--redis", str(database.socket)] if database else []
+            record["command"] = shown(command, port, *([database.socket] if database else []))
+            record["settings"] = f"{NUM_PERM} slots, {BANDS} x {ROWS}, as ours"
+            record["versions"] = peer_versions() | ({"redis-server": database.version} if database else {})
+            with serving(command, port, database.process if database else None) as served:
+                return record | loads(served, texts, given)
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        say(f"{record['name']}: FAILED: {error}")
+        return {**record, "error": clean(str(error))}
 
 
-def lines(name: str, found: dict[str, Any]) -> Iterator[str]:
-    """The figures in words."""
-    for part in ("load", "capacity"):
-        if part in found:
-            one = found[part]
-            rate = one["query"]["count"] / one["wall"]
-            server, client = one["server_cpu"] / one["wall"], one["cpu"] / one["wall"]
-            yield f"{name} {part}: {rate:.0f} queries/s, {one['failed']} failed"
-            yield f"  ms of queries {one['query']}, of additions {one['add']}"
-            yield f"  server {server:.0%} and load generator {client:.0%} of a core, {one['server_mb']:.0f} MB"
-    for part in ("overhead", "bulk"):
-        if part in found:
-            yield f"{name} {part}: { {key: round(value, 3) for key, value in found[part].items()} }"
+def shown(command: list[str], *changing: object) -> str:
+    """A command for the page, without what is another one in every run."""
+    text = " ".join(command)
+    for value in changing:
+        text = text.replace(str(value), "…")
+    return clean(text)
+
+
+def peer_versions() -> dict[str, str]:
+    """The versions of what the wrappers stand on."""
+    names = (*PEER_ENVIRONMENTS[PEER].imports, "uvicorn")
+    code = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names!r}}}))"
+    said = subprocess.run(
+        [environments.python_of(PEER), "-c", code], capture_output=True, text=True, check=True
+    )
+    found: dict[str, str] = json.loads(said.stdout)
+    return found
 
 
 def arguments() -> argparse.Namespace:
@@ -235,6 +217,8 @@ def arguments() -> argparse.Namespace:
     if given.quick:
         given.documents, given.seconds, given.bulk = 2000, 3, 1000
     given.parts = given.parts.split(",")
+    if unknown := set(given.parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     return given
 
 
@@ -255,14 +239,16 @@ def main() -> None:
     asked = min(4000, given.documents)
     table: pa.Table = index_inputs.mixed(corpus, asked, asked // 2, corpus.documents, 5)
     pq.write_table(table, texts)
-    found = {"ours": measure_ours(corpus, texts, given)}
-    if "peer" in given.parts:
-        found[PEER] = measure_peer(corpus, texts, given)
-    for name, one in found.items():
-        print(one["error"] if "error" in one else "\n".join(lines(name, one)))
+    records = [measure_ours(corpus, texts, given)]
+    if "peers" in given.parts:
+        records += [measure_peer(corpus, texts, given, in_redis) for in_redis in (False, True)]
+    texts.unlink()
     rates = {"queries": given.queries, "adds": given.adds, "seconds": given.seconds}
-    content = {"corpus": corpus.name, "documents": corpus.documents, "rates": rates, "goals": GOALS, **found}
-    store(f"service-{corpus.name}", content, given.quick)
+    about = {"corpus": corpus.name, "documents": corpus.documents, "megabytes": round(corpus.megabytes, 1)}
+    store(f"service-{corpus.name}", {**about, "rates": rates, "records": records}, given.quick)
+    page = report.write(given.quick)
+    print("\n" + page.partition("## Goals")[2].partition("\n\n## ")[0])
+    print("\n## The service" + page.partition("## The service")[2].partition("\n## ")[0])
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ ENVIRONMENTS = {
         ),
         Environment(
             "datasketch-fastapi",
-            ("datasketch==2.0.0", "xxhash==4.1.0", "fastapi>=0.115", "uvicorn>=0.34", *ARROW),
-            ("datasketch", "xxhash", "fastapi"),
+            ("datasketch==2.0.0", "xxhash==4.1.0", "redis==8.1.0", "fastapi>=0.115", "uvicorn>=0.34", *ARROW),
+            ("datasketch", "xxhash", "redis", "fastapi"),
         ),
         Environment("textdedup", ("text-dedup==0.4.0", *ARROW), python="3.12"),
         Environment("datatrove", ("datatrove[io,processing]==0.10.1", "spacy==3.8.18", *ARROW)),

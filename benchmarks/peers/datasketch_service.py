@@ -1,12 +1,17 @@
-"""A plain FastAPI wrapper of datasketch: what people write in an afternoon. In memory, unverified, nothing durable.
+"""A plain FastAPI wrapper of datasketch: what people write in an afternoon. Its answers are not verified.
 
-python benchmarks/peers/datasketch_service.py PORT CORPUS.parquet
+python benchmarks/peers/datasketch_service.py PORT CORPUS.parquet [--documents N] [--redis SOCKET]
+
+In memory nothing is durable; in Redis, changes are on the disk after a second.
 """
 
 from __future__ import annotations
 
+import argparse
+import itertools
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)  # this folder has a datasketch.py of its own
 
@@ -36,11 +41,20 @@ def signature(text: str) -> MinHash:
     return made
 
 
-def make_app(path: Path) -> FastAPI:
-    """The application, with all documents in memory."""
-    lsh = MinHashLSH(threshold=THRESHOLD, num_perm=NUM_PERM, params=(BANDS, ROWS))
+def make_lsh(redis: str | None) -> MinHashLSH:
+    """An empty index in memory, or in Redis."""
+    how: dict[str, Any] = {"threshold": THRESHOLD, "num_perm": NUM_PERM, "params": (BANDS, ROWS)}
+    if redis is not None:
+        how["storage_config"] = {"type": "redis", "basename": b"bench", "redis": {"unix_socket_path": redis}}
+    return MinHashLSH(**how)
+
+
+def make_app(path: Path, documents: int | None, redis: str | None) -> FastAPI:
+    """The application, with the first documents of the corpus."""
+    lsh = make_lsh(redis)
+    texts = itertools.islice(read_texts(path), documents)
     with lsh.insertion_session() as session:
-        generator = MinHash.generator((byte_ngrams(text) for text in read_texts(path)), **OPTIONS)
+        generator = MinHash.generator((byte_ngrams(text) for text in texts), **OPTIONS)
         for number, made in enumerate(generator):
             session.insert(number, made, check_duplication=False)
     app = FastAPI()
@@ -62,4 +76,10 @@ def make_app(path: Path) -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(make_app(Path(sys.argv[2])), port=int(sys.argv[1]), log_level="warning")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--documents", type=int)
+    parser.add_argument("--redis")
+    given = parser.parse_args()
+    uvicorn.run(make_app(given.corpus, given.documents, given.redis), port=given.port, log_level="warning")
