@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.candidates.groups import least_found
+from neardup.candidates.groups import check_tables, least_found
 from neardup.columns import Hashes, Numbers, Signatures
 from neardup.errors import PlanError
 from neardup.plan import Distribution
@@ -47,6 +47,10 @@ class BitBands:
     level: ClassVar[Literal["signatures"]] = "signatures"
     distribution: ClassVar[Distribution] = "keys"
     decides: ClassVar[str] = ""  # no band decides without chance
+
+    def __post_init__(self) -> None:
+        """Refuses more bands than a run can fill and sort."""
+        check_tables(self.bands)
 
     @property
     def tables(self) -> int:

@@ -15,7 +15,17 @@ from neardup.columns import Hashes, Signatures
 from neardup.errors import PlanError
 from neardup.plan import Distribution
 
-MOST_TABLES = 1024  # of keys of several groups
+MOST_TABLES = 4096
+MOST_COMBINATIONS = 1024  # tables of keys of several groups
+
+
+def check_tables(tables: int) -> None:
+    """Refuse more tables of keys than a run can fill and sort."""
+    if tables > MOST_TABLES:
+        raise PlanError(
+            f"{tables:,} tables of keys would take {8 * tables / 1024:,.0f} kB a document and a sort each: "
+            f"{MOST_TABLES:,} is the limit, so take fewer bands."
+        )
 
 
 @dataclass(frozen=True)
@@ -35,10 +45,12 @@ class Groups:
 
     def __post_init__(self) -> None:
         """Refuses settings that would need too many tables."""
-        if self.agree > 1 and self.tables > MOST_TABLES:
+        if self.agree == 1:
+            check_tables(self.groups)
+        elif self.tables > MOST_COMBINATIONS:
             raise PlanError(
                 f"{self.agree} of {self.groups} groups can agree in {self.tables:,} ways. Each is a table of keys, and "
-                f"{MOST_TABLES:,} is the limit: take fewer groups, or let 1, 2 or nearly all of them agree."
+                f"{MOST_COMBINATIONS:,} is the limit: take fewer groups, or let 1, 2 or nearly all of them agree."
             )
 
     @property

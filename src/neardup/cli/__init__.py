@@ -1,13 +1,17 @@
 """The `neardup` command: one thin file per subcommand, loaded when it is called.
 
-Exit codes: 0 done (bad records among good ones are counted, not fatal), 2 the run was impossible (one line
-says why), 3 stopped by the guard of `dedup`, 130 stopped by Ctrl-C.
+Exit codes: 0 done (bad records among good ones are counted, not fatal), 1 an error of ours, 2 the run was impossible
+(one line says why), 3 stopped by the guard of `dedup`, 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import sys
+import threading
+import traceback
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
@@ -17,6 +21,7 @@ import click
 
 from neardup import __version__, kernels
 from neardup.errors import NeardupError, ParameterError
+from neardup.escapes import escape_controls
 
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
@@ -88,6 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     if arguments is None:
         kernels.without_linear_algebra()
+    _stop_at_signals()
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
         if sys.stdout is not None:
@@ -99,6 +105,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped; nothing was written", 130)
+    except Stopped as stop:
+        _fail(f"stopped by {stop.name}; nothing was written", 128 + stop.number)
     except click.ClickException as error:
         _fail(_sentence(error), 2)
     except ParameterError as error:
@@ -112,6 +120,47 @@ def main(arguments: list[str] | None = None) -> None:
         if error.errno == errno.EPIPE:
             sys.exit(0)
         _fail(f"{error.filename or 'standard output'} cannot be used: {error.strerror}", 2)
+    except MemoryError:
+        _fail(
+            "out of memory; nothing was written: use less of it with --memory and --threads, or smaller files",
+            2,
+        )
+    except Exception as error:
+        if "can't start new thread" in str(error):
+            _fail("the system starts no more threads; nothing was written: use fewer with --threads", 2)
+        if os.environ.get("NEARDUP_TRACEBACK"):
+            raise
+        _fail(_bug(error), 1)
+
+
+class Stopped(BaseException):
+    """A signal that asks the process to end; like Ctrl-C it passes every handler of errors, and files are cleaned up."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.name = number, signal.Signals(number).name
+
+
+def _stop_at_signals() -> None:
+    """Has SIGTERM and SIGHUP end a run in order; one that is ignored (nohup) stays ignored."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and threading.current_thread() is threading.main_thread():
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, stop)
+
+
+def _bug(error: Exception) -> str:
+    """The sentence about an error that is ours, with the place of it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{place.filename.rpartition(os.sep)[2]}:{place.lineno}"
+    return (
+        f"an error inside neardup, {type(error).__name__} at {where}: {str(error)[:200] or 'no message'}. Please report "
+        "it; NEARDUP_TRACEBACK=1 shows the whole trace."
+    )
 
 
 def _sentence(error: click.ClickException) -> str:
@@ -133,5 +182,5 @@ def _about_option(error: ParameterError, words: list[str]) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"neardup: {message}", err=True)
+    click.echo(f"neardup: {escape_controls(message)}", err=True)
     sys.exit(code)

@@ -10,6 +10,7 @@ from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.errors import InputError
+from neardup.escapes import escape_controls
 from neardup.index.documents import MASTERS
 
 
@@ -58,4 +59,8 @@ def command(results: str, access_groups: str, chosen: ChosenMethod, **values: An
     for result in collapsed:
         folded = [document.id for document in result.folded]
         others = f"  and {', '.join(map(str, folded))}" if folded else ""
-        emit(values["as_json"], {"id": result.shown.id, "folded": folded}, [f"{result.shown.id}{others}"])
+        emit(
+            values["as_json"],
+            {"id": result.shown.id, "folded": folded},
+            [escape_controls(f"{result.shown.id}{others}")],
+        )

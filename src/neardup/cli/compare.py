@@ -83,7 +83,7 @@ def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values
     names = (left, right)
     if are_same(names, where) and not as_json:
         what = "document" if where.corpus else "file"
-        click.echo(f"{left} and {right} are the same {what}: nothing to compare.")
+        click.echo(f"{spoken(left)} and {spoken(right)} are the same {what}: nothing to compare.")
         return
     texts = read_texts(names, where)
     if statistics is None:
@@ -261,10 +261,14 @@ def _reason_table(reasons: dict[str, Any]) -> Table:
     """The k-grams that add most to the score."""
     from rich.table import Table
 
+    from neardup.cli.support.side_by_side import plain
+
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False)
     table.add_column("adds most to the score")
     for title in ("share", "weight in A", "weight in B"):
         table.add_column(title, justify="right")
     for part in reasons["contributions"]:
-        table.add_row(part["text"], f"{part['share']:.1%}", f"{part['left']:.3f}", f"{part['right']:.3f}")
+        table.add_row(
+            plain(part["text"]), f"{part['share']:.1%}", f"{part['left']:.3f}", f"{part['right']:.3f}"
+        )
     return table

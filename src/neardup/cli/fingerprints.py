@@ -11,6 +11,7 @@ from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.escapes import escape_controls
 from neardup.plurals import counted
 
 DEFAULT_DISTANCE = 3
@@ -63,7 +64,7 @@ def command(
     report_problems(pages.problems)
     if listed:
         for name, made in zip(found.ids, found.fingerprints, strict=True):
-            click.echo(f"{name}\t{'' if made is None else made[::-1].hex()}")
+            click.echo(f"{escape_controls(name)}\t{'' if made is None else made[::-1].hex()}")
     else:
         emit(values["as_json"], found.to_dict(), _lines(found.to_dict()))
     if plots is not None:

@@ -11,6 +11,7 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.escapes import escape_controls, escape_json
 from neardup.plurals import counted
 
 
@@ -70,7 +71,7 @@ def command(
         for visit in tracker.visit(pages, time.time() if now is None else now):
             counts[visit.status] += 1
             if values["as_json"]:
-                click.echo(json.dumps(visit.to_dict(), ensure_ascii=False))
+                click.echo(escape_json(json.dumps(visit.to_dict(), ensure_ascii=False)))
             elif show_all or visit.status != "unchanged":
                 click.echo(_line(visit))
     if not values["as_json"]:
@@ -81,4 +82,4 @@ def command(
 def _line(visit: Any) -> str:
     next_visit = counted(visit.next_visit / 86400, "day")
     apart = "" if visit.distance is None else f"{counted(visit.distance, 'bit')}, "
-    return f"{visit.status:17}{visit.id}  ({apart}next visit in {next_visit}, priority {visit.priority:.2f})"
+    return f"{visit.status:17}{escape_controls(visit.id)}  ({apart}next visit in {next_visit}, priority {visit.priority:.2f})"

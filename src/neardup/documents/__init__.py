@@ -17,6 +17,7 @@ from neardup.documents.document_columns import (
     plain_column,
 )
 from neardup.documents.inputs import Inputs, open_inputs
+from neardup.documents.joined import join_tables
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
@@ -46,6 +47,7 @@ __all__ = [
     "document_ids",
     "document_texts",
     "fitted",
+    "join_tables",
     "joined_ids",
     "open_inputs",
     "open_writer",

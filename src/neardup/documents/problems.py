@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from neardup.errors import OutputError, RecordError
+from neardup.escapes import escape_controls
 
 KEPT_PROBLEMS = 100
 
@@ -31,7 +32,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = self.source if self.record is None else f"{self.source}, record {self.record}"
-        return f"{where}: {self.reason} ({self.action})"
+        return escape_controls(f"{where}: {self.reason} ({self.action})")
 
     @property
     def kind(self) -> str:

@@ -30,9 +30,7 @@ def contributions(
     weight = plan.view.weights[0] if len(plan.view.weights) == 1 else None
     if not isinstance(weight, Learned):
         return []
-    texts = Texts.from_strings(
-        [to_composed(to_utf8(text).decode()) for text in (left, right)]
-    )
+    texts = Texts.from_strings([to_composed(to_utf8(text).decode()) for text in (left, right)])
     tokens = plan.text(texts)
     grams = weight.grams(plan.view.features(tokens), tokens, statistics)
     weights = weight.weigh(grams)

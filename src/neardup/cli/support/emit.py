@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from neardup.escapes import escape_controls, escape_json
+
 
 def emit(as_json: bool, value: Any, lines: Iterable[str], indent: int | None = None) -> None:
     """Prints the value as JSON, or these lines."""
     if as_json:
-        lines = [json.dumps(value, ensure_ascii=False, indent=indent)]
-    for line in lines:
-        click.echo(line)
+        lines = [escape_json(json.dumps(value, ensure_ascii=False, indent=indent))]
+    for line in lines:  # whoever makes a line escapes the names in it; this is the net below
+        click.echo(escape_controls(line, keep="\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from neardup.escapes import escape_controls
 from neardup.evaluate.report import figure, rows
 from neardup.plurals import counted
 
@@ -18,7 +19,7 @@ def show(evaluation: Evaluation) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in _head(evaluation):
-        console.print(line)
+        console.print(escape_controls(line))
     table = rows(evaluation)
     for title, build in (
         ("At each method's own threshold", _at_threshold),
@@ -33,7 +34,7 @@ def show(evaluation: Evaluation) -> None:
         for line in _compared(comparison):
             console.print(line)
     for note in evaluation.notes:
-        console.print(f"Note: {note}.", style="dim")
+        console.print(f"Note: {escape_controls(note)}.", style="dim")
 
 
 def _head(evaluation: Evaluation) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.errors import InputError
+from neardup.escapes import escape_controls
 
 if TYPE_CHECKING:
     from neardup.documents import Problems, Source
@@ -70,7 +71,7 @@ def read_texts(names: Names, where: Where) -> tuple[str, str]:
 
 def spoken(name: str) -> str:
     """The name of a document in a sentence."""
-    return "standard input" if name == "-" else name
+    return "standard input" if name == "-" else escape_controls(name)
 
 
 def _read(name: str, where: Where) -> str:
@@ -110,7 +111,7 @@ def _standard_input(where: Where) -> str:
 
 
 def _note(message: object) -> None:
-    click.echo(f"neardup: {message}", err=True)
+    click.echo(f"neardup: {escape_controls(message)}", err=True)
 
 
 def _find(names: Names, where: Where) -> dict[str, str]:

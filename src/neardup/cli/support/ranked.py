@@ -10,8 +10,9 @@ import pyarrow as pa
 from neardup.cli.support import options
 from neardup.cli.support.pages import attribute_columns
 from neardup.clusters.keep import moment
-from neardup.documents import Problems, choose_columns, open_inputs
+from neardup.documents import Problems, choose_columns, join_tables, open_inputs
 from neardup.errors import InputError
+from neardup.escapes import escape_controls
 from neardup.index.documents import Document, may_see
 from neardup.index.fingerprints import fingerprint
 from neardup.index.inputs import read_access, read_quality
@@ -32,7 +33,10 @@ def ranked_documents(
                 f"{path} has no column {name!r}; its columns are {', '.join(table.column_names)}"
             )
     if pages.problems.total:  # no count: the groups with access to an unreadable record are unknown
-        click.echo(f"{path} has records that cannot be read; use --strict to stop at the first.", err=True)
+        click.echo(
+            f"{escape_controls(path)} has records that cannot be read; use --strict to stop at the first.",
+            err=True,
+        )
     access = [access_of(read_access(value)) for value in _column(table, attributes.access)]
     visible = [number for number, some in enumerate(access) if may_see(groups, some)]
     if not visible:
@@ -65,12 +69,14 @@ def ranked_documents(
 
 
 def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
-    batches = [batch.columns for source in sources for batch in source.read(None, problems)]
+    batches = [
+        (source.name, pa.Table.from_batches([batch.columns]))
+        for source in sources
+        for batch in source.read(None, problems)
+    ]
     if not batches:
         raise InputError(f"{path} has no documents.")
-    return pa.concat_tables(
-        [pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive"
-    )
+    return join_tables(batches)
 
 
 def _column(table: pa.Table, name: str | None) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from neardup.engines.core.progress import Progress
+from neardup.escapes import escape_controls
 from neardup.plurals import counted
 
 
@@ -52,6 +53,7 @@ class TerminalProgress(Progress):
 
     def note(self, message: str) -> None:
         """A line above the bars."""
+        message = escape_controls(message)
         if self._bars is not None:
             self._bars.console.print(message, markup=False)
         else:
@@ -158,13 +160,13 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
             "document was compared with a few pivots only (--pairs all compares all pairs)"
         )
     lines += _chain_lines(report)
-    lines += [f"Warning: {warning}" for warning in report["warnings"]]
+    lines += [f"Warning: {escape_controls(warning)}" for warning in report["warnings"]]
     lines += _without_lines(report, mode)
     lines += _page_lines(report)
     lines += _cluster_lines(report["largest_clusters"][:5]) if within else []
     lines += problem_lines(report["problems"])
     if folder is not None:
-        lines.append(f"written to {folder}: " + ", ".join(report["files"]))
+        lines.append(escape_controls(f"written to {folder}: " + ", ".join(report["files"])))
     return "\n".join(lines)
 
 
@@ -173,7 +175,9 @@ def _reference_lines(report: dict[str, Any]) -> list[str]:
     against = report.get("against")
     if against is None:
         return []
-    found = ", ".join(f"{one['removed']:,} in {one['name']}" for one in against["references"])
+    found = ", ".join(
+        f"{one['removed']:,} in {escape_controls(one['name'])}" for one in against["references"]
+    )
     copies = f", {counted(against['copies'], 'exact copy')} among them" if against["copies"] else ""
     problems = problem_lines(against["problems"], "in the references")
     return [f"removed against references: {found}{copies}", *problems]
@@ -298,17 +302,17 @@ def problem_lines(problems: dict[str, Any], where_found: str = "in the input") -
     """The number of problems of each type, and the first one."""
     if not problems.get("total"):
         return []
-    types = ", ".join(f"{count:,} × {kind}" for kind, count in problems["counts"].items())
+    types = ", ".join(f"{count:,} × {escape_controls(kind)}" for kind, count in problems["counts"].items())
     first = problems["first"][0]
     where = first["file"] + (f", record {first['record']}" if first["record"] is not None else "")
     return [
         f"{counted(problems['total'], 'problem')} {where_found}: {types}",
-        f"  the first: {where}: {first['reason']}",
+        escape_controls(f"  the first: {where}: {first['reason']}"),
     ]
 
 
 def _short(name: Any, most: int = 60) -> str:
-    text = str(name)
+    text = escape_controls(name)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

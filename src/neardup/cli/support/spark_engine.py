@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.errors import InputError, NoDocuments
+from neardup.escapes import escape_controls
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,7 +127,7 @@ def run_on_spark(
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, *_ = open_inputs(inputs, values)
     for note in sources.notes:
-        click.echo(f"neardup: {note}", err=True)
+        click.echo(f"neardup: {escape_controls(note)}", err=True)
     digest = identity_digest(run_identity(plan, columns, sources, values))
     output = SparkOutput.of(folder, values["work_dir"], dict(tables), digest, has_report)
     output.open(sources, force)

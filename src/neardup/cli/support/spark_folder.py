@@ -24,6 +24,7 @@ from neardup.engines.local.write import (
 )
 from neardup.engines.local.write_tables import REPORT, record_files
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
+from neardup.escapes import escape_json
 from neardup.output import is_spark_result
 
 MANIFEST = ("manifest.json", ".manifest.json.new")  # files of a folder of stages
@@ -118,7 +119,9 @@ class SparkOutput:
             if report["problems"]["total"]:
                 lines = (json.dumps(problem) + "\n" for problem in report["problems"]["first"])
                 (self.folder / PROBLEMS).write_text("".join(lines))
-            (self.folder / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+            (self.folder / REPORT).write_text(
+                escape_json(json.dumps(report, indent=2, ensure_ascii=False)) + "\n"
+            )
             for name in stale:
                 remove_result(self.folder / name)
         if not self.keeps_stages:

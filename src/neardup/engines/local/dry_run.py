@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.documents import Batch, Problems, Source, choose_columns, open_inputs
+from neardup.documents import Batch, Problems, Source, choose_columns, join_tables, open_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.progress import Progress
@@ -139,11 +139,11 @@ def draw(plan: Plan, sources: Sequence[Source], columns: InputColumns) -> Sample
         taken, found = _of_source(number, source, [text, *fields], max(room, 1 << 16))
         if taken is not None:
             taken = taken.rename_columns([first, *fields, ID])
-            tables.append(taken)
+            tables.append((source.name, taken))
             expected, low, high = expected + found.expected, low + found.low, high + found.high
     if not tables:
         raise NoDocuments(source.name for source in sources[:3])
-    whole = pa.concat_tables(tables, promote_options="permissive")
+    whole = join_tables(tables)
     return Sample(whole, first, Range(expected, low, high))
 
 

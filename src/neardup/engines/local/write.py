@@ -47,6 +47,7 @@ from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
 from neardup.engines.local.write_tables import REPORT, TableFormat, record_files, write_clusters, write_pairs
 from neardup.errors import InputError, OutputError
+from neardup.escapes import escape_json
 from neardup.output import PAGE, OutputFolder, is_file_name
 from neardup.workers import prefetched
 
@@ -89,7 +90,7 @@ def write_run(
             run.corpus.problems.write(output.file(PROBLEMS))
             files.append(PROBLEMS)
         report = run_report(run, files)
-        output.file(REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        output.file(REPORT).write_text(escape_json(json.dumps(report, indent=2, ensure_ascii=False)) + "\n")
         stale = files_of_last_run(output.path) - set(report["files"])
         output.commit()
     for name in stale:

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.documents import Batch, open_writer
+from neardup.documents.document_columns import is_string
 from neardup.engines.core.tables import cluster_table, count_pairs, pair_tables, pairs_schema
 from neardup.engines.local.run import LocalRun
+from neardup.escapes import escape_controls
 
 TableFormat = Literal["parquet", "csv", "jsonl"]
 TABLE_FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -62,8 +64,21 @@ def _write(
     writer = open_writer(Path(path), format, schema, escape_formulas=escape)
     try:
         for batch in (batch for table in tables for batch in table.to_batches()):
-            writer.write(Batch("", np.arange(batch.num_rows), batch))
+            shown = _without_controls(batch) if escape and format == "csv" else batch
+            writer.write(Batch("", np.arange(batch.num_rows), shown))
             rows += batch.num_rows
     finally:
         writer.close()
     return rows
+
+
+def _without_controls(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same cells with control characters escaped: people open csv in terminals and spreadsheets."""
+    columns = [_escaped(column) if is_string(column.type) else column for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _escaped(column: pa.Array) -> pa.Array:
+    values = column.to_pylist()
+    texts = [None if value is None else escape_controls(value) for value in values]
+    return column if texts == values else pa.array(texts, column.type)
