@@ -155,6 +155,7 @@ def test_plots_and_errors() -> None:
     assert all(path.stat().st_size > 5000 for path in Path("plots").iterdir())
     page = Path("errors.html").read_text()
     assert "harbour-brief" in page and "7 false negatives." in page
+    assert "Precision by recall" in page and "F1 by threshold" in page and page.count("<polyline") == 2
     printed = run(ARTICLES, "--labels", STORIES, *FAST, "--worst", "2").stdout
     assert (
         "7 false negatives, the worst 2 shown" in printed

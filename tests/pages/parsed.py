@@ -12,9 +12,9 @@ ELEMENTS = set(
 )
 ATTRIBUTES = set(
     "lang charset name content http-equiv class href id aria-labelledby aria-label aria-hidden aria-live "
-    "aria-valuetext scope viewbox preserveaspectratio role x y x1 x2 y1 y2 cx cy r width height points text-anchor data-low data-high "
-    "data-left data-right data-n data-threshold data-bins data-removals data-pairs dir open hidden for type min max "
-    "value".split()
+    "aria-valuetext scope viewbox preserveaspectratio role x y x1 x2 y1 y2 cx cy r width height points text-anchor "
+    "data-low data-high data-left data-right data-n data-threshold data-bins data-removals data-pairs dir open hidden "
+    "for type min max value".split()
 )
 
 

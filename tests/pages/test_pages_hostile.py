@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 
@@ -50,42 +51,53 @@ def report_of(hostile: str) -> dict:
     }  # fmt: skip
 
 
-def hostile_run_page(hostile: str) -> str:
-    compared = shared_passages(PLAN, f"{STORY} {hostile}", f"{hostile} {STORY}")
-    both = ShownRemoval(hostile, f"2 {hostile}", 0.5, hostile, hostile, 3, None, True, compared, None)
-    one = ShownRemoval(hostile, hostile, None, None, hostile, 0, hostile, False, None, hostile)
-    nodes = [Node(hostile, True, None), Node(f"2 {hostile}", False, 0.5), Node("c", False, 1.0)]
-    graph = ClusterGraph(hostile, 3, nodes, [Link(0, 1, 0.5, True), Link(1, 2, 0.7, False)], hostile)
+def hostile_run_page(*texts: str) -> str:
+    """The page of a run whose documents, names and settings are hostile."""
+    removals = [removal for hostile in texts for removal in hostile_removals(hostile)]
     return run_page(
         RunPage(
-            name=hostile,
-            report=report_of(hostile),
-            similarities=Similarities(0.7, hostile, [0] * 800 + [1] * 201, [0] * 800 + [1] * 201, 1),
+            name=texts[0],
+            report=report_of(texts[0]),
+            similarities=Similarities(0.7, texts[0], [0] * 800 + [1] * 201, [0] * 800 + [1] * 201, 1),
             sizes={2: 1, 7: 1},
-            breakdowns=[Breakdown(hostile, [Bar(hostile, 3, 4)])],
-            graphs=[graph],
-            groups=[RemovalGroup(hostile, hostile, [both, one])],
-            notes=[hostile],
+            breakdowns=[Breakdown(hostile, [Bar(hostile, 3, 4)]) for hostile in texts],
+            graphs=[hostile_graph(hostile) for hostile in texts],
+            groups=[RemovalGroup(texts[0], texts[0], removals)],
+            notes=texts,
         )
     )
 
 
-def hostile_evaluation_page(hostile: str) -> str:
+def hostile_removals(hostile: str) -> Iterator[ShownRemoval]:
     compared = shared_passages(PLAN, f"{STORY} {hostile}", f"{hostile} {STORY}")
+    yield ShownRemoval(hostile, f"2 {hostile}", 0.5, hostile, hostile, 3, None, True, compared, None)
+    yield ShownRemoval(hostile, hostile, None, None, hostile, 0, hostile, False, None, hostile)
+
+
+def hostile_graph(hostile: str) -> ClusterGraph:
+    nodes = [Node(hostile, True, None), Node(f"2 {hostile}", False, 0.5), Node("c", False, 1.0)]
+    return ClusterGraph(hostile, 3, nodes, [Link(0, 1, 0.5, True), Link(1, 2, 0.7, False)], hostile)
+
+
+def hostile_evaluation_page(*texts: str) -> str:
+    """The page of an evaluation of hostile documents by hostile methods."""
     errors = [
-        ShownError(kind, hostile, hostile, 0.5, (hostile, "b"), 2, compared)
+        ShownError(
+            kind, one, one, 0.5, (one, "b"), 2, shared_passages(PLAN, f"{STORY} {one}", f"{one} {STORY}")
+        )
+        for one in texts
         for kind in ("false positive", "false negative")
     ]
-    curve = Curve(hostile, [(0.0, 1.0), (1.0, 0.0)], (0.5, 0.5))
+    lines = [Curve(one, [(0.0, 1.0), (1.0, 0.0)], (0.5, 0.5)) for one in texts]
     return evaluation_page(
         EvaluationPage(
-            title=hostile,
-            sentences=[hostile],
-            tables=[Table(hostile, (hostile, hostile), [(hostile, hostile)])],
-            precision_recall=[curve],
-            f1=[curve],
-            methods=[MethodErrorList(hostile, 0.7, errors, 1, 1)],
-            notes=[hostile],
+            title=texts[0],
+            sentences=texts,
+            tables=[Table(one, (one, one), [(one, one)]) for one in texts],
+            precision_recall=lines,
+            f1=lines,
+            methods=[MethodErrorList(texts[0], 0.7, errors, 1, 1)],
+            notes=texts,
         )
     )
 

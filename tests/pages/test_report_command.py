@@ -122,7 +122,10 @@ def test_tables_of_every_format_give_the_same_page(table_format: str) -> None:
         }
         Path(folder, "report.json").write_text(json.dumps(data))
     first, second = report(), report(folder="other/out")
-    assert first.text.replace(".parquet", "") == second.text.replace(f".{table_format}", "")
+    renamed = second.text
+    for name in ("pairs", "clusters"):
+        renamed = renamed.replace(f"{name}.{table_format}", f"{name}.parquet")
+    assert first.text == renamed
 
 
 def test_the_page_has_what_the_report_has() -> None:
@@ -132,7 +135,7 @@ def test_the_page_has_what_the_report_has() -> None:
         "67 documents (57.1 kB) compared by minhash at a threshold of 0.7: 21 removed, 46 kept.",
         "Different in numbers only", "vaccine-corrected", "Nearest to the threshold", "harbour-syndicated",
         "What other thresholds would leave", "Clusters by size", "By source", "By date", "2024-03", "read and sign",
-        "with probability 0.992", "kept.jsonl", "neardup compare vaccine-corrected vaccine --method minhash",
+        "with probability 0.9", "kept.jsonl", "neardup compare vaccine-corrected vaccine --method minhash",
     ):  # fmt: skip
         assert part in page.text, part
     assert page.text.index("Removals to check first") < page.text.index("Similarity and threshold")
@@ -179,8 +182,8 @@ def test_documents_of_references_are_shown(mode: str) -> None:
 
 
 def test_a_chain_comes_first() -> None:
-    words = [f"w{k}" for k in range(60)]
-    chain = [" ".join(words[k * 2 : k * 2 + 40]) for k in range(8)]
+    words = [f"w{k}" for k in range(80)]
+    chain = [" ".join(words[k * 3 : k * 3 + 40]) for k in range(8)]
     Path("chain.jsonl").write_text(
         "".join(json.dumps({"id": f"d{k}", "text": t}) + "\n" for k, t in enumerate(chain))
     )
@@ -200,9 +203,9 @@ def test_nothing_removed_makes_a_page_too() -> None:
 
 
 def test_unverified_pairs_have_no_similarity() -> None:
-    run("dedup", ARTICLES, "-o", "out", "--method", "super_shingles", "--verify", "none", "--no-guard")
+    run("dedup", ARTICLES, "-o", "out", "--verify", "none", "--no-guard")
     text = report().text
-    assert "Pairs were not measured" in text or "unverified" in text
+    assert "Pairs were not measured" in text and "unverified" in text
 
 
 @pytest.mark.parametrize("method", ["simhash", "rare_phrases", "spotsigs", "cosine", "imatch", "hybrid"])
@@ -301,8 +304,9 @@ CHANGES = [
     'largest_clusters=[{"cluster": 1}]', "seconds=3", "warnings=null", 'plan={"format": 99}',
     "seconds={\"a\": \"b\"}", "warnings=[3]", "inputs=[3]", 'sources=[{"name": 1}]', "sources=3", "compare=3",
     "compare=[3]", 'problems={"total": 1, "counts": {"a": null}, "first": 3}', 'against={"references": [1]}',
-    'removals={"copies": -1, "direct": 0, "by_chain": 0, "by_cluster": 0, "empty": 0, "unverified": 0, "lowest_similarity": "x"}',
-    'largest_clusters=[{"cluster": null, "size": "x"}]', 'peak_memory_by_stage={"read": "x"}', "html_text=7", 'html_text="none"',
+    'removals={"copies": 1, "direct": 0, "by_chain": 0, "by_cluster": 0, "empty": 0, "unverified": null}',
+    'largest_clusters=[{"cluster": null, "size": "x"}]', 'peak_memory_by_stage={"read": "x"}',
+    "html_text=7", 'html_text="none"',
 ]  # fmt: skip
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from neardup.pages.escaping import safe
+from neardup.pages.escaping import safe, shortened_name
 
 __all__ = ["Cell", "figure_text", "note", "share", "size_text", "table", "tiles", "warning"]
 
 Cell = str | int | float | None
 N = ' class="n"'  # a figure
+CELL = 1000  # characters of a cell that are shown
 FIGURE = re.compile(r"–|[-+]?[\d.,]+(e-?\d+)?( to [-+]?[\d.,]+| ?(%|s|bytes|kB|MB|GB|TB))?")
 
 
@@ -62,7 +63,7 @@ def figure_text(value: Cell) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else value
+    return f"{value:,}" if isinstance(value, int) else shortened_name(value, CELL)
 
 
 def share(part: int, whole: int) -> str:

@@ -82,12 +82,14 @@ def by_date(finished: Finished, column: str) -> tuple[Counts, int]:
 
 def _day(value: Any) -> str:
     """The day of a value in ISO form; empty where it is no date."""
-    if isinstance(value, str) and value.strip().isdigit():
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if 1000 <= value < 3000:  # a year
             return f"{int(value)}-01-01"
-        if value > 1e11:  # milliseconds
+        if 10**7 <= value < 3 * 10**7 and value == int(value):  # 20240131
+            value = str(int(value))
+        elif value > 1e11:  # milliseconds
             value = value / 1000
     seconds = moment(value)
     try:

@@ -19,21 +19,12 @@ from neardup.engines.local.checkpoint.workspace import can_be_resumed
 from neardup.errors import InputError, PlanError
 from neardup.output import is_file_name, one_line
 from neardup.plan import Plan
+from neardup.review.checked_report import REPORT, damaged_report, read_report
 from neardup.review.finished import FoundTexts, Mask, TableName, booleans
 from neardup.review.texts import Place, find_texts, input_place
 
 __all__ = ["RunFolder", "open_folder"]
 
-REPORT = "report.json"
-NEEDED: dict[str, type | tuple[type, ...]] = {
-    "documents": int, "kept": int, "removed": int, "removals": dict, "warnings": list, "clusters": int,
-    "largest_clusters": list, "pairs": dict, "problems": dict, "seconds": dict, "inputs": list, "files": list,
-    "plan": dict, "html_text": str, "text_bytes": int, "engine": str, "neardup": str, "exact_copies": int,
-}  # fmt: skip
-COUNTS = {
-    "removals": ("copies", "direct", "by_chain", "by_cluster", "empty", "unverified"),
-    "pairs": ("verified",),
-}
 DOCUMENTS = ("removed", "annotated", "kept")
 MATCH = ("duplicate_of", "similarity", "relation", "evidence")
 
@@ -47,51 +38,17 @@ def open_folder(path: str | os.PathLike[str]) -> RunFolder:
         )
     if can_be_resumed(folder) or (folder / ".stages").is_dir():
         raise InputError(f"{folder} has an unfinished run: finish it with neardup dedup --resume")
-    try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder} has no {REPORT}: it is no output of neardup dedup") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(folder, one_line(error)) from None
-    _check(folder, report)
+    report = read_report(folder)
+    if not all(map(is_file_name, report["files"])):
+        raise damaged_report(folder, "files is missing or wrong")
     try:
         plan = Plan.from_json(json.dumps(report["plan"]))
     except PlanError as error:
-        raise _damaged(folder, one_line(error)) from None
+        raise damaged_report(folder, one_line(error)) from None
     found = RunFolder(folder, report, plan)
     for name in ("pairs", "clusters"):
         found.file(name)
     return found
-
-
-def _damaged(folder: Path, why: str) -> InputError:
-    return InputError(f"{folder / REPORT} is damaged ({why}): run neardup dedup again")
-
-
-def _check(folder: Path, report: Any) -> None:
-    """Raises if a value that pages show is missing or of another type."""
-    if not isinstance(report, dict):
-        raise _damaged(folder, "no JSON object")
-    for name, kind in NEEDED.items():
-        if not isinstance(report.get(name), kind):
-            raise _damaged(folder, f"{name!r} is missing or wrong")
-    wrong = [
-        f"{name}.{key}"
-        for name, keys in COUNTS.items()
-        for key in keys
-        if not isinstance(report[name].get(key), int)
-    ]
-    problems = report["problems"]
-    if not (isinstance(problems.get("total"), int) and isinstance(problems.get("counts"), dict)):
-        wrong.append("problems")
-    if not all(
-        isinstance(one, dict) and {"cluster", "size"} <= one.keys() for one in report["largest_clusters"]
-    ):
-        wrong.append("largest_clusters")
-    if not all(isinstance(name, str) and is_file_name(name) for name in report["files"]):
-        wrong.append("files")
-    if wrong:
-        raise _damaged(folder, f"{wrong[0]!r} is missing or wrong")
 
 
 @dataclass(frozen=True)
