@@ -142,6 +142,9 @@ def test_tokens_are_listed_without_their_secrets(tmp_path: Path) -> None:
         new_token(path, "one", ["read"])
     shown = CliRunner().invoke(group, ["serve", "x", "--tokens", str(path), "--list-tokens"]).output
     assert "one  read, write  groups a; ids begin with 'a/'" in shown and secret not in shown
+    new_token(path, "two", ["read"], ["\x1b[2J\nthree  admin"])
+    listed = CliRunner().invoke(group, ["serve", "x", "--tokens", str(path), "--list-tokens"]).output
+    assert len(listed.splitlines()) == 2 and "\x1b" not in listed
     for bad in (
         '{"tokens": [{}]}',
         "[]",

@@ -10,6 +10,7 @@ import click
 from neardup.cli.support import options
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.errors import InputError, MissingExtra
+from neardup.escapes import escape_controls
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def _manage(
         for one in known:
             groups_shown = "all documents" if one.groups is None else "groups " + ", ".join(one.groups)
             prefix = f"; ids begin with {one.prefix!r}" if one.prefix else ""
-            click.echo(f"{one.name}  {', '.join(one.scopes)}  {groups_shown}{prefix}  {one.created}")
+            line = f"{one.name}  {', '.join(one.scopes)}  {groups_shown}{prefix}  {one.created}"
+            click.echo(escape_controls(line))
         if not known:
             click.echo(counted(0, "token"))
 
