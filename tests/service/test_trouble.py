@@ -7,9 +7,11 @@ import json
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -150,6 +152,26 @@ def test_files_that_tls_cannot_use_are_refused(tmp_path: Path) -> None:
     ):  # fmt: skip
         said = refused(index, "--port", "0", "--tls-cert", str(files[0]), "--tls-key", str(files[1]))
         assert sentence in said and "\n" not in said
+
+
+def test_a_handshake_that_does_not_come_ends(tmp_path: Path) -> None:
+    try:
+        cert, key = certificate(tmp_path)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl is not installed")
+    files = ("--tls-cert", str(cert), "--tls-key", str(key))
+    server = Serving(make_index(tmp_path / "news.index"), "--timeout", "2", *files, tls=True)
+    begin = time.monotonic()
+    held = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(50)]
+    held[0].sendall(b"\x16\x03\x01")
+    for one in held:
+        with suppress(ConnectionError):
+            assert one.recv(100) == b""
+        one.close()
+    assert 1 < time.monotonic() - begin < 12
+    with server.client(verify=ssl.create_default_context(cafile=str(cert))) as client:
+        assert client.get("/readyz").status_code == 200
+    assert server.stop() == 0 and not server.events("bug")
 
 
 def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import uvicorn
 
@@ -50,6 +51,11 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; then say where."""
+        if (
+            self.config.is_ssl
+        ):  # a minute to shake hands would be one to hold a connection that no limit counts
+            loop, seconds = asyncio.get_running_loop(), self._service.settings.limits.head_seconds
+            loop.create_server = partial(loop.create_server, ssl_handshake_timeout=seconds)  # type: ignore[method-assign]
         await super().startup(sockets)
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
