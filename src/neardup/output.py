@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
 
 from neardup.errors import OutputError
 
-__all__ = ["OutputFolder", "PAGE", "is_file_name", "one_line", "reason"]
+__all__ = ["OutputFolder", "PAGE", "is_file_name", "one_line", "only_writer", "reason", "refuse_address"]
 
 PAGE = "report.html"  # of `neardup report`, beside a result
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 
@@ -29,6 +31,7 @@ class OutputFolder:
     def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         if not os.fspath(path):
             raise OutputError("the output folder has no name: give one, or . for this folder")
+        refuse_address(path)
         self.path, self.force = Path(path), force
         self._files: dict[str, Path] = {}
         self._made: list[Path] = []
@@ -86,15 +89,51 @@ class OutputFolder:
                 _sync(path)
             for name, path in written.items():
                 self._refuse_existing(name)
-                if (self.path / name).is_dir():
+                if (self.path / name).is_dir() and not (self.path / name).is_symlink():
                     shutil.rmtree(self.path / name)
-                path.replace(self.path / name)
+                path.replace(self.path / name)  # a link is replaced, not followed
                 del self._files[name]
             with contextlib.suppress(OSError):  # not every file system can sync a folder
                 _sync(self.path)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
         self._made = []
+
+
+def refuse_address(path: str | os.PathLike[str]) -> None:
+    """Refuse s3://bucket/folder and the like, which would be taken for a local path or for a remote one by turns."""
+    if _ADDRESS.match(os.fspath(path)):
+        raise OutputError(
+            f"{os.fspath(path)} is not a path on this machine: write to a local folder, and copy it from there"
+        )
+
+
+@contextlib.contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Has no other run write to the folder meanwhile: a second one is refused at once."""
+    refuse_address(path)
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        why = "a file has this name" if path.is_file() else reason(error)
+        raise OutputError(f"{path} cannot be created as a folder: {why}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise OutputError(f"{path} is written by another run: wait for it, or give another folder.") from None
+    finally:
+        os.close(handle)
+        for folder in made:  # innermost first; a folder with files stays
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def is_spark_result(path: Path) -> bool:

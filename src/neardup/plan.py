@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, is_dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
+from neardup.checked_json import Invalid, check_members, parse_json
 from neardup.errors import ParameterError, PlanError
+from neardup.plan_json import decode, encode
 from neardup.statistics import unit_column
 
 if TYPE_CHECKING:
@@ -35,17 +36,6 @@ EmptyPolicy = Literal["keep", "remove", "one"]
 EMPTY_POLICIES = get_args(EmptyPolicy)
 FORMAT = 1  # raised when the same JSON would come to mean something else
 USUAL_RECALL = 0.99  # where none is asked for
-STAGE_FOLDERS = (
-    "text",
-    "features",
-    "weights",
-    "learn",
-    "signatures",
-    "candidates",
-    "verify",
-    "clusters",
-    "plan",
-)
 
 
 class Text(Protocol):
@@ -163,7 +153,7 @@ class Check(Protocol):
 
 def stage_json(stage: Any) -> str:
     """A stage as one line of JSON: the name of what it computes."""
-    return json.dumps(_encode(stage), sort_keys=True, ensure_ascii=False)
+    return json.dumps(encode(stage), sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -326,7 +316,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values."""
-        return {"format": FORMAT, **_encode(self)}
+        return {"format": FORMAT, **encode(self)}
 
     def to_json(self) -> str:
         """The plan as one line of JSON, keys sorted."""
@@ -341,53 +331,18 @@ class Plan:
     def from_json(text: str) -> Plan:
         """The plan that `to_json` wrote."""
         try:
-            raw = json.loads(text)
-            version = raw.pop("format")
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raw = check_members(parse_json(text), {"format": int | str})
+        except Invalid as error:
             raise PlanError(f"This is not a plan: {error}.") from error
+        version = raw.pop("format")
         if version != FORMAT:
             raise PlanError(f"The plan has format {version}; this version of neardup reads format {FORMAT}.")
-        plan = _decode(raw)
+        try:
+            plan = decode(raw)
+        except Invalid as error:
+            raise PlanError(f"The plan cannot be used: {error}.") from None
         if not isinstance(plan, Plan):
             raise PlanError("This is not a plan: its outermost stage is not 'plan.Plan'.")
+        if not 0 < plan.threshold <= 1:
+            raise PlanError(f"The plan cannot be used: its threshold is {plan.threshold:g}.")
         return plan
-
-
-def _encode(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        module = type(value).__module__.removeprefix("neardup.")
-        members = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
-        return {"stage": f"{module}.{type(value).__qualname__}", **members}
-    if isinstance(value, tuple):
-        return [_encode(item) for item in value]
-    return value
-
-
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
-    if not isinstance(value, dict):
-        return value
-    name = value.get("stage")
-    kind = _stage_class(name)
-    known = {field.name for field in fields(kind)}
-    members = {key: _decode(item) for key, item in value.items() if key != "stage"}
-    if set(members) - known:
-        raise PlanError(f"The stage {name} has no {sorted(set(members) - known)}; it knows {sorted(known)}.")
-    try:
-        return kind(**members)
-    except TypeError as error:  # a field without a default is missing
-        raise PlanError(f"The stage {name} is incomplete: it needs {sorted(known)}.") from error
-
-
-def _stage_class(name: object) -> type[Any]:
-    module, _, kind = str(name).rpartition(".")
-    found = None
-    if module.split(".")[0] in STAGE_FOLDERS:  # a plan from elsewhere may name our stages and nothing else
-        try:
-            found = getattr(import_module(f"neardup.{module}"), kind, None)
-        except ImportError:
-            found = None
-    if not (isinstance(found, type) and is_dataclass(found)):
-        raise PlanError(f"The plan names a stage {name!r} that this version of neardup does not have.")
-    return found

@@ -45,11 +45,16 @@ class Groups:
 
     def __post_init__(self) -> None:
         """Refuses settings that would need too many tables."""
+        if not 1 <= self.agree <= self.groups:
+            raise PlanError(
+                f"{self.agree} of {self.groups} groups cannot agree: take from 1 to {self.groups}."
+            )
         if self.agree == 1:
             check_tables(self.groups)
         elif self.tables > MOST_COMBINATIONS:
+            ways = f"{self.tables:,}" if self.tables < 1 << 63 else "more than 2^63"
             raise PlanError(
-                f"{self.agree} of {self.groups} groups can agree in {self.tables:,} ways. Each is a table of keys, and "
+                f"{self.agree} of {self.groups} groups can agree in {ways} ways. Each is a table of keys, and "
                 f"{MOST_COMBINATIONS:,} is the limit: take fewer groups, or let 1, 2 or nearly all of them agree."
             )
 

@@ -134,7 +134,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 class Stopped(BaseException):
-    """A signal that asks the process to end; like Ctrl-C it passes every handler of errors, and files are cleaned up."""
+    """A signal that asks the process to end; like Ctrl-C it passes every handler of errors."""
 
     def __init__(self, number: int) -> None:
         self.number, self.name = number, signal.Signals(number).name
@@ -148,9 +148,9 @@ def _stop_at_signals() -> None:
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and threading.current_thread() is threading.main_thread():
-            if signal.getsignal(number) == signal.SIG_DFL:
-                signal.signal(number, stop)
+        alone = threading.current_thread() is threading.main_thread()
+        if alone and number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, stop)
 
 
 def _bug(error: Exception) -> str:
@@ -158,8 +158,8 @@ def _bug(error: Exception) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{place.filename.rpartition(os.sep)[2]}:{place.lineno}"
     return (
-        f"an error inside neardup, {type(error).__name__} at {where}: {str(error)[:200] or 'no message'}. Please report "
-        "it; NEARDUP_TRACEBACK=1 shows the whole trace."
+        f"an error inside neardup, {type(error).__name__} at {where}: {str(error)[:200] or 'no message'}. "
+        "Please report it; NEARDUP_TRACEBACK=1 shows the whole trace."
     )
 
 

@@ -82,4 +82,5 @@ def command(
 def _line(visit: Any) -> str:
     next_visit = counted(visit.next_visit / 86400, "day")
     apart = "" if visit.distance is None else f"{counted(visit.distance, 'bit')}, "
-    return f"{visit.status:17}{escape_controls(visit.id)}  ({apart}next visit in {next_visit}, priority {visit.priority:.2f})"
+    when = f"{apart}next visit in {next_visit}, priority {visit.priority:.2f}"
+    return f"{visit.status:17}{escape_controls(visit.id)}  ({when})"

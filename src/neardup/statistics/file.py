@@ -18,12 +18,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.checked_json import Invalid, check_members, parse_json
 from neardup.errors import OutputError, StatisticsError
 from neardup.output import OutputFolder, one_line
 from neardup.statistics.frequencies import Frequencies, Statistics, digest_of
 
 FORMAT = 1
 ROWS = 1 << 20  # of a row group
+HEADER = {"documents": int, "df_unit": str, "text": str, "tables": list[dict[str, Any]], "digest": str}
+TABLE = {"counted": str, "features": int, "least": int, "slack": int, "digest": str}
 SCHEMA = pa.schema([("table", pa.uint16()), ("feature", pa.uint64()), ("documents", pa.int64())])
 
 
@@ -120,7 +123,7 @@ def load_statistics(path: str | os.PathLike[str]) -> Statistics:
             table["counted"]: _read_table(file, number, table)
             for number, table in enumerate(header["tables"])
         }
-    except (OSError, pa.ArrowException, KeyError, TypeError) as error:
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise StatisticsError(f"{os.fspath(path)} is damaged: {one_line(error)}. Count again.") from None
     statistics = Statistics(header["documents"], header["text"], found, header["df_unit"])
     if statistics.digest != header["digest"]:
@@ -134,7 +137,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     name = os.fspath(path)
     try:
         file = pq.ParquetFile(name, page_checksum_verification=True)
-        header = json.loads((file.metadata.metadata or {}).get(b"neardup", b"null"))
+        header = parse_json((file.metadata.metadata or {}).get(b"neardup", b"null"))
     except FileNotFoundError:
         raise StatisticsError(f"{name} does not exist: make it with  neardup stats build.") from None
     except (OSError, pa.ArrowException, ValueError) as error:
@@ -146,18 +149,29 @@ def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
             f"{name} has format {header['format']} of neardup {header.get('neardup')}; this version reads format "
             f"{FORMAT}: count again."
         )
+    try:
+        for table in check_members(header, HEADER)["tables"]:
+            check_members(table, TABLE, "a table")
+    except Invalid as error:
+        raise StatisticsError(f"{name} is damaged: in its header {error}. Count again.") from None
     return file, header
 
 
 def _read_table(file: Any, number: int, entry: dict[str, Any]) -> Frequencies:
     """One table, from its row groups."""
+    if not file.schema_arrow.equals(SCHEMA):
+        raise Invalid("its columns are not those of statistics")
     keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for group in range(file.num_row_groups):
-        if file.read_row_group(group, ["table"]).column(0)[0].as_py() == number:
+        rows = file.read_row_group(group, ["table"])
+        if len(rows) and rows.column(0)[0].as_py() == number:
             rows = file.read_row_group(group, ["feature", "documents"])
-            keys.append(rows.column(0).to_numpy())
-            counts.append(rows.column(1).to_numpy())
-    return Frequencies(np.concatenate(keys), np.concatenate(counts), entry["least"], entry["slack"])
+            keys.append(rows.column(0).to_numpy(zero_copy_only=False))
+            counts.append(rows.column(1).to_numpy(zero_copy_only=False))
+    found = Frequencies(np.concatenate(keys), np.concatenate(counts), entry["least"], entry["slack"])
+    if (found.keys[1:] <= found.keys[:-1]).any() or (len(found) and found.counts.min() < 1):
+        raise Invalid("its features are not sorted, or a count is below 1")
+    return found
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:

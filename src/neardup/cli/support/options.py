@@ -10,6 +10,7 @@ import click
 
 from neardup.cli.support.groups import grouped
 from neardup.errors import InputError, OutputError
+from neardup.output import refuse_address
 from neardup.plurals import listed_names
 from neardup.text import HtmlText
 
@@ -58,11 +59,17 @@ def count(
     return click.option(flag, cls=NumberOption, type=span, default=default, metavar="N", help=help)
 
 
+def local_path(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """The path that was given, unless it is an address such as s3://bucket."""
+    refuse_address(value)
+    return value
+
+
 def output(metavar: str, help: str) -> Option:
     """-o, and --force to overwrite."""
     return grouped(
         "Output",
-        click.option("-o", "--output", required=True, metavar=metavar, help=help),
+        click.option("-o", "--output", required=True, metavar=metavar, help=help, callback=local_path),
         flag("--force", "Overwrite an existing result."),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import neardup
 from neardup.cli.support.against import opened_references, reference_identity
-from neardup.cli.support.options import open_inputs, reading_options
+from neardup.cli.support.options import OpenInputs, open_inputs, reading_options
 from neardup.cli.support.show import TerminalProgress
-from neardup.documents import Inputs
+from neardup.documents import Inputs, Problems
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
@@ -27,12 +27,14 @@ from neardup.engines.local.checkpoint.workspace import (
 )
 from neardup.engines.local.run import LocalRun, RunSettings, run
 from neardup.errors import InputError
+from neardup.output import only_writer
 from neardup.plan import Plan
 from neardup.plans import with_statistics
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.index.references import References
+    from neardup.statistics import Statistics
 
 
 @contextmanager
@@ -50,10 +52,27 @@ def run_command(
     `check` gets the inputs before they are read, and whether an earlier run is resumed.
     """
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    sources, columns, _, threads = open_inputs(inputs, values)
-    _limit_arrow(threads)
-    if check is not None:
-        check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
+    with only_writer(output) if check is not None else nullcontext():
+        sources, columns, _, threads = open_inputs(inputs, values)
+        _limit_arrow(threads)
+        if check is not None:
+            check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
+        yield from _run(
+            plan, statistics, OpenInputs(sources, columns, Problems(), threads), values, output, force, then
+        )
+
+
+def _run(
+    plan: Plan,
+    statistics: Statistics | None,
+    opened: OpenInputs,
+    values: dict[str, Any],
+    output: Path,
+    force: bool,
+    then: Callable[[LocalRun, References | None], None] | None,
+) -> Iterator[LocalRun]:
+    """The finished run in its work folder, which is kept if the run ends early."""
+    sources, columns, _, threads = opened
     work = _work(plan, columns, sources, values, output, force)
     try:
         guard: Any = {name: values.get(name) for name in ("expected", "compare")}

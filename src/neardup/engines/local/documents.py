@@ -58,7 +58,8 @@ class DocumentReader:
         state = self.work.state["read"]
         self.numbered, self.text_columns = state["numbered"], set(state["text_columns"])
         self.counts, self.skip = state["counts"], len(rows)
-        self.work.spool.restore(rows.numbers("bytes") if len(rows) else np.zeros(0, np.int64))
+        sizes = rows.numbers("bytes") if len(rows) else np.zeros(0, np.int64)
+        self.work.spool.restore(sizes, self.work.written)
         self.problems.resume(len(rows))
 
     def state(self, done: int) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def write_run(
 
 def remove_result(path: Path) -> None:
     """Removes a file, or a folder of files as a run on Spark leaves it."""
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

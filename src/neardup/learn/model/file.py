@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
+from neardup.checked_json import Invalid, check, check_members, read_json
 from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
@@ -30,6 +30,14 @@ from neardup.text.words import TokenKind, Words
 VERSION = 1  # raised when files change incompatibly
 FREQUENT = 8192  # k-grams with document frequencies in the file
 Similarity = Literal["cosine", "jaccard"]
+# The members of a file and their types; `check_members` explains the notation.
+SHAPE = {
+    "similarity": Similarity, "ngram": int, "tokens": TokenKind, "features": dict, "threshold": float,
+    "negative": Literal["keep", "clip"], "probability": dict | None, "training": dict, "statistics": dict | None,
+}  # fmt: skip
+FEATURE = {"weight": float}
+PROBABILITY = {"slope": float, "middle": float}
+STATISTICS = {"documents": int, "digest": str, "text": str, "most_frequent": dict}
 
 
 @dataclass(frozen=True)
@@ -120,11 +128,11 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     """The model of a file; an invalid file is refused with one sentence."""
     name = os.fspath(path).removeprefix("@")
     try:
-        raw = json.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"The model {name} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise InputError(f"{name} is not a model: it is not JSON ({error}).") from error
+        raw = read_json(Path(name))
+    except (OSError, ValueError) as error:
+        if isinstance(error, Invalid):
+            raise InputError(f"{name} is not a model: {error}.") from None
+        raise InputError(f"The model {name} cannot be read: {getattr(error, 'strerror', error)}.") from error
     if not isinstance(raw, dict) or "neardup_model" not in raw:
         raise InputError(f"{name} is not a model. Create one with: neardup learn")
     if raw["neardup_model"] != VERSION:
@@ -133,45 +141,41 @@ def read_model(path: str | os.PathLike[str]) -> Model:
             "Learn it again, or use the version of neardup that wrote it."
         )
     try:
-        return _from_dict(raw)
+        return _from_dict(check_members(raw, SHAPE))
     except NeardupError as error:
         raise InputError(f"The model {name} cannot be used: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"The model {name} is damaged: {type(error).__name__} at {error}.") from error
+    except ValueError as error:
+        raise InputError(f"The model {name} is damaged: {error}.") from error
 
 
 def _from_dict(raw: dict[str, Any]) -> Model:
-    """The model of plain values; raises KeyError, TypeError or ValueError if one is missing or invalid."""
-    probability = raw["probability"]
+    """The model of plain values of the right types; `Invalid` if one is outside its range."""
+    given = raw["probability"]
+    probability = None if given is None else check_members(given, PROBABILITY, "'probability'")
+    features = {name: check_members(entry, FEATURE, repr(name)) for name, entry in raw["features"].items()}
     model = Model(
-        weights={str(name): float(entry["weight"]) for name, entry in raw["features"].items()},
-        ngram=int(raw["ngram"]),
-        tokens=_one_of(TokenKind, raw["tokens"]),
-        similarity=_one_of(Similarity, raw["similarity"]),
-        negative=_one_of(Literal["keep", "clip"], raw["negative"]),
+        weights={name: float(entry["weight"]) for name, entry in features.items()},
+        ngram=raw["ngram"],
+        tokens=raw["tokens"],
+        similarity=raw["similarity"],
+        negative=raw["negative"],
         threshold=float(raw["threshold"]),
-        clusters=_one_of(ClusterKind, raw.get("clusters", "average")),
-        probability=probability and Probability(float(probability["slope"]), float(probability["middle"])),
-        fields=tuple(map(str, raw.get("fields", ()))),
-        markup=bool(raw.get("markup", False)),
-        queries=str(raw.get("queries", "")),
-        statistics=raw["statistics"] and _unpack(raw["statistics"]),
-        training=dict(raw["training"]),
+        clusters=check(raw.get("clusters", "average"), ClusterKind, "'clusters'"),
+        probability=Probability(**{name: float(probability[name]) for name in PROBABILITY})
+        if probability
+        else None,
+        fields=tuple(check(raw.get("fields", []), list[str], "'fields'")),
+        markup=check(raw.get("markup", False), bool, "'markup'"),
+        queries=check(raw.get("queries", ""), str, "'queries'"),
+        statistics=None if raw["statistics"] is None else _unpack(raw["statistics"]),
+        training=raw["training"],
     )
     if not (0 < model.threshold <= 1 and 1 <= model.ngram <= 65536):
-        raise ValueError(f"threshold {model.threshold} or ngram {model.ngram}")
-    if model.probability and not math.isfinite(model.probability.slope + model.probability.middle):
-        raise ValueError("probability")
+        raise Invalid(f"threshold {model.threshold:g} or ngram {model.ngram} is outside its range")
     if model.statistics is not None and model.statistics.text != stage_json(model.text):
         raise StatisticsError("its statistics were counted over other tokens than the model's.")
     _ = model.weight  # an unknown feature is refused here
     return model
-
-
-def _one_of(kinds: Any, value: object) -> Any:
-    if value not in get_args(kinds):
-        raise ValueError(f"{value!r}, which is not one of {', '.join(get_args(kinds))}")
-    return value
 
 
 # Statistics -------------------------------------------------------------------------------------
@@ -201,13 +205,17 @@ def _pack(statistics: Statistics) -> dict[str, Any]:
 
 def _unpack(raw: dict[str, Any]) -> Statistics:
     tables = {}
+    check_members(raw, STATISTICS, "'statistics'")
     for name, table in raw["most_frequent"].items():
+        check_members(table, {"hashes": str, "counts": str}, repr(name))
         keys = np.frombuffer(base64.b64decode(table["hashes"], validate=True), "<u8").astype(np.uint64)
         counts = np.frombuffer(base64.b64decode(table["counts"], validate=True), "<u4").astype(np.int64)
         if len(keys) != len(counts) or (keys[1:] <= keys[:-1]).any():
             raise StatisticsError("its statistics are not sorted.")
         tables[name] = Frequencies(keys, counts)
-    statistics = Statistics(int(raw["documents"]), str(raw["text"]), tables)
+        if len(counts) and not 1 <= counts.min() <= counts.max() <= raw["documents"]:
+            raise StatisticsError("its statistics count a feature in more documents than there are.")
+    statistics = Statistics(raw["documents"], raw["text"], tables)
     if statistics.digest != raw["digest"]:
         raise StatisticsError(
             f"its statistics have the digest {statistics.digest}, not {raw['digest']!r}: they belong to another model."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,13 @@ class Segment:
     file: IO[bytes] | Path
     start: int
     size: int
+    checksum: int = 0  # of the bytes, for a file that a later run reads
+
+    def is_whole(self) -> bool:
+        """Whether its file is what was written."""
+        assert isinstance(self.file, Path)
+        data = b"" if self.file.is_symlink() else self.file.read_bytes()
+        return len(data) == self.size and zlib.crc32(data) == self.checksum
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, and nothing else of the file, read now."""
@@ -124,7 +132,7 @@ class SpilledRows:
             if path is not None:
                 with self._open(path) as file:
                     file.write(data)
-                self.segments.append(Segment(self._rows, path, 0, data.size))
+                self.segments.append(Segment(self._rows, path, 0, data.size, zlib.crc32(data)))
             else:
                 self._unnamed = self._unnamed or self._open(None)
                 start = self._unnamed.seek(0, os.SEEK_END)

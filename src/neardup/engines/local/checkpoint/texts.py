@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -61,6 +62,7 @@ class Spool:
         self._parts: list[Numbers] = [np.zeros(1, np.int64)]
         self._offsets: Numbers | None = None
         self.size = 0
+        self.checksum = 0  # of all that is written
         self._pool: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
 
@@ -94,15 +96,25 @@ class Spool:
         if self._writing is not None:
             self._writing.result()
 
-    def restore(self, sizes: Numbers) -> None:
-        """Continue behind so many texts of an earlier run; the rest is cut off."""
+    def restore(self, sizes: Numbers, written: tuple[int, int]) -> None:
+        """Continue behind so many texts of an earlier run; the rest of what it has written is cut off."""
         self._parts, self._offsets = [np.concatenate([[0], np.cumsum(sizes)])], None
         self.size = int(self._parts[0][-1])
-        if os.fstat(self._file.fileno()).st_size < self.size:
-            raise OutputError("The work folder lost texts that are still needed: start over with --force.")
+        self.checksum, whole = self._checksums(self.size, written[0])
+        if self.size > written[0] or whole != written[1]:
+            raise OutputError("The texts in the work folder are damaged: start over with --force.")
         os.truncate(self._file.fileno(), self.size)
         if 0 < self.size < available_memory():
             Thread(target=_read_ahead, args=(os.dup(self._file.fileno()), self.size), daemon=True).start()
+
+    def _checksums(self, first: int, second: int) -> tuple[int, int]:
+        """The checksums of the file's first bytes, so many and so many more; a file that ends earlier gives others."""
+        found, at, checksum = dict[int, int](), 0, 0
+        for stop in (first, second):
+            while at < stop and (piece := os.pread(self._file.fileno(), min(SPAN, stop - at), at)):
+                checksum, at = zlib.crc32(piece, checksum), at + len(piece)
+            found[stop] = checksum if at == stop else -1
+        return found[first], found[second]
 
     def sync(self) -> None:
         """Have all texts reach the disk."""
@@ -123,6 +135,7 @@ class Spool:
     def _write(self, data: NDArray[np.uint8]) -> None:
         view: Any = memoryview(data.data)
         try:
+            self.checksum = zlib.crc32(view, self.checksum)
             while len(view):
                 view = view[self._file.write(view) :]
         except OSError as error:

@@ -13,24 +13,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
+from neardup.checked_json import Invalid, check, check_members, read_json
 from neardup.documents import Source, stamp
 from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.spill import Segment, SpilledRows, cannot_write, synced
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import InputError, OutputError
+from neardup.output import is_file_name
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics, save_statistics
 
 NAME = ".neardup-work"
 EVERY = 5.0  # seconds between two checkpoints
 STATISTICS = "statistics.parquet"
+FORMAT = 2  # of the journal
+JOURNAL = {"format": Literal[2], "stages": dict, "state": dict, "texts": tuple[int, int]}
+STAGE = {"complete": bool, "files": list[tuple[str, int, int, int]]}
 SAMPLE = 1 << 20  # bytes at the beginning and at the end of a file that its hash is made of
 
 
@@ -54,6 +60,7 @@ class Workspace:
         self.spool = spool or Spool(folder, path=None if path is None else path / "texts.bin")
         self.state: dict[str, Any] = {}  # of stages, as JSON
         self.saved = False  # a checkpoint exists
+        self.written = (0, 0)  # bytes of text that an earlier run has written, and their checksum
         self._stages: dict[str, SpilledRows] = {}
         self._synced: dict[str, int] = {}  # segments of each that have reached the disk
         self._last = time.monotonic()
@@ -111,11 +118,15 @@ class Workspace:
         stages = {
             name: {
                 "complete": rows.complete,
-                "files": [[segment.file.name, segment.rows, segment.size] for segment in rows.segments],
+                "files": [
+                    [segment.file.name, segment.rows, segment.size, segment.checksum]
+                    for segment in rows.segments
+                ],
             }
             for name, rows in self._stages.items()
         }
-        return {"stages": stages, "state": self.state}
+        texts = [self.spool.size, self.spool.checksum]
+        return {"format": FORMAT, "stages": stages, "state": self.state, "texts": texts}
 
     def keep_statistics(self, statistics: Statistics) -> None:
         """Store frequencies: counting them a second time would take a pass over all texts."""
@@ -131,15 +142,23 @@ class Workspace:
     def load(self) -> None:
         """Load what the journal names."""
         assert self.path is not None
-        journal = json.loads((self.path / "journal.json").read_text())
-        self.state, self.saved = journal["state"], True
+        journal = check_members(read_json(self.path / "journal.json"), JOURNAL)
+        self.state, self.saved, self.written = journal["state"], True, tuple(journal["texts"])
         for name, stage in journal["stages"].items():
             rows = self.rows(name)
-            rows.complete = stage["complete"]
-            rows.segments = [
-                Segment(count, self.path / file, 0, size) for file, count, size in stage["files"]
-            ]
+            rows.complete = check_members(stage, STAGE, repr(name))["complete"]
+            rows.segments = [self._segment(*entry) for entry in stage["files"]]
             self._synced[name] = len(rows.segments)
+
+    def _segment(self, file: str, rows: int, size: int, checksum: int) -> Segment:
+        """The rows in a file of the folder, if it is what was written."""
+        assert self.path is not None
+        if not (is_file_name(file) and file.endswith(".arrow")):
+            raise Invalid(f"it names {file!r}, which is no file of a work folder")
+        segment = Segment(rows, self.path / file, 0, size, checksum)
+        if not segment.is_whole():
+            raise Invalid(f"{file} is not what was written")
+        return segment
 
     def close(self, *, keep: bool = False) -> None:
         """Remove all files; with `keep`, leave what an interrupted run can be resumed from."""
@@ -172,7 +191,7 @@ def open_workspace(
     path = Path(folder) / NAME
     made = [parent for parent in path.parents if not parent.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_private(path)
         lock(path)
         left = can_be_resumed(folder)
         if left and not resume and not force:
@@ -180,10 +199,10 @@ def open_workspace(
                 f"{path} holds an unfinished run: continue it with --resume, or start over with --force."
             )
         if left and resume:
-            refuse_others(path, json.loads((path / "manifest.json").read_text()), identity)
+            refuse_others(path, check(read_json(path / "manifest.json"), dict, "the manifest"), identity)
         else:
             clear(path)
-            path.mkdir(parents=True, exist_ok=True)
+            make_private(path)
             lock(path)
             replaced(path / "manifest.json", identity)
         work = Workspace(path, every, made=made, memory=memory)
@@ -194,9 +213,22 @@ def open_workspace(
         raise OutputError(
             f"{path} cannot be used as the work folder: {error.strerror}; choose another one with --work-dir"
         ) from None
-    except ValueError:
-        raise OutputError(f"{path} is damaged: start over with --force.") from None
+    except ValueError as error:
+        raise OutputError(f"{path} is damaged: {error}. Start over with --force.") from None
     return work
+
+
+def make_private(path: Path) -> None:
+    """The folder, readable by nobody else; refused if it, or something in it, is a link or belongs to somebody else."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    for each in (path, *path.iterdir()):
+        status = each.lstat()
+        mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+        if stat.S_ISLNK(status.st_mode) or not mine:
+            what = "is a link" if mine else "belongs to another user"
+            raise OutputError(f"{each} {what}: remove it, or give another --work-dir.")
+    path.chmod(0o700)
 
 
 _LOCKS: dict[Path, Any] = {}
