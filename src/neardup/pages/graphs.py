@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.pages.escaping import named, safe, shortened_name
+from neardup.pages.parts import figure_text
 from neardup.plurals import counted
 
 __all__ = ["ClusterGraph", "Link", "Node", "cluster_graph"]
@@ -32,7 +33,7 @@ class Link:
 
     left: int
     right: int
-    similarity: float
+    similarity: float | None
     bridge: bool
 
 
@@ -90,7 +91,7 @@ def _line(link: Link, places: Places) -> str:
     kind, words = ("link bridge", ", a bridge") if link.bridge else ("link", "")
     return (
         f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}">'
-        f"<title>{link.similarity:.3f}{words}</title></line>"
+        f"<title>{figure_text(link.similarity)}{words}</title></line>"
     )
 
 

@@ -28,14 +28,15 @@ class Similarities:
     pairs: Sequence[int]
     removals: Sequence[int]
     unmeasured: int = 0  # removals without a similarity
+    verified: bool = True
 
 
 def threshold_section(found: Similarities) -> str:
     """The histogram of pairs, the slider, and a table of thresholds."""
+    if not found.verified:
+        return note("Pairs were not measured (--verify none), so that no other threshold can be shown.")
     if not any(found.pairs):
-        return note(
-            "Pairs were not measured (--verify none)." if found.unmeasured else "No pair was recorded."
-        )
+        return note("No pair was recorded.")
     bins = len(found.pairs) - 1
     start = int(found.threshold * bins + 1e-6)
     removals, pairs = _reaching(found.removals), _reaching(found.pairs)

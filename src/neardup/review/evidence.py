@@ -14,7 +14,7 @@ from neardup.engines.core.identity import id_digests
 from neardup.plan import Plan
 from neardup.review.finished import Finished, Mask, booleans, floats, names_of, strings
 
-__all__ = ["BINS", "ClusterEvidence", "PairEvidence", "Removed", "read_clusters", "read_pairs"]
+__all__ = ["BINS", "ClusterEvidence", "Member", "PairEvidence", "Removed", "read_clusters", "read_pairs"]
 
 BINS = 1000  # of a similarity from 0 to 1
 POOL = 500  # removals of each kind that are candidates for the page
@@ -50,6 +50,16 @@ class Removed:
     id_hash: int = 0
 
 
+@dataclass(frozen=True)
+class Member:
+    """A document of a cluster that is drawn."""
+
+    id: str
+    kept: bool
+    duplicate_of: str
+    similarity: float  # with it; NaN: not measured
+
+
 @dataclass
 class ClusterEvidence:
     """What the table of clusters says."""
@@ -63,7 +73,7 @@ class ClusterEvidence:
     direct: list[Removed] = field(default_factory=list)  # the least similar ones
     sample: list[Removed] = field(default_factory=list)  # chosen by the hash of their ids
     referenced: list[Removed] = field(default_factory=list)  # in references, the least similar ones
-    members: dict[str, list[tuple[str, bool, float]]] = field(default_factory=dict)  # of clusters to draw
+    members: dict[str, list[Member]] = field(default_factory=dict)  # of clusters to draw
 
 
 @dataclass(frozen=True)
@@ -162,14 +172,15 @@ def _add_members(found: ClusterEvidence, batch: pa.RecordBatch, similarity: np.n
         return
     few = batch.take(pa.array(rows))
     columns = (
-        names_of(few, "cluster").to_pylist(),
         names_of(few, "id").to_pylist(),
         booleans(few, "keep").tolist(),
+        names_of(few, "duplicate_of").to_pylist(),
+        similarity[rows].tolist(),
     )
-    for cluster, name, kept, value in zip(*columns, similarity[rows].tolist(), strict=True):
-        found.members[cluster].append((name, kept, value))
+    for cluster, *values in zip(names_of(few, "cluster").to_pylist(), *columns, strict=True):
+        found.members[cluster].append(Member(*values))
     for members in found.members.values():
-        members.sort(key=lambda one: (not one[1], _order(one[2]), one[0]))
+        members.sort(key=lambda one: (not one.kept, _order(one.similarity), one.id))
         del members[DRAWN:]
 
 

@@ -14,7 +14,14 @@ from neardup.pages.run_page import Breakdown, RunPage, run_page
 from neardup.pages.thresholds import Similarities
 from neardup.plurals import counted
 from neardup.review.breakdown import by_column, by_date, date_column, largest, source_column
-from neardup.review.evidence import ClusterEvidence, PairEvidence, decided_by, read_clusters, read_pairs
+from neardup.review.evidence import (
+    ClusterEvidence,
+    Member,
+    PairEvidence,
+    decided_by,
+    read_clusters,
+    read_pairs,
+)
 from neardup.review.finished import Finished
 from neardup.review.removals import chosen_removals, removal_groups, wanted_documents
 
@@ -47,7 +54,7 @@ def make_page(finished: Finished, *, by: str | None = None, date: str | None = N
     report, plan = finished.report, finished.plan
     large = [str(one["cluster"]) for one in report["largest_clusters"][:DRAWN]]
     clusters = read_clusters(finished, large)
-    pairs = read_pairs(finished, (name for members in clusters.members.values() for name, *_ in members))
+    pairs = read_pairs(finished, (doc.id for members in clusters.members.values() for doc in members))
     chosen = chosen_removals(clusters, large, plan.threshold)
     found = finished.texts(wanted_documents(chosen))
     breakdowns, notes = _breakdowns(finished, by, date)
@@ -55,7 +62,12 @@ def make_page(finished: Finished, *, by: str | None = None, date: str | None = N
         name=finished.name,
         report=report,
         similarities=Similarities(
-            plan.threshold, decided_by(plan), pairs.bins.tolist(), clusters.bins.tolist(), clusters.unmeasured
+            plan.threshold,
+            decided_by(plan),
+            pairs.bins.tolist(),
+            clusters.bins.tolist(),
+            clusters.unmeasured,
+            verified=plan.check.level != "none",
         ),
         sizes=clusters.sizes,
         breakdowns=breakdowns,
@@ -105,15 +117,30 @@ def _graphs(finished: Finished, clusters: ClusterEvidence, pairs: PairEvidence) 
     shown = []
     for one in finished.report["largest_clusters"][:DRAWN]:
         members = clusters.members[str(one["cluster"])]
-        place = {name: number for number, (name, *_) in enumerate(members)}
-        nodes = [Node(name, kept, None if value != value else value) for name, kept, value in members]
-        links = [
-            Link(place[left], place[right], similarity, bridge)
-            for left, right, similarity, bridge in pairs.links
-            if left in place and right in place
-        ]
-        shown.append(ClusterGraph(str(one["cluster"]), one["size"], nodes, links, _held_together(one)))
+        nodes = [Node(doc.id, doc.kept, _known(doc.similarity)) for doc in members]
+        shown.append(
+            ClusterGraph(str(one["cluster"]), one["size"], nodes, _links(members, pairs), _held_together(one))
+        )
     return [graph for graph in shown if len(graph.nodes) > 2]  # a pair needs no picture
+
+
+def _links(members: list[Member], pairs: PairEvidence) -> list[Link]:
+    """Recorded pairs, and removed documents with what they duplicate."""
+    place = {doc.id: number for number, doc in enumerate(members)}
+    found = {
+        (place[left], place[right]): Link(place[left], place[right], _known(similarity), bridge)
+        for left, right, similarity, bridge in pairs.links
+        if left in place and right in place
+    }
+    for number, doc in enumerate(members):
+        other = place.get(doc.duplicate_of) if not doc.kept else None
+        if other is not None and not {(number, other), (other, number)} & found.keys():
+            found[number, other] = Link(number, other, _known(doc.similarity), bridge=False)
+    return list(found.values())
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value
 
 
 def _held_together(cluster: dict[str, object]) -> str:
