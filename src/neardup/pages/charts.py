@@ -9,8 +9,8 @@ from neardup.pages.escaping import safe, shortened_name
 
 __all__ = ["Bar", "Curve", "bars", "curves", "histogram", "legend"]
 
-WIDTH, HEIGHT = 640, 220
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 34
+WIDTH, HEIGHT = 640, 240
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 48
 LINES = 8  # colours of curves, repeated
 
 
@@ -88,7 +88,7 @@ def _bar(row: Bar, most: int) -> str:
 
 def curves(lines: Sequence[Curve], *, label: str, x_axis: str, y_axis: str) -> str:
     """Lines in the unit square with a legend; a dot marks the setting in use."""
-    height = 340
+    height = 360
     wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM
 
     def at(point: tuple[float, float]) -> str:
@@ -103,10 +103,10 @@ def curves(lines: Sequence[Curve], *, label: str, x_axis: str, y_axis: str) -> s
         )
         x = LEFT + wide * k / 5
         parts.append(
-            f'<text class="tick" x="{x:.1f}" y="{height - 16}" text-anchor="middle">{k / 5:.1f}</text>'
+            f'<text class="tick" x="{x:.1f}" y="{height - 28}" text-anchor="middle">{k / 5:.1f}</text>'
         )
     parts.append(
-        f'<text class="axis" x="{WIDTH - RIGHT}" y="{height - 2}" text-anchor="end">{safe(x_axis)}</text>'
+        f'<text class="axis" x="{WIDTH - RIGHT}" y="{height - 6}" text-anchor="end">{safe(x_axis)}</text>'
     )
     parts.append(f'<text class="axis" x="{LEFT}" y="10">{safe(y_axis)}</text>')
     for number, line in enumerate(lines):
@@ -153,13 +153,13 @@ def _value_axis(low: float, high: float, axis: str) -> str:
         x = LEFT + (WIDTH - LEFT - RIGHT) * (hundredths / 100 - low) / (high - low)
         end = "end" if hundredths == 100 else "middle"
         text = f"{hundredths / 100:.2f}"
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{HEIGHT - 18}" text-anchor="{end}">{text}</text>')
+        parts.append(f'<text class="tick" x="{x:.1f}" y="{HEIGHT - 28}" text-anchor="{end}">{text}</text>')
     parts.append(_axis_name(axis, HEIGHT))
     return "".join(parts)
 
 
 def _axis_name(axis: str, height: int) -> str:
-    return f'<text class="axis" x="{WIDTH - RIGHT}" y="{height - 2}" text-anchor="end">{safe(axis)}</text>'
+    return f'<text class="axis" x="{WIDTH - RIGHT}" y="{height - 6}" text-anchor="end">{safe(axis)}</text>'
 
 
 def _brief(count: int) -> str:

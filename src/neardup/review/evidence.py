@@ -98,7 +98,7 @@ def read_clusters(finished: Finished, drawn: Sequence[str]) -> ClusterEvidence:
         _count(found, similarity[removed])
         for value, rows in zip(*np.unique(size, return_counts=True), strict=True):
             found.sizes[int(value)] = found.sizes.get(int(value), 0) + int(rows)
-        _add_members(found, batch, floats(batch, "similarity"))
+        _add_members(found, batch, similarity)
         _add_removals(found, batch, similarity, removed)
     found.sizes = {size: rows // size for size, rows in sorted(found.sizes.items()) if size}
     _read_references(finished, found)

@@ -119,13 +119,19 @@ def _graphs(finished: Finished, clusters: ClusterEvidence, pairs: PairEvidence) 
         members = clusters.members[str(one["cluster"])]
         nodes = [Node(doc.id, doc.kept, _known(doc.similarity)) for doc in members]
         shown.append(
-            ClusterGraph(str(one["cluster"]), one["size"], nodes, _links(members, pairs), _held_together(one))
+            ClusterGraph(
+                str(one["cluster"]),
+                one["size"],
+                nodes,
+                _links(members, pairs, finished.plan.threshold),
+                _held_together(one),
+            )
         )
     return [graph for graph in shown if len(graph.nodes) > 2]  # a pair needs no picture
 
 
-def _links(members: list[Member], pairs: PairEvidence) -> list[Link]:
-    """Recorded pairs, and removed documents with what they duplicate."""
+def _links(members: list[Member], pairs: PairEvidence, threshold: float) -> list[Link]:
+    """Recorded pairs, and removed documents with what they duplicate where they reach the threshold with it."""
     place = {doc.id: number for number, doc in enumerate(members)}
     found = {
         (place[left], place[right]): Link(place[left], place[right], _known(similarity), bridge)
@@ -133,7 +139,8 @@ def _links(members: list[Member], pairs: PairEvidence) -> list[Link]:
         if left in place and right in place
     }
     for number, doc in enumerate(members):
-        other = place.get(doc.duplicate_of) if not doc.kept else None
+        reaches = not doc.kept and doc.similarity > threshold - 1e-9  # not where it is NaN
+        other = place.get(doc.duplicate_of) if reaches else None
         if other is not None and not {(number, other), (other, number)} & found.keys():
             found[number, other] = Link(number, other, _known(doc.similarity), bridge=False)
     return list(found.values())
