@@ -58,14 +58,16 @@ def others_are_answered(server: Serving, longest: float) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("piece", "status"), [(b"\n", 200), (b" \n", 200), (b" ", 413), (b"a", 413), (b"{", 413)], ids=repr
+    ("piece", "status"),
+    [(b"\n", 200), pytest.param(b" \n", 200, marks=pytest.mark.slow), (b" ", 413), (b"a", 413), (b"{", 413)],
+    ids=repr,
 )
 def test_a_small_body_that_unpacks_to_much_stops_nobody(server: Serving, piece: bytes, status: int) -> None:
     body = gzip.compress(piece * (60_000_000 // len(piece)), 9)
     assert len(body) < 130_000
     memory = psutil.Process(server.process.pid)
     before = memory.memory_info().rss
-    with others_are_answered(server, 1.0):
+    with others_are_answered(server, 3.0):
         answer = server.http.post(
             "/v1/query", content=body, headers={**LINES, "content-encoding": "gzip"}, timeout=120
         )

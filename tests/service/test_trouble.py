@@ -91,6 +91,7 @@ def test_what_fails_has_a_status_of_its_own(error: Exception, status: int) -> No
     assert problem_of(wrapped).status == (507 if status == 507 else 503)
 
 
+@pytest.mark.slow
 def test_an_index_that_another_process_writes_answers_questions(tmp_path: Path) -> None:
     index = make_index(tmp_path / "news.index", [{"id": "a", "text": story(1)}])
     server = Serving(index)
