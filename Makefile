@@ -23,6 +23,11 @@ $(BIN)/.test: $(BIN)/.core
 	|| { echo "No Java 17 or newer: installing one into $(VENV) for the tests of the Spark engine ..."; \
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[java]'; } \
 	|| echo "No package with Java for this machine: the tests of the Spark engine will be skipped."
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name; done | grep -q . \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	&& echo "No Chromium: installing the Debian package for the tests of pages ..." \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+	|| echo "No Chromium or Chrome, and no right to install one: the tests of pages in a browser will be skipped."
 	@touch $@
 
 $(BIN)/.lint: $(BIN)/.test

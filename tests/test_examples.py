@@ -25,7 +25,7 @@ from neardup.cli import main
 
 ROOT = Path(__file__).parent.parent
 ARTICLES = ROOT / "examples" / "articles.jsonl"
-PAGES = ("README.md", "docs/tutorial.md", "docs/output.md", "docs/evaluation.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/output.md", "docs/evaluation.md", "docs/review.md")
 OUTPUT = re.compile(r" -o ([\w./-]+)|> ([\w./-]+)$", re.MULTILINE)  # what the commands of a page write
 
 CLUSTERS = [
