@@ -266,7 +266,10 @@ def test_a_result_is_a_table_in_a_notebook() -> None:
     html = neardup.dedup(pyarrow.table(rows))._repr_html_()
     assert html.startswith('<div class="neardup">') and html.endswith("</div>")
     assert '<th scope="row">documents</th><td>3</td>' in html
-    assert '<th scope="row">cluster led by &lt;b&gt;&amp;1</th><td>2 documents</td>' in html and "<b>" not in html
+    assert (
+        '<th scope="row">cluster led by &lt;b&gt;&amp;1</th><td>2 documents</td>' in html
+        and "<b>" not in html
+    )
 
 
 def test_numbers_agree_with_their_nouns() -> None:

@@ -28,9 +28,9 @@ RESTS_ON = {
     "empty": "an empty text (--empty)",
 }
 PICTURES = (
-    "A dot is a document (large: kept). A line is a recorded pair, or a removed document with the one that it "
-    "duplicates; a thick line is a bridge, without which the cluster falls apart, as far as pairs were measured. Of a "
-    "large cluster the kept documents and the least similar ones are drawn."
+    "A dot is a document (large: kept). A line is a recorded pair, or a removed document that reaches the threshold "
+    "with the one that it duplicates; a thick line is a bridge, without which the cluster falls apart, as far as pairs "
+    "were measured. Of a large cluster the kept documents and the least similar ones are drawn."
 )
 HEAD_STYLE = (
     ".neardup .chart{max-width:36rem;display:block}.neardup .bar{fill:#2f6690}.neardup .grid{stroke:#8885}"
