@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -106,6 +107,7 @@ class Listed:
         return None
 
 
+RANDOM = "random"  # a seed that nobody knows beforehand; the plan records the number
 WordList = Annotated[str | tuple[str, ...], Listed()]
 Part = Annotated[float, Between(0, 1)]
 Share = Annotated[float, Between(0, 1, above=True)]
@@ -138,6 +140,8 @@ class Parameter:
             text = "a text, a list of words, or '@' and the name of a file of words"
         else:
             text = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
+        if self.name == "seed":
+            text += f" or {RANDOM!r}"
         return text + (" or None" if self.optional else "")
 
     @property
@@ -160,6 +164,8 @@ class Parameter:
 
     def read(self, text: str, owner: str) -> Any:
         """The value of a word on the command line, or a ParameterError."""
+        if self.name == "seed" and text == RANDOM:
+            return secrets.randbelow(1 << 63)
         try:
             words: Any = {"true": True, "yes": True, "false": False, "no": False}
             value = words[text.lower()] if self.kind is bool else self.kind(text)
@@ -168,7 +174,9 @@ class Parameter:
         return self.check(value, owner)
 
     def check(self, value: Any, owner: str) -> Any:
-        """The value in the parameter's own type, or a ParameterError."""
+        """The value in the parameter's own type, or a ParameterError; the seed 'random' becomes a number."""
+        if self.name == "seed" and value == RANDOM:
+            return secrets.randbelow(1 << 63)
         if value is None and self.optional:
             return None
         if self.listed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import stat
 from pathlib import Path
@@ -312,7 +311,7 @@ def test_an_address_is_no_output(tmp_path, monkeypatch, command, target):
     assert isinstance(done.exception, OutputError) and "not a path on this machine" in str(done.exception)
     with pytest.raises(OutputError, match="not a path on this machine"):
         neardup.dedup("in.jsonl").write(target)
-    assert os.listdir() == ["in.jsonl"]
+    assert [path.name for path in Path().iterdir()] == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(

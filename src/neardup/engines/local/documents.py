@@ -137,6 +137,7 @@ class DocumentReader:
         old = min(self.skip, len(batch))
         self._passed(len(batch))
         texts = Texts.from_arrow(array).slice(old, len(batch))
+        self.work.memory.refuse_larger(int(np.diff(texts.offsets).max(initial=0)), batch.source)
         self.work.spool.append(texts)
         for start, part in chunks(texts):
             some = {name: column.slice(old + start, len(part)) for name, column in known.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neardup.documents import size_in_bytes
-from neardup.errors import ParameterError
+from neardup.errors import InputError, ParameterError
 
 LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first document
 DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
@@ -72,6 +72,15 @@ class MemoryBudget:
             f"a document of {document >> 20:,} MB needs about {needed >> 20:,} MB while it is read; "
             f"the budget is {self.budget >> 20:,} MB (--memory)"
         )
+
+    def refuse_larger(self, document: int, source: str) -> None:
+        """Refuse a document that needs more than the budget and three times its own size."""
+        needed = LEAST // 2 + BYTE * document
+        if needed > self.budget + 3 * document:
+            raise InputError(
+                f"{source} has a document of {document >> 20:,} MB, which needs about {needed >> 20:,} MB of memory; "
+                f"the budget is {self.budget >> 20:,} MB: give more with --memory, or skip it with --max-record."
+            )
 
     def too_little(self, documents: int) -> str | None:
         """The warning where documents alone need more; None where they do not."""
