@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many tests start processes, which load modules faster once their bytecode is written.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-all fuzz lint audit bench bench-index bench-service bench-spark docs clean
+.PHONY: help demo test test-nojit test-all fuzz fuzz-release test-lowest test-newest lint audit bench bench-index bench-service bench-spark docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,22 @@ test-all: $(BIN)/.test test-nojit  ## the whole suite
 fuzz: $(BIN)/.test  ## hostile inputs for every reader: make fuzz ARGS='jsonl --inputs 1000000'
 	$(BIN)/python tools/fuzz.py $(ARGS)
 
+fuzz-release: $(BIN)/.test  ## 1,000,000 hostile inputs for every target, before a release: some hours
+	$(BIN)/python tools/fuzz.py --inputs 1000000
+
+LOWEST := .venv-lowest
+test-lowest:  ## a part of the suite with the lowest versions that pyproject.toml allows
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/version_bounds.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check -e . pytest hypothesis -c $(LOWEST)/lowest.txt
+	PYTHONDONTWRITEBYTECODE= $(LOWEST)/bin/python -m pytest -q -m 'not slow' tests/stages tests/kernels tests/documents/test_jsonl.py
+
+NEWEST := .venv-newest
+test-newest:  ## the same with the newest versions
+	@test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade -e . pytest hypothesis
+	PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -q -m 'not slow' tests/stages tests/kernels tests/documents/test_jsonl.py
+
 lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -91,5 +107,5 @@ docs: $(BIN)/.docs  ## rewrite the reference pages, and build the documentation 
 	@echo 'The documentation is in site/index.html; search needs a server: python -m http.server -d site'
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

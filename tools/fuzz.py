@@ -1,4 +1,4 @@
-"""Hostile inputs for every reader and the normaliser, for as long as you like:  make fuzz  or
+"""Hostile inputs for every reader, pages, models and state, for as long as you like:  make fuzz  or
 
     python tools/fuzz.py [TARGET...] --inputs 1000000 --seconds 600
     python tools/fuzz.py --replay fuzz-findings/jsonl-1a2b3c4d

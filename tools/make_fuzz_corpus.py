@@ -37,6 +37,35 @@ def gzip_of(rest: bytes) -> bytes:
     return gzip.compress(b"WARC/1.0" + rest, mtime=0)
 
 
+def state() -> dict[str, list[bytes]]:
+    """A model, plans, document frequencies and the journal of a work folder."""
+    import tempfile
+
+    import numpy as np
+
+    from neardup.learn.model.file import Model, Probability
+    from neardup.plans import make_plan
+    from neardup.statistics import Frequencies, Statistics
+    from neardup.statistics.file import save_statistics
+
+    methods = ("minhash", "simhash", "spotsigs", "super_shingles", "rare_phrases")
+    journal = (
+        b'{"format": 2, "stages": {"read": {"complete": false, "files": []}, "problems": {"complete": false, "files": '
+        b'[["read-00000.arrow", 3, 10, 7]]}}, "state": {"read": {"numbered": false}}, "texts": [0, 0]}'
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.parquet"
+        table = Frequencies(np.arange(1, 40, dtype=np.uint64), np.arange(1, 40, dtype=np.int64))
+        save_statistics(Statistics(40, "{}", {"a": table}), path)
+        counted = path.read_bytes()
+    return {
+        "model": [Model().to_json().encode(), Model(probability=Probability(2.0, 0.4)).to_json().encode()],
+        "plan": [make_plan(name).to_json().encode() for name in methods],
+        "statistics": [counted],
+        "journal": [journal, journal.replace(b'["read-00000.arrow", 3, 10, 7]', b"")],
+    }
+
+
 def corpus() -> dict[str, list[bytes]]:
     """The inputs of each target."""
     import defects
@@ -59,8 +88,11 @@ def corpus() -> dict[str, list[bytes]]:
         ],
         "text": made(defects.lines(), defects.PLAIN, 6),
         "html": [PAGE.format(text).encode() for text in defects.TEXTS[:3]],
+        "article": [PAGE.format(text).encode() for text in defects.TEXTS[:3]],
+        "tagged": [PAGE.format(text).encode() for text in defects.TEXTS[:3]],
         "mail": [*made(defects.mbox(), defects.MAIL), message],
         "warc": [archive, archive[:-200], b"".join(map(gzip_of, archive.split(b"WARC/1.0")[1:]))],
+        **state(),
         "normaliser": [scripts, *(text.encode() for text in defects.TEXTS[:3]), defects.lines()],
     }
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each reader and the normaliser, with what must hold whatever the bytes are.
+"""What is fuzzed: each reader, the normaliser, pages, and the files that state and models are kept in.
 
 A target takes bytes and returns; errors of ours are answers, any other exception is a finding. Files are kept in
 memory: `pyarrow.OSFile` is replaced, for this process, by a reader of the bytes at hand.
@@ -27,8 +27,14 @@ from neardup.documents.parquet import ParquetSource
 from neardup.documents.textfiles import LineSource, TextSource
 from neardup.documents.warc import WarcSource
 from neardup.documents.writers import open_writer
+from neardup.engines.local.checkpoint.workspace import open_workspace
 from neardup.errors import NeardupError
+from neardup.learn.model.file import read_model
+from neardup.plan import Plan
+from neardup.statistics.file import load_statistics
+from neardup.text.article import extract_text
 from neardup.text.html import visible_text
+from neardup.text.tagged import tagged_runs
 from neardup.text.words import Words
 
 LIMITS = Limits(record=4 << 20, decompressed=64 << 20)
@@ -169,6 +175,44 @@ def html(data: bytes) -> None:
     visible_text(data.decode("utf-8", "replace")).encode()
 
 
+def article(data: bytes) -> None:
+    """The article of a page, by our own scanner; bytes in any encoding."""
+    for how in ("article", "segments"):
+        extract_text(data, how).text.encode()  # type: ignore[arg-type]
+
+
+def tagged(data: bytes) -> None:
+    """The runs of text of a page and the tags around them."""
+    for run, mask in tagged_runs(data.decode("utf-8", "replace")):
+        assert run and 0 <= mask < 1 << 16
+
+
+def model(data: bytes) -> None:
+    """A learned model."""
+    read_model(file_with(data, ".json"))
+
+
+def plan(data: bytes) -> None:
+    """A plan; what is read is written the same."""
+    found = Plan.from_json(data.decode("utf-8", "replace"))
+    assert Plan.from_json(found.to_json()) == found
+
+
+def statistics(data: bytes) -> None:
+    """Document frequencies."""
+    load_statistics(file_with(data, ".parquet"))
+
+
+def journal(data: bytes) -> None:
+    """The journal of a work folder: resumed, or refused."""
+    identity = {"neardup": "0"}
+    work = room() / "run" / ".neardup-work"
+    work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (work / "manifest.json").write_text('{"neardup": "0"}')
+    (work / "journal.json").write_bytes(data)
+    open_workspace(work.parent, identity, resume=True).close(keep=True)
+
+
 def mail(data: bytes) -> None:
     """An mbox file, or a message."""
     suffix = ".mbox" if data.startswith(b"From ") else ".eml"
@@ -197,7 +241,10 @@ def normaliser(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     each.__name__: each
-    for each in (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, mail, warc, normaliser)
+    for each in (
+        jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, article, tagged, mail, warc, normaliser,
+        model, plan, statistics, journal,
+    )  # fmt: skip
 }
 
 
