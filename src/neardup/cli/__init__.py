@@ -91,8 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal shows ? for a character that it does not have
             stream.reconfigure(errors="replace")
-    if arguments is None:
-        kernels.without_linear_algebra()
+    if arguments is None and sys.argv[1:2] != ["serve"]:  # which answers single questions for a long time
+        kernels.start_quickly()
     _stop_at_signals()
     try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)

@@ -6,48 +6,39 @@ without Numba. Each kernel has a plain-Python twin of the same name in `tests/na
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-_settings = {"linear algebra": True}
+from neardup.kernels.quick import QuickKernel
+from neardup.kernels.quick import compiled as _compiled
+
+_settings = {"quick": False}
 
 
-def without_linear_algebra() -> None:
-    """Start Numba without SciPy, which it imports for matrix products that no kernel has: 0.2 s less.
+def start_quickly() -> None:
+    """Load kernels that were compiled before without Numba, and Numba, if it is needed, without SciPy.
 
-    For a process of our own; in another one, somebody else's functions may need them.
+    For a process of our own that works in large batches: each call of a kernel takes a microsecond longer. Elsewhere
+    somebody else's functions may need what is left out. NEARDUP_QUICK_START=0 turns it off.
     """
-    _settings["linear algebra"] = False
-
-
-@cache
-def _numba() -> Any:
-    """Numba, imported when the first kernel is declared."""
-    import numba
-
-    if not _settings["linear algebra"] and "scipy" not in sys.modules:
-        sys.modules["scipy"] = None  # type: ignore[assignment]  # an import then fails at once
-        try:
-            import numba.np.arraymath  # looks for SciPy once, and does without
-        finally:
-            del sys.modules["scipy"]
-    return numba
+    _settings["quick"] = os.environ.get("NEARDUP_QUICK_START") != "0"
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function compiled on first call, cached on disk, running without the interpreter's lock."""
-    compiled: Callable[..., Any] = _numba().njit(nogil=True, cache=True, error_model="numpy")(function)
-    return compiled
+    if _settings["quick"]:
+        return QuickKernel(function, cache=True)
+    return _compiled(function, cache=True)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like `jit`, for helpers of a few instructions that their callers absorb."""
-    compiled: Callable[..., Any] = _numba().njit(nogil=True, inline="always", error_model="numpy")(function)
-    return compiled
+    if _settings["quick"]:
+        return QuickKernel(function, inline="always")
+    return _compiled(function, inline="always")
 
 
 def __getattr__(name: str) -> ModuleType:

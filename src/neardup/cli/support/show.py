@@ -97,6 +97,13 @@ def _on_compilation(notify: Any) -> None:
     global _listener
     from importlib import import_module
 
+    from neardup.kernels import quick
+
+    quick.waiting.clear()
+    if "numba" not in sys.modules:
+        if notify is not None:
+            quick.waiting.append(lambda: _on_compilation(notify))
+        return
     event: Any = import_module("numba.core.event")
     if _listener is not None:
         with suppress(ValueError, KeyError):
