@@ -323,3 +323,25 @@ def test_the_segments_of_one_addition_become_one(tmp_path: Path, monkeypatch: py
         assert len(written) > before + 1 and index.info()["segments"] == 2  # what was there stays as it is
         for n in (0, 31, 89):
             assert index.query(rows(range(n, n + 1))["text"][0].as_py())[0].id == f"d{n}"
+
+
+def test_an_addition_succeeds_if_only_its_segment_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from neardup.index import search, state
+
+    monkeypatch.setattr(state, "FLUSH", 8)
+    monkeypatch.setattr(search, "FLUSH", 8)
+    with Index(tmp_path / "i", method="minhash") as index:
+        adding = search.SegmentFolder.add
+
+        def full(*part: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(search.SegmentFolder, "add", full)
+        assert index.add(rows(range(20))).new == 20  # they are in the truth
+        text = rows(range(3, 4))["text"][0].as_py()
+        assert index.query(text)[0].id == "d3" and index.info()["segments"] == 0
+        monkeypatch.setattr(search.SegmentFolder, "add", adding)
+        index.add(rows(range(20, 40)))
+        assert index.info()["segments"] == 1 and index.query(text)[0].id == "d3"

@@ -196,7 +196,8 @@ class IndexState:
         documents, size = search.in_memory
         if documents < FLUSH or (self._additions and size < ROOM):
             return
-        with self._truth.reading() as snapshot:
+        # Documents are durable by now: without room for a segment they are answered from memory until the next attempt.
+        with suppress(StorageError), self._truth.reading() as snapshot:
             search.flush(snapshot)
         if search.folder.merge_due() and (self._merging is None or not self._merging.is_alive()):
             self._merging = threading.Thread(target=self._merge, args=(search,), name="neardup-merge")
