@@ -6,6 +6,7 @@ This module is where Arrow meets NumPy: texts are used in place, as read-only vi
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
+
+
+class _NoPandas:
+    """Finds everything but pandas."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse pandas; others are found elsewhere."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name="pandas")
+
+
+def _convert_without_pandas() -> None:
+    """Let Arrow look for pandas once, in vain: it imports it, in 0.2 s, to see if lists are frames."""
+    finder: Any = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
+
+
+# A command has no frames, but for those that Spark makes.
+if kernels.starts_quickly() and "pandas" not in sys.modules and "spark" not in sys.argv:
+    _convert_without_pandas()
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]

@@ -27,6 +27,11 @@ def start_quickly() -> None:
     _settings["quick"] = os.environ.get("NEARDUP_QUICK_START") != "0"
 
 
+def starts_quickly() -> bool:
+    """Whether this process was told to `start_quickly`."""
+    return _settings["quick"]
+
+
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function compiled on first call, cached on disk, running without the interpreter's lock."""
     if _settings["quick"]:
