@@ -1,6 +1,6 @@
 """The lowest versions that pyproject.toml allows, as constraints for pip:  python tools/version_bounds.py > lowest.txt
 
-`make test-lowest` installs them and runs a part of the tests; `make test-newest` does the same with the newest versions.
+`make test-lowest` installs them and runs a part of the tests; `make test-newest` takes the newest versions.
 """
 
 from __future__ import annotations

@@ -239,13 +239,9 @@ def normaliser(data: bytes) -> None:
         assert int(found.positions.max()) < max(len(composed.encode()), 3)
 
 
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    each.__name__: each
-    for each in (
-        jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, article, tagged, mail, warc, normaliser,
-        model, plan, statistics, journal,
-    )  # fmt: skip
-}
+READERS = (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, article, tagged, mail, warc, normaliser)
+STATE = (model, plan, statistics, journal)
+TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in (*READERS, *STATE)}
 
 
 def run(target: str, data: bytes) -> None:
