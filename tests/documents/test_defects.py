@@ -174,7 +174,7 @@ def test_a_disk_that_fails_in_the_middle_of_a_file(tmp_path, name, monkeypatch):
                 raise OSError(5, "Input/output error")
             return pa.py_buffer(super().read(size))
 
-    monkeypatch.setattr("neardup.documents.blocks.Bytes.open_both", lambda self: (2 * [Failing(data)]))
+    monkeypatch.setattr("neardup.documents.blocks.Bytes.open_both", lambda self: 2 * [Failing(data)])
     result = neardup.dedup(tmp_path / name, format="lines" if name == "bad.lines" else None)
     assert result.report["documents"] == 10
     problem = result.problems.first[0]

@@ -20,6 +20,8 @@ FORBIDDEN_MODULES = {
     "xmlrpc",
 }
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+# Constants of kernels, by an unpickler that knows no class, from the folder that Numba keeps machine code in.
+BESIDE_MACHINE_CODE = {"kernels/machine_code.py": {"pickle"}}
 # Modules that are loaded by a name: each takes it from our own files or from a fixed table.
 BY_NAME = {
     "__init__.py", "cli/__init__.py", "cli/support/show.py", "evaluate/packages.py", "evaluate/studies/registry.py",
@@ -51,11 +53,12 @@ def reads_pickled_arrays(tree: ast.AST) -> bool:
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_code_comes_from_data(path):
     tree = ast.parse(path.read_text("utf-8"))
-    assert not imports(tree) & FORBIDDEN_MODULES
+    name = path.relative_to(ROOT).as_posix()
+    assert not imports(tree) & FORBIDDEN_MODULES - BESIDE_MACHINE_CODE.get(name, set())
     assert not calls(tree) & FORBIDDEN_CALLS
     assert not reads_pickled_arrays(tree)
     if "import_module" in calls(tree):
-        assert path.relative_to(ROOT).as_posix() in BY_NAME
+        assert name in BY_NAME
 
 
 def test_the_check_sees_what_it_forbids():

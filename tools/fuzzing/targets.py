@@ -184,7 +184,8 @@ def article(data: bytes) -> None:
 def tagged(data: bytes) -> None:
     """The runs of text of a page and the tags around them."""
     for run, mask in tagged_runs(data.decode("utf-8", "replace")):
-        assert run and 0 <= mask < 1 << 16
+        run.encode()
+        assert 0 <= mask < 1 << 16
 
 
 def model(data: bytes) -> None:
