@@ -61,13 +61,13 @@ LOWEST := .venv-lowest
 test-lowest:  ## a part of the suite with the lowest versions that pyproject.toml allows
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/version_bounds.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check -e . pytest hypothesis -c $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check -e '.[stem]' pytest hypothesis -c $(LOWEST)/lowest.txt
 	PYTHONDONTWRITEBYTECODE= $(LOWEST)/bin/python -m pytest -q -m 'not slow' tests/stages tests/kernels tests/documents/test_jsonl.py
 
 NEWEST := .venv-newest
 test-newest:  ## the same with the newest versions
 	@test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
-	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade -e . pytest hypothesis
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade -e '.[stem]' pytest hypothesis
 	PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -q -m 'not slow' tests/stages tests/kernels tests/documents/test_jsonl.py
 
 lint: $(BIN)/.lint  ## ruff, mypy, import-linter
