@@ -41,6 +41,7 @@ def test_a_record_of_blanks_is_skipped_and_the_next_is_read(tmp_path, compress):
     assert "a tenth of --max-expansion" in problem.reason
 
 
+@pytest.mark.slow
 def test_a_long_record_that_is_not_compressed_much_is_read(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'{"id": 1, "text": "' + b"word " * (14 * MB) + b'"}\n')
@@ -48,6 +49,7 @@ def test_a_long_record_that_is_not_compressed_much_is_read(tmp_path):
     assert len(texts[0]) == 70 * MB and not problems.total
 
 
+@pytest.mark.slow
 def test_a_cell_of_blanks_is_skipped(tmp_path):
     path = tmp_path / "in.csv.gz"
     path.write_bytes(gzip.compress(b'id,text\n1,one\n2,"' + b" " * (70 * MB) + b"\n3,three\n"))

@@ -59,7 +59,14 @@ def started(
     raise AssertionError(process.communicate()[1])
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("SIGTERM", 143),
+        pytest.param("SIGHUP", 129, marks=pytest.mark.slow),
+        pytest.param("SIGINT", 130, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_a_run_in_order_and_it_can_be_resumed(corpus, tmp_path, name, code):
     out = tmp_path / "out"
     process = started(corpus, out)
@@ -75,6 +82,7 @@ def test_a_signal_ends_a_run_in_order_and_it_can_be_resumed(corpus, tmp_path, na
     assert json.loads((out / "report.json").read_text())["kept"] == whole.report["kept"]
 
 
+@pytest.mark.slow
 def test_a_hangup_is_ignored_by_a_run_that_was_told_to(corpus, tmp_path):
     process = started(
         corpus, tmp_path / "out", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -87,7 +95,11 @@ def test_a_hangup_is_ignored_by_a_run_that_was_told_to(corpus, tmp_path):
     assert process.returncode == 143
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["one work folder", "two work folders"])
+@pytest.mark.parametrize(
+    "elsewhere",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["one work folder", "two work folders"],
+)
 def test_a_second_run_into_one_folder_is_refused_at_once(corpus, tmp_path, elsewhere):
     out = tmp_path / "out"
     more = ["--work-dir", str(tmp_path / "first")] if elsewhere else []
@@ -154,10 +166,10 @@ def test_little_memory_ends_in_a_sentence_or_in_a_result(corpus, tmp_path, room)
 
 def test_a_document_beyond_the_budget_is_refused_with_its_size(tmp_path):
     path = tmp_path / "in.jsonl"
-    path.write_text(json.dumps({"id": 1, "text": "word " * (30 << 20)}) + "\n")
+    path.write_text(json.dumps({"id": 1, "text": "word " * (8 << 20)}) + "\n")
     words = ["dedup", str(path), "-o", str(tmp_path / "out"), "--memory", "256M"]
     done = CliRunner().invoke(group, words)
-    assert isinstance(done.exception, InputError) and "a document of 150 MB" in str(done.exception)
+    assert isinstance(done.exception, InputError) and "a document of 40 MB" in str(done.exception)
     assert "--max-record" in str(done.exception) and not (tmp_path / "out").exists()
 
 
