@@ -119,8 +119,9 @@ def test_a_restored_spool_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "POSIX_FADV_WILLNEED", 3, raising=False)
     with Spool(path=tmp_path / "texts.bin") as spool:
         spool.append(texts("a" * 200_000, "b" * 100_000))
+        written = spool.checksum
     with Spool(path=tmp_path / "texts.bin") as spool:
-        spool.restore(np.array([200_000, 100_000]))
+        spool.restore(np.array([200_000, 100_000]), (300_000, written))
         assert fetched.wait(10)
         assert asked == list(range(0, 300_000, AHEAD))
         assert bytes(spool.read(np.array([1])).data) == b"b" * 100_000

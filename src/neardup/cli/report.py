@@ -33,7 +33,7 @@ def command(folder: str, output: str | None, force: bool, by: str | None, date_c
     \b
     Examples:
       neardup report clean
-      neardup report clean -o review.html --by source --date-column published
+      neardup report clean -o review.html --by subject --date-column date
     """
     from neardup.review.folder import open_folder
     from neardup.review.report import write_report

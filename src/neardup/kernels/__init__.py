@@ -12,9 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from neardup.kernels.quick import QuickKernel
-from neardup.kernels.quick import compiled as _compiled
-
 _settings = {"quick": False}
 
 
@@ -34,16 +31,22 @@ def starts_quickly() -> bool:
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function compiled on first call, cached on disk, running without the interpreter's lock."""
+    from neardup.kernels.quick import QuickKernel, compiled
+
     if _settings["quick"]:
         return QuickKernel(function, cache=True)
-    return _compiled(function, cache=True)
+    found: Callable[..., Any] = compiled(function, cache=True)
+    return found
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like `jit`, for helpers of a few instructions that their callers absorb."""
+    from neardup.kernels.quick import QuickKernel, compiled
+
     if _settings["quick"]:
         return QuickKernel(function, inline="always")
-    return _compiled(function, inline="always")
+    found: Callable[..., Any] = compiled(function, inline="always")
+    return found
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -9,10 +9,8 @@ kept goes to it. Files serve one machine, one version of Numba, llvmlite and Pyt
 from __future__ import annotations
 
 import builtins
-import io
 import json
 import os
-import pickle
 import sys
 import tempfile
 from contextlib import suppress
@@ -32,7 +30,7 @@ FLAGS = 0x501  # of an array: contiguous, aligned, writeable
 C_ORDER, F_ORDER = 1, 2
 LARGEST = (1 << 63) - 1
 DIGEST = 32  # bytes at the beginning of a file
-FORMAT = 2
+FORMAT = 3
 VERSIONS = 4  # of machine code that stay in a folder
 
 
@@ -200,8 +198,9 @@ def _linker() -> tuple[Any, Any]:
     target = binding.Target.from_default_triple().create_target_machine(opt=3, jit=True)
     empty = binding.parse_assembly(f'target triple = "{binding.get_process_triple()}"\n')
     engine = binding.create_mcjit_compiler(empty, target)
-    engine.add_object_file(binding.ObjectFileRef.from_data(stored(RUNTIME)[""]["object"]))
-    _serve_dtypes(helpers.c_helpers["unpickle"])
+    kept = stored(RUNTIME)[""]
+    engine.add_object_file(binding.ObjectFileRef.from_data(kept["object"]))
+    _serve_constants(helpers.c_helpers["unpickle"], kept["constants"])
     return dynamic, engine
 
 
@@ -233,15 +232,18 @@ def _extension_path(name: str) -> Path:
     raise FileNotFoundError(name)
 
 
-def _serve_dtypes(unpickle: int) -> None:
+def _serve_constants(unpickle: int, known: dict[str, str]) -> None:
     """Answer machine code that asks for the dtype of an array which it returns, without Numba's own module.
 
-    Numba's helper looks its module up once, and keeps the function that it finds there: ours, for a moment.
+    Numba's helper looks its module up once, and keeps the function that it finds there: ours, for a moment. `known` are
+    the constants that kernels may ask for, by the bytes which stand for them in machine code.
     """
+    _constants.update((bytes.fromhex(data), np.dtype(name)) for data, name in known.items() if name)
+    _constants.update((bytes.fromhex(data), np.ndarray) for data, name in known.items() if not name)
     if "numba" in sys.modules:
         return
     ask = PYFUNCTYPE(py_object, c_char_p, c_int, c_char_p)(unpickle)
-    data, name = pickle.dumps(np.dtype(np.int64)), "numba.core.serialize"
+    data, name = next(iter(_constants)), "numba.core.serialize"
     module = ModuleType(name)
     module._numba_unpickle = _constant  # type: ignore[attr-defined]
     sys.modules |= {name: module, "numba": ModuleType("numba")}
@@ -251,24 +253,12 @@ def _serve_dtypes(unpickle: int) -> None:
         del sys.modules[name], sys.modules["numba"]
 
 
-_constants: dict[tuple[int, bytes], Any] = {}
+_constants: dict[bytes, Any] = {}
 
 
 def _constant(address: int, data: bytes, digest: bytes) -> Any:
-    """A constant of machine code, such as a dtype. Others are Numba's to read."""
+    """A constant of machine code. Others than dtypes are Numba's to read."""
     numba = sys.modules.get("numba.core.serialize")
     if numba is not None and numba.__spec__ is not None:  # it was imported later
         return numba._numba_unpickle(address, data, digest)
-    known = _constants.get((address, digest))
-    if known is None:
-        known = _constants[address, digest] = _Constants(io.BytesIO(data)).load()
-    return known
-
-
-class _Constants(pickle.Unpickler):
-    """Reads dtypes and the class of arrays, and refuses everything else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module == "numpy" and name in ("dtype", "ndarray"):
-            return getattr(np, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is no constant of a kernel")
+    return _constants[data]

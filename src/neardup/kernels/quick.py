@@ -15,6 +15,7 @@ import numpy as np
 
 from neardup.kernels import machine_code
 
+DTYPES = "?bBhHiIqQfd"  # of arrays that kernels return
 _lock = RLock()  # neither LLVM's loader nor Numba links in two threads at once
 waiting: list[Callable[[], None]] = []  # called once Numba is imported
 
@@ -133,11 +134,14 @@ def _keep_runtime(context: Any) -> None:
         return
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime.nrtdynmod import compile_nrt_functions
+    from numba.core.serialize import dumps
 
     with global_compiler_lock:
         library = compile_nrt_functions(context)
     code = library.codegen._tm.emit_object(library._final_module)
-    machine_code.store(machine_code.RUNTIME, {"": {"object": code}})
+    constants = {dumps(np.dtype(name)).hex(): np.dtype(name).str for name in DTYPES}
+    constants[dumps(np.ndarray).hex()] = ""
+    machine_code.store(machine_code.RUNTIME, {"": {"object": code, "constants": constants}})
 
 
 def _usable() -> bool:
