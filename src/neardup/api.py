@@ -143,8 +143,8 @@ class Result:
             table_format: The format of pairs and clusters: parquet, csv or jsonl.
             guard: Whether to stop if removals look wrong; None is what `dedup` was given.
         """
-        check_choice("table_format", table_format, *TABLE_FORMATS, owner="write")
-        check_choice("mode", mode, "remove", "annotate", "none", owner="write")
+        check_choice("table_format", table_format, *TABLE_FORMATS, callable_name="write")
+        check_choice("mode", mode, "remove", "annotate", "none", callable_name="write")
         wrong = self._reasons_to_stop(self._guard if guard is None else guard) if mode != "none" else ()
         report = write_run(
             self._run,

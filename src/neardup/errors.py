@@ -52,13 +52,13 @@ class NeardupError(Exception):
 class ParameterError(NeardupError, ValueError):
     """One sentence for every bad parameter."""
 
-    def __init__(self, name: str, owner: str, constraint: str, value: object) -> None:
-        self.name, self.owner, self.constraint, self.value = name, owner, constraint, value
-        super().__init__(self._sentence(f"'{name}' parameter of {owner}"))
+    def __init__(self, name: str, callable_name: str, constraint: str, value: object) -> None:
+        self.name, self.callable_name, self.constraint, self.value = name, callable_name, constraint, value
+        super().__init__(self._sentence(f"'{name}' parameter of {callable_name}"))
 
     def for_option(self, flag: str, *, of_method: bool) -> str:
         """The message on the command line, about the option that sets the parameter."""
-        sentence = self._sentence(f"option {flag} of {self.owner}" if of_method else f"option {flag}")
+        sentence = self._sentence(f"option {flag} of {self.callable_name}" if of_method else f"option {flag}")
         sentence = sentence.replace(" or None. Got", ". Got")  # which nobody can type
         return re.sub(r"\b(keep|verify)=none\b", r"--\1 none", sentence)
 
@@ -74,8 +74,8 @@ class ParameterError(NeardupError, ValueError):
 class UnknownParameter(ParameterError):
     """One sentence for every parameter that a method does not have; the hint names the methods that have it."""
 
-    def __init__(self, name: str, owner: str, hint: str) -> None:
-        self.name, self.owner, self.constraint, self.value = name, owner, hint, None
+    def __init__(self, name: str, callable_name: str, hint: str) -> None:
+        self.name, self.callable_name, self.constraint, self.value = name, callable_name, hint, None
         NeardupError.__init__(self, self._sentence(f"parameter '{name}'"))
 
     def for_option(self, flag: str, *, of_method: bool = True) -> str:
@@ -83,7 +83,7 @@ class UnknownParameter(ParameterError):
         return self._sentence(f"option {flag}")
 
     def _sentence(self, subject: str) -> str:
-        return f"The method {self.owner} has no {subject}: {self.constraint}."
+        return f"The method {self.callable_name} has no {subject}: {self.constraint}."
 
 
 class PlanError(NeardupError, ValueError):

@@ -86,7 +86,7 @@ class OutputFolder:
         written = {name: path for name, path in self._files.items() if path.exists()}
         try:
             for path in written.values():
-                _sync(path)
+                sync(path)
             for name, path in written.items():
                 self._refuse_existing(name)
                 if (self.path / name).is_dir() and not (self.path / name).is_symlink():
@@ -94,7 +94,7 @@ class OutputFolder:
                 path.replace(self.path / name)  # a link is replaced, not followed
                 del self._files[name]
             with contextlib.suppress(OSError):  # not every file system can sync a folder
-                _sync(self.path)
+                sync(self.path)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
         self._made = []
@@ -150,7 +150,8 @@ def is_file_name(name: str) -> bool:
     )
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

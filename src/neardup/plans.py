@@ -112,10 +112,10 @@ def _clustering(plan: Plan, keep: str, clusters: Any) -> Clustering:
     return replace(plan.clustering, kind="components")
 
 
-def check_choice(name: str, value: str, *choices: str, owner: str = "dedup") -> None:
+def check_choice(name: str, value: str, *choices: str, callable_name: str = "dedup") -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
-        raise ParameterError(name, owner, listed_names(map(repr, choices), "or"), value)
+        raise ParameterError(name, callable_name, listed_names(map(repr, choices), "or"), value)
 
 
 def by_containment(plan: Plan) -> Plan:

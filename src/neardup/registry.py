@@ -162,7 +162,7 @@ class Parameter:
         """The help and the default; where the default is None, the help says what happens."""
         return self.help if self.default is None else f"{self.help}  [default: {self.default}]"
 
-    def read(self, text: str, owner: str) -> Any:
+    def read(self, text: str, callable_name: str) -> Any:
         """The value of a word on the command line, or a ParameterError."""
         if self.name == "seed" and text == RANDOM:
             return secrets.randbelow(1 << 63)
@@ -170,10 +170,10 @@ class Parameter:
             words: Any = {"true": True, "yes": True, "false": False, "no": False}
             value = words[text.lower()] if self.kind is bool else self.kind(text)
         except (ValueError, KeyError):
-            raise ParameterError(self.name, owner, self.constraint, text) from None
-        return self.check(value, owner)
+            raise ParameterError(self.name, callable_name, self.constraint, text) from None
+        return self.check(value, callable_name)
 
-    def check(self, value: Any, owner: str) -> Any:
+    def check(self, value: Any, callable_name: str) -> Any:
         """The value in the parameter's own type, or a ParameterError; the seed 'random' becomes a number."""
         if self.name == "seed" and value == RANDOM:
             return secrets.randbelow(1 << 63)
@@ -182,7 +182,7 @@ class Parameter:
         if self.listed:
             taken = self.listed.take(value)
             if taken is None:
-                raise ParameterError(self.name, owner, self.constraint, value)
+                raise ParameterError(self.name, callable_name, self.constraint, value)
             return taken
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
@@ -192,7 +192,7 @@ class Parameter:
         if fits and self.range:
             fits = self.range.admits(value)
         if not fits:
-            raise ParameterError(self.name, owner, self.constraint, value)
+            raise ParameterError(self.name, callable_name, self.constraint, value)
         return value
 
 
@@ -242,7 +242,7 @@ class Method:
         try:
             return self.build(**values)
         except ParameterError as error:  # of a stage, which does not know the method of its option
-            if error.name in self.parameters and error.owner != self.name:
+            if error.name in self.parameters and error.callable_name != self.name:
                 raise ParameterError(error.name, self.name, error.constraint, error.value) from None
             raise
 

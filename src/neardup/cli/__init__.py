@@ -177,7 +177,7 @@ def _about_option(error: ParameterError, words: list[str]) -> str:
     for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
         name = flag[2:].replace("-", "_")
         if names.get(name, name) == error.name:
-            return error.for_option(flag, of_method=error.owner in methods())
+            return error.for_option(flag, of_method=error.callable_name in methods())
     return error.for_argument() if error.value in words else str(error)
 
 

@@ -55,7 +55,7 @@ class Connection:
 
 
 def error_of(answer: httpx.Response) -> ServiceError:
-    """The error that an answer tells of."""
+    """The error that an answer reports."""
     try:
         problem = answer.json()
         kind, detail = str(problem["type"]).rpartition(":")[2], str(problem["detail"])

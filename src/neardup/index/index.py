@@ -422,7 +422,7 @@ class Index(IndexState):
         return summary(self)
 
     def refresh(self, *, progress: Progress | None = None) -> int:
-        """Count document frequencies anew over the stored texts, and sign all documents again; returns how many."""
+        """Recount document frequencies over the stored texts, and sign all documents again; returns how many."""
         return refresh(self, progress or Progress())
 
     def verify(self, *, progress: Progress | None = None) -> Verification:

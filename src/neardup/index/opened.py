@@ -71,7 +71,7 @@ def open_index(
 
 
 def _refuse_incomplete(name: str, about: dict[str, str], last: int) -> None:
-    """Refuses an index that has documents or a plan, and has lost another entry: it must not be described anew."""
+    """Refuses an index that has documents or a plan, and has lost another entry: it must not be described again."""
     lost = [entry for entry in ENTRIES if entry not in about]
     if lost and (last or len(lost) < len(ENTRIES)):
         raise IndexDamaged(f"{name}: the index is damaged: its entry {lost[0]!r} is lost.")

@@ -168,12 +168,12 @@ def _of_prefixes(plan: Plan, made: Representation, asked: bool) -> list[Postings
     limit = as_fraction(plan.threshold)
     room = sizes - -(-sizes * limit.numerator // limit.denominator)
     entries = np.sort(prefix_entries(sets, np.zeros(len(sets.hashes), np.int64), room))
-    owners = np.repeat(np.arange(len(sets)), sets.sizes)[entries]
-    partition = np.searchsorted(_partitions(limit.numerator, limit.denominator), sizes, "right")[owners]
+    documents = np.repeat(np.arange(len(sets)), sets.sizes)[entries]
+    partition = np.searchsorted(_partitions(limit.numerator, limit.denominator), sizes, "right")[documents]
     found = []
     for shift in (-1, 0, 1) if asked else (0,):
         tables = (partition + shift + 1).astype(np.uint64)
-        found.append(Postings(owners, fold(1, sets.hashes[entries] ^ tables * FIRST)))
+        found.append(Postings(documents, fold(1, sets.hashes[entries] ^ tables * FIRST)))
     return found
 
 

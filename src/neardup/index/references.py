@@ -175,8 +175,8 @@ class References:
 
             def look_up(numbers: Numbers) -> tuple[int, list[_Best]]:
                 texts = np.searchsorted(distinct, numbers)
-                owners = [order[starts[text] : starts[text + 1]] for text in texts.tolist()]
-                return len(numbers), list(self._best(corpus, numbers, owners, own_ids))
+                copies = [order[starts[text] : starts[text + 1]] for text in texts.tolist()]
+                return len(numbers), list(self._best(corpus, numbers, copies, own_ids))
 
             for count, some in ordered_map(look_up, spooled_chunks(corpus.spool, distinct), threads):
                 found += some
@@ -184,7 +184,7 @@ class References:
         return self._matches(sorted(found, key=lambda best: best.document))
 
     def _best(
-        self, corpus: Corpus, numbers: Numbers, owners: Sequence[Numbers], own_ids: bool
+        self, corpus: Corpus, numbers: Numbers, copies: Sequence[Numbers], own_ids: bool
     ) -> Iterator[_Best]:
         """The best match of each document with one of these texts."""
         tried: list[list[tuple[float, int, Id, int, float]]] = [[] for _ in numbers]
@@ -198,7 +198,7 @@ class References:
         for place, candidates in enumerate(tried):
             # Copies first, then the most similar; ties in the order of the references and of adding.
             candidates.sort(key=lambda one: (one[1] != COPY, -np.nan_to_num(one[0], nan=0.0)))
-            for document in owners[place].tolist() if candidates else ():
+            for document in copies[place].tolist() if candidates else ():
                 own = None if own_ids else str(corpus.ids[document].as_py())
                 best = next((one for one in candidates if str(one[2]) != own), None)
                 if best is not None:

@@ -1,4 +1,4 @@
-"""Upkeep of an index: its summary, and document frequencies that are counted anew over the stored texts.
+"""Upkeep of an index: its summary, and document frequencies that are counted again over the stored texts.
 
 Frequencies are frozen, so that a document's weights do not change with every new one (simhash thesis, 3.3). A refresh
 counts them over all stored texts, freezes the new table and signs every document again, in one transaction: a reader
@@ -77,7 +77,7 @@ def refresh_due(index: IndexState) -> bool:
 
 
 def refresh(index: IndexState, progress: Progress) -> int:
-    """The number of documents signed again, with document frequencies that were counted anew; 0 if none differ."""
+    """The number of documents signed again, with document frequencies counted again; 0 if none differ."""
     reason = no_refresh(index.plan, index.store)
     if reason is not None:
         raise PlanError(reason)

@@ -66,7 +66,7 @@ def verify(index: IndexState, progress: Progress) -> Verification:
 def _rebuilt(
     search: Search, snapshot: Snapshot, damaged: dict[Segment, str], progress: Progress
 ) -> list[str]:
-    """Write segments anew; what prevents it, such as a full disk, is no damage of the truth."""
+    """Rewrite segments; what prevents it, such as a full disk, is no damage of the truth."""
     try:
         if damaged:
             search.drop(damaged)

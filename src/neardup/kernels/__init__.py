@@ -25,7 +25,7 @@ def start_quickly() -> None:
 
 
 def starts_quickly() -> bool:
-    """Whether this process was told to `start_quickly`."""
+    """Whether this process has called `start_quickly`."""
     return _settings["quick"]
 
 

@@ -118,10 +118,10 @@ def _parsed(data: bytes) -> dict[str, dict[str, Any]]:
 
 
 def folders() -> list[Path]:
-    """Where machine code is kept: beside the kernels, else in the user's cache; where Numba is told to, only there."""
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    if told:
-        return [Path(told) / "neardup-kernels"]
+    """Where machine code is kept: beside the kernels, else in the user's cache; NUMBA_CACHE_DIR replaces both."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return [Path(chosen) / "neardup-kernels"]
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [Path(__file__).parent / "__pycache__", cached / "neardup" / "kernels"]
 

@@ -34,7 +34,7 @@ def minhash(hashes, offsets, mix, places, slots):
     u and v are the two halves of a feature's hash, each sent through a permutation x → a·x + b that `mix`
     holds. Hashes are already mixed, so the value of a feature in a slot is uniform and independent of other
     features: the estimate has no bias. Its values in two slots are independent (u + k·v and u + m·v determine u
-    and v): the variance is that of independent slots, for an addition where other hash families multiply. Three
+    and v): the variance is that of independent slots, for an addition where other hash functions multiply. Three
     slots in arithmetic progression do depend on each other; `places` scatters them over the bands. len(places) is a
     multiple of four. A document without features keeps the largest value in every slot.
     """

@@ -207,7 +207,7 @@ def first_damaged(blocks):
 def first_fence(fences, n, key):
     """The first of n fences that is not below the key, or n.
 
-    Keys are spread evenly, which tells about where it is; steps that double from there find it in any case.
+    Keys are spread evenly, which gives its approximate place; steps that double from there find it in any case.
     """
     if n == 0:
         return 0
@@ -236,21 +236,21 @@ def first_posting(blocks, block, key):
     """
     n = min(BLOCK, blocks.postings - block * BLOCK)
     fence, width = blocks.fences[block], np.int64(blocks.widths[block])
-    wanted, mask, stride = U64(key - fence), ones(width), width + blocks.seq_width
-    if wanted > mask:
+    sought, mask, stride = U64(key - fence), ones(width), width + blocks.seq_width
+    if sought > mask:
         return n
     span = max(np.float64(U64(blocks.fences[block + 1] - fence)), 1.0)
-    high = min(np.int64(np.float64(wanted) / span * n), n - 1)
+    high = min(np.int64(np.float64(sought) / span * n), n - 1)
     low, step, base = high - 1, 1, blocks.starts[block] << 6
-    while high < n and load_bits(blocks.words, base + high * stride, mask) < wanted:
+    while high < n and load_bits(blocks.words, base + high * stride, mask) < sought:
         low, high, step = high, high + step, step * 2
     high = min(high, n)
-    while low >= 0 and load_bits(blocks.words, base + low * stride, mask) >= wanted:
+    while low >= 0 and load_bits(blocks.words, base + low * stride, mask) >= sought:
         low, high, step = low - step, low, step * 2
     low = max(low, -1)
     while high - low > 1:
         middle = (low + high) >> 1
-        if load_bits(blocks.words, base + middle * stride, mask) < wanted:
+        if load_bits(blocks.words, base + middle * stride, mask) < sought:
             low = middle
         else:
             high = middle
@@ -396,22 +396,22 @@ def link(keys, before, slots, begin, end):
 
 
 @jit
-def look_up_linked(arrays, wanted):
-    """The postings with one of the keys wanted, from the arrays of such a table: the place of the key, and the seq."""
+def look_up_linked(arrays, sought):
+    """The postings with one of the keys sought, from the arrays of such a table: the place of the key, and the seq."""
     keys, seqs, before, slots = arrays
-    counts = np.zeros(len(wanted) + 1, np.int64)
+    counts = np.zeros(len(sought) + 1, np.int64)
     if len(slots) > 0:
-        for k in range(len(wanted)):
-            i = slots[slot_of(slots, keys, wanted[k])]
+        for k in range(len(sought)):
+            i = slots[slot_of(slots, keys, sought[k])]
             while i >= 0:
                 counts[k + 1] += 1
                 i = before[i]
     ends = np.cumsum(counts)
     places, found = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
-    for k in range(len(wanted)):
+    for k in range(len(sought)):
         if ends[k] == ends[k + 1]:
             continue
-        at, i = ends[k + 1], slots[slot_of(slots, keys, wanted[k])]
+        at, i = ends[k + 1], slots[slot_of(slots, keys, sought[k])]
         while i >= 0:  # the newest first, so from the end
             at -= 1
             places[at], found[at] = k, seqs[i]

@@ -81,7 +81,7 @@ class QuickKernel:
             return None
         try:
             self._linked[key] = machine_code.linked(self.name, entry)
-        except Exception:  # whatever is wrong with a file that is derived: Numba makes it anew
+        except Exception:  # whatever is wrong with a file that is derived: Numba compiles it again
             self._stored = {}
             return None
         return self._linked[key]

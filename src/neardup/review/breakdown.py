@@ -31,7 +31,7 @@ SOURCES = (
 )
 DATES = ("date", "published", "published_at", "date_published", "publish_date", "created", "created_at", "timestamp",
          "time", "crawled", "crawled_at", "fetched", "fetched_at", "year")  # fmt: skip
-MOST_VALUES = 100_000  # that are told apart: the values of a column of texts must not fill the memory
+MOST_VALUES = 100_000  # distinguished: the values of a column of texts must not fill the memory
 OTHERS = "other values"
 Counts = dict[Any, tuple[int, int]]  # kept and removed, by value
 

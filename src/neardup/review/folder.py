@@ -102,8 +102,8 @@ class RunFolder:
         for name, path in self._documents.items():
             for source in _sources(path):
                 added = _added("keep", source.names()) if name == "annotated" else None
-                wanted = [one for one in (column, added) if one and one in source.names()]
-                for batch in _read(source, wanted, path) if column in wanted else ():
+                columns = [one for one in (column, added) if one and one in source.names()]
+                for batch in _read(source, columns, path) if column in columns else ():
                     kept = booleans(batch, added) if added else np.full(len(batch), name == "kept")
                     yield batch.column(column), kept
 

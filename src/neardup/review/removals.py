@@ -65,12 +65,12 @@ def chosen_removals(found: ClusterEvidence, large: Iterable[str], threshold: flo
 
 def _spread(rows: Sequence[Removed], most: int = OF_ONE_CLUSTER) -> list[Removed]:
     """The first rows, a few of each cluster."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     chosen = []
     for one in rows:
         name = one.cluster or one.duplicate_of
-        seen[name] += 1
-        if seen[name] <= most:
+        counts[name] += 1
+        if counts[name] <= most:
             chosen.append(one)
     return chosen[:SHOWN]
 

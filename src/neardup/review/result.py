@@ -75,8 +75,8 @@ class RunResult:
 
     def texts(self, ids: set[str]) -> FoundTexts:
         """The texts of these documents, from the work folder."""
-        wanted = pa.array(sorted(ids), pa.string())
-        rows = pc.indices_nonzero(pc.is_in(self.run.corpus.ids.cast(pa.string()), wanted))
+        sought = pa.array(sorted(ids), pa.string())
+        rows = pc.indices_nonzero(pc.is_in(self.run.corpus.ids.cast(pa.string()), sought))
         numbers = rows.to_numpy().astype(np.int64)
         names = self.run.corpus.ids.take(pa.array(numbers)).cast(pa.string()).to_pylist()
         texts = self.run.corpus.spool.read(numbers).to_arrow(pa.large_string()).to_pylist()

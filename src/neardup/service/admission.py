@@ -38,7 +38,7 @@ def check_id(name: str, caller: Caller) -> None:
 
 
 def admitted(documents: Sequence[Document], caller: Caller) -> list[Document]:
-    """The documents with ids; those without get a random one, which tells nothing about the index."""
+    """The documents with ids; those without get a random one, which reveals nothing about the index."""
     found = []
     for document in documents:
         if document.id is None:

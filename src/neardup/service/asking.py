@@ -132,8 +132,8 @@ def visible_candidates(
         return None
     _, seqs = candidates(search, snapshot, signed)
     rows = snapshot.fetch(seqs, WITH_ACCESS)
-    seen = [any(caller.sees(known) for caller in callers) for known in rows.attributes]
-    return rows.seqs[np.array(seen, np.bool_)]
+    visible = [any(caller.sees(known) for caller in callers) for known in rows.attributes]
+    return rows.seqs[np.array(visible, np.bool_)]
 
 
 def _between(asked: Numbers, low: int, high: int) -> Numbers:
@@ -287,12 +287,12 @@ def cluster(
         found = selected(index.plan, found, threshold)
         seqs = rows.seqs[found.rows]
         stored = snapshot.fetch(seqs, WITH_ACCESS)
-        seen = {
+        visible = {
             seq: caller.sees(known)
             for seq, known in zip(stored.seqs.tolist(), stored.attributes, strict=True)
         }
-        seen[int(own.seqs[0])] = False  # a document is no near-duplicate of itself
-        kept = [found.match(place, rows) for place, seq in enumerate(seqs.tolist()) if seen.get(seq)]
+        visible[int(own.seqs[0])] = False  # a document is no near-duplicate of itself
+        kept = [found.match(place, rows) for place, seq in enumerate(seqs.tolist()) if visible.get(seq)]
     start = 0 if after is None else _after(kept, *after)
     page = kept[start : start + limit]
     return own.ids[0], [match_dict(match) for match in page], start + limit < len(kept)

@@ -191,7 +191,7 @@ class Compared(Strict):
 
 
 class Info(Strict):
-    """What the index is. A token that is bound to groups is not told how much it does not see."""
+    """What the index is. A token that is bound to groups does not learn how much it cannot see."""
 
     method: str
     threshold: float

@@ -23,7 +23,7 @@ from neardup.service.protocol import BoundedProtocol
 from neardup.service.settings import LARGEST_HEAD, Settings
 from neardup.service.tokens import Tokens
 
-GRACE = 30  # seconds for requests that are under way when the server is told to stop
+GRACE = 30  # seconds for requests that are under way when the server has to stop
 BACKLOG = 2048  # connections that wait to be accepted
 OTHER_FILES = 256  # that a server needs beside its connections: segments, the database
 SWITCH = 0.001  # seconds after which a thread in Python code lets the event loop run

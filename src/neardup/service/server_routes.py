@@ -1,4 +1,4 @@
-"""What the server tells about itself: the index, its health, its metrics."""
+"""What the server reports about itself: the index, its health, its metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ router = APIRouter(responses=ERRORS)
 
 @router.get("/v1/info", summary="What the index is.", responses={200: {"model": models.Info}})
 async def info(request: Request) -> Response:
-    """Counts are for tokens that see every document: they would tell how many are hidden."""
+    """Counts are for tokens that see every document: they would reveal how many are hidden."""
     service, caller = visitor(request, "read")
     index, limits = service.index, service.settings.limits
     known: dict[str, Any] = {

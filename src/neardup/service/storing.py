@@ -88,10 +88,10 @@ def _deleted(index: Index, change: Change) -> list[Results]:
     """Delete documents that exist for the caller."""
     with index.writing() as writer:
         rows = writer.fetch(writer.find(change.delete), WITH_ACCESS)
-        seen = [
+        visible = [
             name for name, known in zip(rows.ids, rows.attributes, strict=True) if change.caller.sees(known)
         ]
-        return [[{"deleted": writer.delete(seen) if seen else 0}]]
+        return [[{"deleted": writer.delete(visible) if visible else 0}]]
 
 
 def _stored(index: Index, changes: Sequence[Change], replays: Replays) -> list[Results | Exception]:
@@ -140,11 +140,11 @@ class _Batch:
 
     def __post_init__(self) -> None:
         self.documents = [document for change in self.changes for document in change.documents]
-        self.owners = [change for change in self.changes for _ in change.documents]
+        self.sources = [change for change in self.changes for _ in change.documents]
         self.ids: list[Id] = [_id(document) for document in self.documents]
         self.attributes = [
             attributes_of(change.caller, document)
-            for change, document in zip(self.owners, self.documents, strict=True)
+            for change, document in zip(self.sources, self.documents, strict=True)
         ]
         self.signed = self.search.signer.sign(texts_of(self.index.plan, self.documents))
         self.prepared = _prepared(self.search.signer, self.signed, self.ids, self.attributes)
@@ -181,8 +181,8 @@ class _Batch:
             known = rows.attributes[row]
             mine = self.signed.digests[place]
             same = bool(rows.low[row] == mine[0] and rows.high[row] == mine[1])
-            if not self.owners[place].caller.sees(known):
-                status.append("new")  # also if nothing changes: that would tell what the hidden document is
+            if not self.sources[place].caller.sees(known):
+                status.append("new")  # also if nothing changes: that would reveal the hidden document
             else:
                 status.append("unchanged" if same and known == self.attributes[place] else "replaced")
         return status
@@ -239,7 +239,7 @@ class _Compared:
 
     def twin(self, place: int) -> Match | None:
         """The best document that makes this one a duplicate, which everybody with access to this one may see."""
-        caller = self._batch.owners[place].caller
+        caller = self._batch.sources[place].caller
         access = effective_access(caller, self._batch.documents[place].access)
         own = str(self._batch.ids[place])
         found = [

@@ -64,13 +64,13 @@ def read_lines(chunk: Chunk, check: Callable[[Document], Document]) -> Read:
 
 async def chunks(request: Request, service: Service, most: int) -> AsyncIterator[Chunk]:
     """The lines of the body, some at a time."""
-    with service.buffered.share() as share, service.buffered.share() as held:
+    with service.buffered.share() as share, service.buffered.share() as buffer:
         chunk, size, number = Chunk(0, 1), 0, 1
         async for line in lines(request, service.settings.limits, share):
             chunk.raw.append(line)
             size += len(line)
             number += 1
-            held.resize(size)
+            buffer.resize(size)
             if len(chunk.raw) >= most or size >= CHUNK_BYTES:
                 yield chunk
                 chunk, size = Chunk(chunk.number + 1, number), 0

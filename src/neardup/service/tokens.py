@@ -2,7 +2,7 @@
 
 A token is random, so that a plain hash of it is as hard to invert as a slow one. A token bound to groups sees the
 documents of these groups, and those that everybody may see. If it may write, its ids begin with a prefix of its own:
-otherwise an answer about an id would tell whether a hidden document has it.
+otherwise an answer about an id would reveal whether a hidden document has it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Token:
     created: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses what would give a token more than its owner meant."""
+        """Refuses what would give a token more than its creator meant."""
         if not NAME.fullmatch(self.name):
             raise InputError(f"The token name {self.name!r} must have 1 to 64 of A-Z a-z 0-9 . _ -")
         if not self.scopes or not set(self.scopes) <= set(SCOPES):
@@ -188,7 +188,7 @@ def _changing(path: Path) -> Iterator[int]:
 
 
 def _write(path: Path, tokens: Sequence[Token], folder: int) -> None:
-    """Write aside and rename, readable by the owner alone."""
+    """Write aside and rename, readable by this user alone."""
     aside = path.with_name(path.name + ".new")
     text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
     try:

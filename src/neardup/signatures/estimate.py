@@ -65,7 +65,7 @@ def _two_sided_quantile(confidence: float) -> float:
     return statistics.NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
-def _check_slots(slots: int, owner: str) -> None:
+def _check_slots(slots: int, callable_name: str) -> None:
     """Refuse an empty sample."""
     if slots < 1:
-        raise ParameterError("slots", owner, "at least 1", slots)
+        raise ParameterError("slots", callable_name, "at least 1", slots)

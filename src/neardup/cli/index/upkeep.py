@@ -120,7 +120,7 @@ def export(folder: str, output: str, force: bool, salvage: bool, as_json: bool) 
 @index_argument
 @options.as_json
 def refresh(folder: str, as_json: bool) -> None:
-    """Count document frequencies anew over the stored texts of INDEX, and sign all documents again.
+    """Recount document frequencies over the stored texts of INDEX, and sign all documents again.
 
     Weights use frozen frequencies, so that new documents do not change the matches of others. They are counted again
     by this command, and after --refresh-after new documents. The index must store texts.

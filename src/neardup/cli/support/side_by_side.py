@@ -131,11 +131,11 @@ def _anchors(left: list[Passage], right: list[Passage]) -> list[tuple[int, int]]
 
 def _keys(passages: list[Passage]) -> list[tuple[int, int]]:
     """The number of each passage, and how many of this number came before."""
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     keys = []
     for passage in passages:
-        keys.append((passage.number, seen[passage.number]))
-        seen[passage.number] += 1
+        keys.append((passage.number, counts[passage.number]))
+        counts[passage.number] += 1
     return keys
 
 

@@ -114,11 +114,11 @@ def _scores(found: Tuning, best: Choice) -> list[str]:
         f"F1 {figure(outcome.f1)}",
     ]
     if found.held_out is not None:
-        held = found.held_out.as_dict()
+        known = found.held_out.as_dict()
         lines.append(
-            f"  expected elsewhere, from {counted(held['halves'], 'half', 'halves')} of the clusters that did not "
-            f"choose: F1 {figure(held['f1'])} ±{figure(held['f1_deviation'])}, {held['wrong_share']:.1%} of removals "
-            f"wrong, {held['duplicates_removed']:.1%} of duplicates removed"
+            f"  expected elsewhere, from {counted(known['halves'], 'half', 'halves')} of the clusters that did not "
+            f"choose: F1 {figure(known['f1'])} ±{figure(known['f1_deviation'])}, {known['wrong_share']:.1%} of "
+            f"removals wrong, {known['duplicates_removed']:.1%} of duplicates removed"
         )
     if not found.safe:
         lines.append("  Warning: every setting removes documents wrongly; this one does so least.")
@@ -145,13 +145,13 @@ def _tried(choices: list[Choice]) -> str:
     columns = ["method", "at", "clusters", "wrong", "removed", "F1", "held-out F1"]
     body = []
     for choice in choices:
-        held, outcome, cells = choice.held_out, choice.outcome, ["–"] * 6
+        scores, outcome, cells = choice.held_out, choice.outcome, ["–"] * 6
         if outcome is not None:
-            spread = held.as_dict()["f1_deviation"] if held else None
+            spread = scores.as_dict()["f1_deviation"] if scores else None
             cells = [
                 f"{choice.spec.plan.threshold:.4g}", choice.setting.clusters, f"{outcome.wrong_share:.1%}",
                 f"{outcome.duplicates_removed:.1%}", figure(outcome.f1),
-                f"{figure(held.as_dict()['f1'])} ±{figure(spread)}" if held else "–",
+                f"{figure(scores.as_dict()['f1'])} ±{figure(spread)}" if scores else "–",
             ]  # fmt: skip
         body.append([choice.result.name, *cells])
     return as_table(columns, body)

@@ -20,8 +20,9 @@ from typing import Any
 
 from neardup.columns import Hashes, Numbers
 from neardup.index.segments.merge import merge_segments
-from neardup.index.segments.segment import Segment, SegmentDamaged, Stamp, stamp_of, sync_folder
+from neardup.index.segments.segment import Segment, SegmentDamaged, Stamp, stamp_of
 from neardup.index.segments.writer import write_segment
+from neardup.output import sync
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -265,14 +266,14 @@ class SegmentFolder:
         with aside.open("w") as file:
             json.dump(found, file, indent=1)
             file.flush()
-            # Clocks of file systems tick every few milliseconds, too slowly to tell two manifests apart.
+            # Clocks of file systems tick every few milliseconds, too slowly to distinguish two manifests.
             now = max(time.time_ns(), self._stamp[1] + 1 if self._stamp else 0)
             os.utime(file.fileno(), ns=(now, now))
             os.fsync(file.fileno())
             stamp = stamp_of(os.fstat(file.fileno()))
         aside.replace(self.folder / MANIFEST)
         self.segments, self._stamp, self._loaded = tuple(segments), stamp, True
-        sync_folder(self.folder)
+        sync(self.folder)
 
 
 def _entry(segment: Segment) -> dict[str, Any]:

@@ -187,17 +187,8 @@ def read_only(keys: Hashes) -> Hashes:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """What tells one version of a file from another."""
+    """What distinguishes one version of a file from another."""
     return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
-from neardup.index.segments.segment import HEADER, Header, read_only, seq_width, sync_folder
+from neardup.index.segments.segment import HEADER, Header, read_only, seq_width
+from neardup.output import sync
 
 PER_BUCKET = 8  # postings, when they are sorted
 APPENDED = 1 << 16  # postings that are packed at once
@@ -122,4 +123,4 @@ class SegmentWriter:
         os.fsync(self._file.fileno())
         self._file.close()
         self._aside.replace(self._path)
-        sync_folder(self._path.parent)
+        sync(self._path.parent)

@@ -69,10 +69,10 @@ class SqliteTruth:
             make_folder(folder.absolute())
         except OSError as problem:
             raise OutputError(f"{folder}: the folder cannot be made ({problem.strerror}).") from problem
-        with writer_lock(folder / "writer.lock", wait) as held:
+        with writer_lock(folder / "writer.lock", wait) as lock:
             if SqliteTruth.exists(folder):
                 raise OutputError(f"{folder}: the folder has an index already.")
-            held.commits = 0
+            lock.commits = 0
             try:
                 create_file(folder, about)
             except OSError as problem:
@@ -97,7 +97,7 @@ class SqliteTruth:
     @contextmanager
     def writing(self) -> Iterator[SqliteWriter]:
         """The only writer. On exit everything is committed and durable; on an exception nothing is."""
-        with writer_lock(self.folder / "writer.lock", self.wait) as held:
+        with writer_lock(self.folder / "writer.lock", self.wait) as lock:
             connection = self._connection()
             writer = None
             try:
@@ -107,10 +107,10 @@ class SqliteTruth:
                     )  # random ids touch pages all over the index
                     connection.execute("BEGIN IMMEDIATE")
                     writer = SqliteWriter(connection, self.path)
-                    if writer.version() < held.commits:
-                        raise IndexDamaged(lost_commits(self.path, held.commits - writer.version()))
+                    if writer.version() < lock.commits:
+                        raise IndexDamaged(lost_commits(self.path, lock.commits - writer.version()))
                 yield writer
-                held.commits = writer.finish()
+                lock.commits = writer.finish()
             finally:
                 if writer is not None:
                     writer.ended = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from neardup.errors import IndexBusy, IndexDamaged, InputError, StorageError
 from neardup.index.truth import FORMAT, stored
+from neardup.output import sync
 
 APPLICATION = 0x4E445550  # "NDUP": in the header of the file
 PATIENCE = 30.0  # seconds: a reader may have to wait for the recovery after a crash
@@ -133,12 +133,3 @@ def make_folder(folder: Path) -> None:
     for each in new:  # also if it was there: whoever made it may not have synced its name
         with suppress(PermissionError):  # a folder above that cannot be read cannot be synced
             sync(each.parent)
-
-
-def sync(path: Path) -> None:
-    """Makes a file, or the names in a folder, durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -51,7 +51,7 @@ class HeldLock:
 @contextmanager
 def writer_lock(path: Path, wait: float) -> Iterator[HeldLock]:
     """Holds the lock inside; raises IndexBusy if another writer keeps it for longer than `wait` seconds."""
-    owner = os.getpid()
+    creator = os.getpid()
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as problem:
@@ -59,15 +59,15 @@ def writer_lock(path: Path, wait: float) -> Iterator[HeldLock]:
     _held.add(descriptor)
     try:
         _acquire(descriptor, path, wait)
-        held = HeldLock(read_commits(path))
-        _write(descriptor, {**_holder(), **_counted(held.commits)})
+        lock = HeldLock(read_commits(path))
+        _write(descriptor, {**_holder(), **_counted(lock.commits)})
         try:
-            yield held
+            yield lock
         finally:
-            if os.getpid() == owner:
-                _write(descriptor, _counted(held.commits))
+            if os.getpid() == creator:
+                _write(descriptor, _counted(lock.commits))
     finally:
-        if os.getpid() == owner:  # a forked child has closed its copy already
+        if os.getpid() == creator:  # a forked child has closed its copy already
             _held.discard(descriptor)
             os.close(descriptor)
 

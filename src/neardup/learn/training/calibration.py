@@ -34,7 +34,7 @@ def fit_probability(pairs: ScoredPairs, truth: Truth) -> Probability:
 def pair_weights(pairs: ScoredPairs, truth: Truth) -> Floats:
     """The weight of each pair: n pairs of a document with its cluster, or of two clusters, count as √n pairs.
 
-    They are alike: all pairs of one campaign, or of two newsletters with one frame, tell little more than a few.
+    They are alike: all pairs of one campaign, or of two newsletters with one frame, add little to a few of them.
     Counted in full, the largest clusters alone would decide, and other documents have other clusters.
     """
     if truth.clusters is None:
