@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,49 +10,17 @@ import pytest
 from hostile_documents import DOCUMENTS
 from test_pages_hostile import hostile_evaluation_page, hostile_run_page
 
+from browsers import CONTRAST, VIOLATIONS, open_browser
 from neardup.cli import main
 
 ARTICLES = Path(__file__).parent.parent.parent / "examples" / "articles.jsonl"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 AT_ONCE = 20  # hostile documents on a page
-CONTRAST = """
-(() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
-  const behind = (one) => {
-    for (let at = one; at; at = at.parentElement) {
-      const c = parse(getComputedStyle(at).backgroundColor);
-      if (c.length === 3 || c[3] > 0) return c;
-    }
-    return [255, 255, 255];
-  };
-  const low = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const one = node.parentElement;
-    if (!node.data.trim() || !one.getClientRects().length || one.closest("script, style, title, .skip")) continue;
-    const style = getComputedStyle(one);
-    const front = light(parse(one.closest("svg") ? style.fill : style.color)), back = light(behind(one));
-    const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
-    if (ratio < 4.5) low.push([node.data.trim().slice(0, 40), ratio]);
-  }
-  return low;
-})()
-"""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pages in a browser need playwright")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("no Chromium or Chrome on this machine: pages are not tried in a browser")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with open_browser() as opened:
         yield opened
-        opened.close()
 
 
 class Watched:
@@ -68,9 +35,7 @@ class Watched:
         self.page.on("pageerror", lambda one: self.events.append(f"error {one}"))
         self.page.on("request", lambda one: self._requested(one.url))
         self.page.on("popup", lambda one: self.events.append("popup"))
-        self.page.add_init_script(
-            "addEventListener('securitypolicyviolation', (e) => console.error('violation', e.violatedDirective))"
-        )
+        self.page.add_init_script(VIOLATIONS)
         self.page.goto(path.as_uri())
 
     def _requested(self, address: str) -> None:

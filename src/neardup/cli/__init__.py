@@ -26,6 +26,7 @@ from neardup.escapes import escape_controls
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "report": "Write a page about the result of dedup, riskiest removals first.",
+    "studio": "Review and label in the browser.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and their shared passages.",
     "learn": "Learn a similarity from labelled documents.",

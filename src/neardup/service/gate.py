@@ -13,13 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.errors import NeardupError
 from neardup.service.core import Service
+from neardup.service.listening import names_host
 from neardup.service.problems import Problem, problem_of
 from neardup.service.settings import LARGEST_HEAD
 from neardup.service.tokens import Caller
 
 OPEN = ("/healthz", "/readyz")  # answered without a token
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-PORT = re.compile(r":\d{1,5}$")
 Headers = Iterable[tuple[bytes, bytes]]
 
 
@@ -161,11 +161,7 @@ class _Visit:
             )
 
     def _check_host(self) -> None:
-        """A page whose name was bound to this address (DNS rebinding) sends its own name."""
-        named = [value for name, value in self.scope["headers"] if name == b"host"]
-        hosts = self.service.settings.hosts
-        host = named[0].decode("latin-1").strip().lower() if len(named) == 1 else ""
-        if "*" not in hosts and PORT.sub("", host).strip("[]") not in hosts:
+        if not names_host(self.scope["headers"], self.service.settings.hosts):
             raise Problem("host-refused", "Give the Host header a name of --host or --allow-host.")
 
     def _check_origin(self) -> None:

@@ -14,23 +14,22 @@ from functools import partial
 
 import uvicorn
 
-from neardup.errors import InputError
 from neardup.index.index import Index
 from neardup.service.app import make_app
 from neardup.service.core import Service
+from neardup.service.listening import BACKLOG, GracefulServer, listening
 from neardup.service.logs import Log, ServerLog
 from neardup.service.protocol import BoundedProtocol
 from neardup.service.settings import LARGEST_HEAD, Settings
 from neardup.service.tokens import Tokens
 
 GRACE = 30  # seconds for requests that are under way when the server has to stop
-BACKLOG = 2048  # connections that wait to be accepted
 OTHER_FILES = 256  # that a server needs beside its connections: segments, the database
 SWITCH = 0.001  # seconds after which a thread in Python code lets the event loop run
 
 
-class Server(uvicorn.Server):
-    """Stops on SIGTERM and SIGINT with exit code 0, after everything under way; reads tokens again on SIGHUP."""
+class Server(GracefulServer):
+    """Stops in order, and reads tokens again on SIGHUP."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
@@ -39,15 +38,14 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle signals on the event loop."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop)
-        loop.add_signal_handler(signal.SIGHUP, self._service.reload_tokens)
-        yield
+        with super().capture_signals():
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._service.reload_tokens)
+            yield
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End after what is under way; new requests are refused."""
         self._service.stopping = True
-        self.should_exit = True
+        super().stop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; then say where."""
@@ -57,31 +55,10 @@ class Server(uvicorn.Server):
             loop, seconds = asyncio.get_running_loop(), self._service.settings.limits.head_seconds
             loop.create_server = partial(loop.create_server, ssl_handshake_timeout=seconds)  # type: ignore[method-assign]
         await super().startup(sockets)
-        if self.started and sockets:
-            host, port = sockets[0].getsockname()[:2]
-            self._service.log.line("listening", host=host, port=port, tls=self.config.is_ssl)
 
-
-def listening(settings: Settings) -> socket.socket:
-    """The socket of a server; an address that is in use is refused."""
-    address = settings.host.strip("[]")
-    try:
-        family, *_, place = socket.getaddrinfo(
-            address, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if settings.share_port:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind(place)
-        made.listen(
-            BACKLOG
-        )  # here, where it can fail: two servers can bind an address that neither listens on
-    except OSError as problem:
-        raise InputError(
-            f"{address}:{settings.port} cannot be listened on ({problem.strerror})."
-        ) from problem
-    return made
+    def report(self, host: str, port: int) -> None:
+        """Log where the server listens."""
+        self._service.log.line("listening", host=host, port=port, tls=self.config.is_ssl)
 
 
 def serve(index: Index, settings: Settings) -> None:
@@ -97,7 +74,9 @@ def serve(index: Index, settings: Settings) -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn").propagate = False
     try:
-        made = listening(settings)  # after the warm-up: whoever connects is answered at once
+        made = listening(
+            settings.host, settings.port, share_port=settings.share_port
+        )  # after the warm-up: whoever connects is answered at once
         Server(_configuration(service), service).run([made])
     finally:
         log.close()

@@ -1,0 +1,54 @@
+"""Sections: every module of this package that has a SECTION adds its pages and an entry of the navigation."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+
+import neardup.studio
+from neardup.studio.app_target import Target
+
+if TYPE_CHECKING:
+    from neardup.studio.app import Studio
+
+__all__ = ["Section", "all_sections"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Pages below one path.
+
+    A handler is a function of the request: `request.app.state.studio` is the Studio, `request.state.session` who asks,
+    and `request.state.form` what a POST brings. It returns `app_page.show(request, …)`, or `app_page.go(address)` after
+    a change. A function without `async` runs in a thread, and may read files.
+    """
+
+    name: str  # the first part of its paths: /name
+    label: str  # in the navigation
+    place: int  # in the navigation, from 0
+    routes: Callable[[Studio], APIRouter]
+    serves: Callable[[Target], bool]
+    styles: tuple[str, ...] = ()  # files of static/ that its pages load
+    scripts: tuple[str, ...] = ()
+    start: str = ""  # the address of its first page, if it is not /name
+    close: Callable[[Studio], None] | None = None  # called when the studio ends
+
+    @property
+    def address(self) -> str:
+        """The address of its first page."""
+        return self.start or f"/{self.name}"
+
+
+@cache
+def all_sections() -> tuple[Section, ...]:
+    """All sections, in the order of the navigation."""
+    names = [one.name for one in pkgutil.iter_modules(neardup.studio.__path__)]
+    modules = [import_module(f"neardup.studio.{name}") for name in sorted(names)]
+    found = [vars(module)["SECTION"] for module in modules if "SECTION" in vars(module)]
+    return tuple(sorted(found, key=lambda one: (one.place, one.name)))
