@@ -18,8 +18,8 @@ import pytest
 from neardup.cli import group, main
 from sentences import overlapping
 
-# Spark, the papers' data, the service and the studio have tests of their own: a whole run of these would need a cluster or a
-# download, or would not end.
+# Spark, the papers' data, the service and the studio have tests of their own: a whole run of these would need a
+# cluster or a download, or would not end.
 ELSEWHERE = ("--engine spark", "study run", "neardup serve ", "neardup studio ")
 
 
