@@ -17,6 +17,12 @@ from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
+from neardup.cli.support.standard_output import (
+    STDOUT,
+    refuse_binary,
+    refuse_folder_options,
+    standard_output,
+)
 
 if TYPE_CHECKING:
     from neardup.engines.local.run import LocalRun
@@ -28,7 +34,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 
 @click.command(cls=MethodCommand)
 @options.inputs
-@options.output("DIR", "The folder to write to.")
+@options.output("DIR", "The folder to write to; - writes what is kept to standard output.")
 @grouped(
     "Output",
     options.choice("--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."),
@@ -84,7 +90,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
     (.txt, .md, .html), a glob, or - for standard input. DIR gets the kept documents unchanged, the removed ones with
-    the reason, the pairs and clusters, report.json, and problems.jsonl if records are bad.
+    the reason, the pairs and clusters, report.json, and problems.jsonl if records are bad. With -o - the kept documents
+    go to standard output, and everything else to standard error.
 
     \b
     Examples:
@@ -94,12 +101,14 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077
       neardup dedup today.jsonl -o clean --against news.index --add
       neardup dedup train/ -o clean --against test.jsonl --no-within
+      neardup dedup news.jsonl -o - | head
     """
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
+    from neardup.documents import output_format
     from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.guard import is_guarded
-    from neardup.engines.local.write import check_output, document_files, run_report, write_run
+    from neardup.engines.local.write import check_output, document_files, run_report, write_run, write_stream
     from neardup.engines.local.write_tables import record_files
     from neardup.plans import complete_plan
 
@@ -107,6 +116,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     engine = take_engine(values)
     names = ("mode", "output_format", "force", "escape_formulas", "table_format", "report")
     mode, format, force, escape, table_format, with_page = (values.pop(name) for name in names)
+    piped = output == STDOUT
+    if piped:
+        refuse_folder_options(mode, values, with_page, engine is not None)
     if with_page:
         refuse_page(output, force or values["resume"])
     check_against(values)
@@ -120,7 +132,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         stops = guard and report["warnings"]
         how = "none" if stops else mode
         page = [f"report written to {write_page(output)}"] if with_page else []
-        emit(values["as_json"], report, [summary(report, output, perf_counter() - start, how), *page])
+        folder = None if piped else output
+        lines = [summary(report, folder, perf_counter() - start, how), *page]
+        emit(values["as_json"], report, lines, err=piped)
         if stops:
             click.echo(STOPPED, err=True)
             raise SystemExit(3)
@@ -147,6 +161,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
 
     def check(sources: Any, resumed: bool) -> None:
         nonlocal force
+        if piped:
+            refuse_binary(*output_format(sources, format)[::2])
+            return
         force = force or resumed  # which had leave to write there
         check_output(sources, output, mode, format, force, table_format)
 
@@ -156,18 +173,17 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         if not stops and (sentence := add_to_index(run, references, values["add"])):
             added.append(sentence)
 
-    with run_command(plan, inputs, values, Path(output), force, check, add) as run:
+    folder = None if piped else Path(output)
+    with run_command(plan, inputs, values, folder, force, check, add) as run:
         stops = guard and run_report(run, [])["warnings"]
         how: Any = "none" if stops else mode
-        report = write_run(
-            run,
-            output,
-            mode=how,
-            format=format,
-            force=force,
-            escape_formulas=escape,
-            table_format=table_format,
-        )
+        settings = {"mode": how, "format": format, "escape_formulas": escape}
+        if not piped:
+            report = write_run(run, output, force=force, table_format=table_format, **settings)
+        elif stops:
+            report = run_report(run, [])
+        else:
+            report = write_stream(run, standard_output(), **settings)
     finish(report)
     for sentence in () if values["as_json"] else added:
-        click.echo(sentence)
+        click.echo(sentence, err=piped)

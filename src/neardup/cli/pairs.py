@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,8 @@ from neardup.cli.support.against import base_plan, pairing, write_cross_pairs
 from neardup.cli.support.emit import emit
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
+from neardup.cli.support.standard_output import STDOUT, StandardOutput
+from neardup.errors import ParameterError
 from neardup.plurals import counted, listed_names
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=MethodCommand)
 @options.inputs
-@options.output("FILE", "The file to write: .parquet, .csv or .jsonl.")
+@options.output("FILE", "The file to write: .parquet, .csv or .jsonl; - is standard output.")
 @options.decide
 @options.pairs(default="all")
 @pairing
@@ -30,13 +33,15 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     Writes a parquet, csv or jsonl file, by the ending of FILE, with the columns left, right (ids), similarity,
     containment, relation (of left to right: copy, near-duplicate, contains or contained), reason (similar or copy) and
     bridge; with a model also the probability of a near-duplicate at this similarity. Shows the
-    closest pairs and those nearest to the threshold. With --engine spark, FILE is a folder of parquet files.
+    closest pairs and those nearest to the threshold. With --engine spark, FILE is a folder of parquet files. With -o -
+    the pairs go to standard output as JSON lines, and everything else to standard error.
 
     \b
     Examples:
       neardup pairs news.jsonl -o pairs.parquet --threshold 0.8
       neardup pairs news.jsonl -o news-pairs.csv
       neardup pairs a.jsonl --against b.jsonl -o across.csv
+      neardup pairs news.jsonl -o - | head
     """
     from neardup.cli.support.pair_lines import pair_lines
     from neardup.cli.support.run import run_command
@@ -53,13 +58,18 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     base = base_plan(chosen, values["against"])
     plan = complete_plan(base, pairs=pairs, clusters="components", **decisions)
     endings = (".parquet",) if engine is not None else tuple(f".{format}" for format in TABLE_FORMATS)
-    target, shown = options.with_ending(output, *endings), list[str]()
+    piped, shown = output == STDOUT, list[str]()
+    if piped and engine is not None:
+        raise ParameterError("engine", "pairs", "local with -o -: Spark writes a folder", "spark")
+    target = Path("stdout.jsonl") if piped else options.with_ending(output, *endings)
+    written = "" if piped else f", written to {output}"
     if values["against"]:
-        table, report = write_cross_pairs(plan, inputs, values, target, force)
+        folder = StandardOutput() if piped else OutputFolder(target.parent, force=force)
+        table, report = write_cross_pairs(plan, inputs, values, folder, target)
         found = f"{counted(len(table), 'pair')} with documents of {listed_names(report['against'], 'and')}"
-        lines = [f"{found}, written to {output}", *problem_lines(report["problems"])]
+        lines = [f"{found}{written}", *problem_lines(report["problems"])]
         lines += problem_lines(report["reference_problems"], "in the references")
-        emit(values["as_json"], report, lines)
+        emit(values["as_json"], report, lines, err=piped)
         return
     if engine is not None:
         tables = {target.name: "pairs"}
@@ -73,9 +83,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         )
     else:
         format: Any = target.suffix.lower()[1:]
-        with OutputFolder(target.parent, force=force) as folder:
+        with StandardOutput() if piped else OutputFolder(target.parent, force=force) as folder:
             path = folder.file(target.name)
-            with run_command(plan, inputs, values, target.parent, force) as run:
+            with run_command(plan, inputs, values, None if piped else target.parent, force) as run:
                 with run.progress.stage("write pairs"):
                     rows = write_pairs(run, path, format)
                 folder.commit()
@@ -83,5 +93,5 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
                 if not values["as_json"]:
                     shown = pair_lines(*example_pairs(run), plan.threshold)
     found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"
-    lines = [f"{found}, written to {output}", *shown, *problem_lines(report["problems"])]
-    emit(values["as_json"], report, lines)
+    lines = [f"{found}{written}", *shown, *problem_lines(report["problems"])]
+    emit(values["as_json"], report, lines, err=piped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,7 @@ class CsvWriter:
 
     def __init__(
         self,
-        path: Path,
+        target: Path | IO[bytes],
         format: str,
         columns: Sequence[str],
         extra: pa.Schema | None,
@@ -35,7 +35,7 @@ class CsvWriter:
         self._columns = list(columns)
         self._added = [] if extra is None else list(extra.names)
         self._own = [name for name in columns if name not in self._added]
-        self._file = output_stream(path, compression)
+        self._file = output_stream(target, compression)
         self._end = ""  # of a line, from the first record copied
 
     def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:

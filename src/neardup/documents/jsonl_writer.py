@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +26,14 @@ class JsonlWriter:
     """Rows to one JSON lines file."""
 
     def __init__(
-        self, path: Path, columns: pa.Schema | Sequence[str], extra: pa.Schema | None, compression: str | None
+        self,
+        target: Path | IO[bytes],
+        columns: pa.Schema | Sequence[str],
+        extra: pa.Schema | None,
+        compression: str | None,
     ) -> None:
         self._columns, self._extra = columns, extra
-        self._file = output_stream(path, compression)
+        self._file = output_stream(target, compression)
 
     def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows: an input record in JSON keeps its bytes, and the added members follow."""

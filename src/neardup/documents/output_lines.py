@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def output_stream(path: Path, compression: str | None) -> Any:
-    """A stream to the file, compressed on the way."""
+def output_stream(target: Path | IO[bytes], compression: str | None) -> Any:
+    """A stream to the file, compressed on the way; a stream that was given stays open at the end."""
     if compression == "gzip":
-        return _Gzip(path)
-    stream: Any = pa.OSFile(str(path), "wb")
+        return _Gzip(target)
+    stream: Any = pa.OSFile(str(target), "wb") if isinstance(target, Path) else KeptOpen(target)
     return pa.CompressedOutputStream(stream, "zstd") if compression == "zstd" else stream
+
+
+class KeptOpen:
+    """A stream of somebody else, such as standard output, which a writer must not close."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self.closed = stream, False
+
+    def write(self, data: Any) -> int:
+        self._stream.write(memoryview(data))
+        return len(memoryview(data))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        if not self.closed:
+            self.flush()
+        self.closed = True
 
 
 class _Gzip:
@@ -25,8 +44,9 @@ class _Gzip:
     Arrow writes level 9 only: 4.9 s for 51 MB of text, where level 3 takes 1.4 s for 7 % more bytes.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file, self._codec = path.open("wb"), zlib.compressobj(3, wbits=31)
+    def __init__(self, target: Path | IO[bytes]) -> None:
+        self._file = target.open("wb") if isinstance(target, Path) else KeptOpen(target)
+        self._codec = zlib.compressobj(3, wbits=31)
 
     def write(self, data: Any) -> None:
         self._file.write(self._codec.compress(data))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.columns import Numbers
+from neardup.documents.output_lines import KeptOpen
 from neardup.documents.source import Batch
 from neardup.documents.writers import fitted, full_schema, requested_schema, taken
 
@@ -39,14 +40,18 @@ class ParquetWriter:
     """Rows to one parquet file."""
 
     def __init__(
-        self, path: Path, columns: pa.Schema | Sequence[str], extra: pa.Schema | None, compression: str | None
+        self,
+        target: Path | IO[bytes],
+        columns: pa.Schema | Sequence[str],
+        extra: pa.Schema | None,
+        compression: str | None,
     ) -> None:
         self._columns, self._extra = columns, extra
         self._codec = (compression or "zstd").lower()
         self._schema_out: pa.Schema | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
-        self._path = path
+        self._target = target if isinstance(target, Path) else KeptOpen(target)
         self._file: pq.ParquetWriter | None = None
 
     def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
@@ -71,7 +76,7 @@ class ParquetWriter:
             self._schema_out = storable(
                 full_schema(requested_schema(self._columns, found, pa.string()), self._extra)
             )
-            self._file = open_parquet(self._path, self._schema_out, self._codec)
+            self._file = open_parquet(self._target, self._schema_out, self._codec)
         return self._schema_out
 
     def _flush(self) -> None:

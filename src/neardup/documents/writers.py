@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
@@ -50,9 +50,11 @@ class OutputLayout:
         """The columns to `read`: none if the raw records are copied."""
         return [] if self.verbatim else None
 
-    def open(self, path: Path, extra: pa.Schema | None = None, escape_formulas: bool = True) -> Writer:
+    def open(
+        self, target: Path | IO[bytes], extra: pa.Schema | None = None, escape_formulas: bool = True
+    ) -> Writer:
         """A writer of documents in this layout."""
-        return open_writer(path, self.format, self.schema, extra, self.compression, escape_formulas)
+        return open_writer(target, self.format, self.schema, extra, self.compression, escape_formulas)
 
 
 def output_format(sources: Sequence[Source], requested: str | None) -> tuple[str, str, str | None]:
@@ -118,7 +120,7 @@ def output_layout(sources: Sequence[Source], requested: str | None = None) -> Ou
 
 
 def open_writer(
-    path: Path,
+    target: Path | IO[bytes],
     format: str,
     columns: pa.Schema | Sequence[str],
     extra: pa.Schema | None = None,
@@ -133,16 +135,16 @@ def open_writer(
     if format == "parquet":
         from neardup.documents.parquet_writer import ParquetWriter
 
-        return ParquetWriter(path, columns, extra, compression)
+        return ParquetWriter(target, columns, extra, compression)
     if format == "jsonl":
         from neardup.documents.jsonl_writer import JsonlWriter
 
-        return JsonlWriter(path, columns, extra, compression)
+        return JsonlWriter(target, columns, extra, compression)
     if format in ("csv", "tsv"):
         from neardup.documents.csv_writer import CsvWriter
 
         names = columns.names if isinstance(columns, pa.Schema) else columns
-        return CsvWriter(path, format, names, extra, compression, escape_formulas)
+        return CsvWriter(target, format, names, extra, compression, escape_formulas)
     raise OutputError(f"{format!r} is not an output format: choose one of {', '.join(FORMATS)}")
 
 

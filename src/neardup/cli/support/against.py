@@ -17,11 +17,13 @@ from neardup.plurals import counted
 
 if TYPE_CHECKING:
     from neardup.cli.support.method_options import ChosenMethod
+    from neardup.cli.support.standard_output import StandardOutput
     from neardup.documents import Inputs
     from neardup.engines.core.documents import InputColumns
     from neardup.engines.core.progress import Progress
     from neardup.engines.local.run import LocalRun
     from neardup.index.references import References
+    from neardup.output import OutputFolder
     from neardup.plan import Plan
 
 
@@ -143,20 +145,23 @@ def _refuse_without_effect(context: click.Context) -> None:
 
 
 def write_cross_pairs(
-    plan: Plan, inputs: tuple[str, ...], values: dict[str, Any], target: Path, force: bool
+    plan: Plan,
+    inputs: tuple[str, ...],
+    values: dict[str, Any],
+    folder: OutputFolder | StandardOutput,
+    target: Path,
 ) -> tuple[Any, dict[str, Any]]:
     """The pairs of INPUT with the references, written to a file; and a report about them."""
     from neardup.cli.support.show import TerminalProgress
     from neardup.engines.core.report import problem_counts
     from neardup.engines.local.write_tables import write_table
     from neardup.index.references import cross_pairs
-    from neardup.output import OutputFolder
     from neardup.plans import with_statistics
 
     _refuse_without_effect(click.get_current_context())
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, problems, _ = options.open_inputs(inputs, values)
-    with OutputFolder(target.parent, force=force) as folder, TerminalProgress() as progress:
+    with folder, TerminalProgress() as progress:
         path, format = folder.file(target.name), target.suffix.lower()[1:]
         with opened_references(plan, statistics, sources, columns, values, progress) as references:
             assert references is not None

@@ -42,21 +42,22 @@ def run_command(
     plan: Plan,
     inputs: Sequence[str],
     values: dict[str, Any],
-    output: Path,
+    output: Path | None,
     force: bool,
     check: Callable[[Inputs, bool], None] | None = None,
     then: Callable[[LocalRun, References | None], None] | None = None,
 ) -> Iterator[LocalRun]:
     """The finished run, while its texts are still on disk; `then` is called with its references at the end.
 
-    `check` gets the inputs before they are read, and whether an earlier run is resumed.
+    `check` gets the inputs before they are read, and whether an earlier run is resumed. Without an output folder
+    (standard output) the work folder is temporary.
     """
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
-    with only_writer(output) if check is not None else nullcontext():
+    with nullcontext() if check is None or output is None else only_writer(output):
         sources, columns, _, threads = open_inputs(inputs, values)
         _limit_arrow(threads)
         if check is not None:
-            check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output))
+            check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output or ""))
         yield from _run(
             plan, statistics, OpenInputs(sources, columns, Problems(), threads), values, output, force, then
         )
@@ -67,7 +68,7 @@ def _run(
     statistics: Statistics | None,
     opened: OpenInputs,
     values: dict[str, Any],
-    output: Path,
+    output: Path | None,
     force: bool,
     then: Callable[[LocalRun, References | None], None] | None,
 ) -> Iterator[LocalRun]:
@@ -96,14 +97,21 @@ def _run(
 
 
 def _work(
-    plan: Plan, columns: InputColumns, sources: Inputs, values: dict[str, Any], output: Path, force: bool
+    plan: Plan,
+    columns: InputColumns,
+    sources: Inputs,
+    values: dict[str, Any],
+    output: Path | None,
+    force: bool,
 ) -> Workspace:
-    """A work folder from which the run can be resumed; an unnamed one for standard input."""
+    """A work folder from which the run can be resumed; an unnamed one for standard input or output."""
     folder, memory = values["work_dir"] or output, MemoryBudget(read_memory(values["memory"]))
     if any(source.name == "stdin" for source in sources):
         if values["resume"]:
             raise InputError("Standard input cannot be read a second time: --resume needs files.")
         return Workspace(folder=folder, memory=memory)
+    if folder is None:
+        return Workspace(folder=values["work_dir"], memory=memory)
     identity = run_identity(plan, columns, sources, values)
     return open_workspace(
         folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -85,7 +85,7 @@ def write_run(
         files = list(records)
         if mode != "none":
             with run.progress.stage("write documents", len(run.corpus)):
-                files = _write_documents(run, output, mode, format, escape_formulas) + files
+                files = _write_files(run, output, mode, format, escape_formulas) + files
         if run.corpus.problems.total:
             run.corpus.problems.write(output.file(PROBLEMS))
             files.append(PROBLEMS)
@@ -96,6 +96,23 @@ def write_run(
     for name in stale:
         remove_result(output.path / name)
     return report
+
+
+def write_stream(
+    run: LocalRun,
+    stream: IO[bytes],
+    *,
+    mode: Mode = "remove",
+    format: str | None = None,
+    escape_formulas: bool = True,
+) -> dict[str, Any]:
+    """The report, after the kept or annotated documents have gone to a stream; nothing else is written."""
+    with run.progress.stage("write documents", len(run.corpus)):
+        layout = output_layout(run.corpus.sources, format)
+        added = _AddedColumns.of(run, mode)
+        extra = added.table.schema if mode == "annotate" else None
+        _write_documents(run, layout, [layout.open(stream, extra, escape_formulas)], added, mode)
+    return run_report(run, [])
 
 
 def remove_result(path: Path) -> None:
@@ -155,7 +172,7 @@ def document_files(sources: Sequence[Source], mode: Mode, format: str | None) ->
     return [f"{name}.{extension}" for name in DOCUMENTS[mode]]
 
 
-def _write_documents(
+def _write_files(
     run: LocalRun, output: OutputFolder, mode: Mode, format: str | None, escape: bool
 ) -> list[str]:
     """The names of the document files, kept and removed or annotated, in the order of the input."""
@@ -166,6 +183,14 @@ def _write_documents(
     writers = [
         layout.open(output.file(name), schema, escape) for name, schema in zip(names, schemas, strict=True)
     ]
+    _write_documents(run, layout, writers, added, mode)
+    return names
+
+
+def _write_documents(
+    run: LocalRun, layout: OutputLayout, writers: list[Writer], added: _AddedColumns, mode: Mode
+) -> None:
+    """All documents to the one writer with their columns, or kept and removed ones to theirs."""
     try:
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
@@ -182,7 +207,6 @@ def _write_documents(
         for writer in writers:
             writer.close()
     _check_unchanged(run, done)
-    return names
 
 
 class _AddedColumns:
@@ -258,12 +282,14 @@ def _with_spooled_texts(run: LocalRun, column: str, quiet: Problems) -> Iterator
 
 
 def _divide(batch: Batch, kept: Any, writers: list[Writer], added: _AddedColumns) -> None:
-    """Kept documents as they are, and removed ones with the reasons."""
+    """Kept documents as they are, and removed ones with the reasons, if they have a writer."""
     if kept.all():
         writers[0].write(batch)
         return
     if kept.any():
         writers[0].write(batch, np.flatnonzero(kept))
+    if len(writers) == 1:
+        return
     removed = np.flatnonzero(~kept)
     writers[1].write(batch, removed, added.next(len(removed)))
 

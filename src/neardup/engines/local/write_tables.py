@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, get_args
+from typing import IO, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,10 @@ def record_files(format: TableFormat = "parquet") -> list[str]:
 
 
 def write_pairs(
-    run: LocalRun, path: os.PathLike[str], format: TableFormat = "parquet", escape_formulas: bool = True
+    run: LocalRun,
+    path: os.PathLike[str] | IO[bytes],
+    format: TableFormat = "parquet",
+    escape_formulas: bool = True,
 ) -> int:
     """The number of pairs written, table by table: copies are paired with each other only on the way to the file."""
     expected = count_pairs(run.outcome)
@@ -38,21 +41,30 @@ def write_pairs(
 
 
 def write_clusters(
-    run: LocalRun, path: os.PathLike[str], format: TableFormat = "parquet", escape_formulas: bool = True
+    run: LocalRun,
+    path: os.PathLike[str] | IO[bytes],
+    format: TableFormat = "parquet",
+    escape_formulas: bool = True,
 ) -> int:
     """The number of documents in clusters, after they have been written."""
     table = cluster_table(run.outcome)
     return _write(path, table.schema, [table], format, escape_formulas)
 
 
-def write_table(path: os.PathLike[str], table: pa.Table, format: str, escape_formulas: bool = True) -> int:
+def write_table(
+    path: os.PathLike[str] | IO[bytes], table: pa.Table, format: str, escape_formulas: bool = True
+) -> int:
     """The number of rows written."""
     known: TableFormat = format  # type: ignore[assignment]
     return _write(path, table.schema, [table], known, escape_formulas)
 
 
 def _write(
-    path: os.PathLike[str], schema: pa.Schema, tables: Iterable[pa.Table], format: TableFormat, escape: bool
+    path: os.PathLike[str] | IO[bytes],
+    schema: pa.Schema,
+    tables: Iterable[pa.Table],
+    format: TableFormat,
+    escape: bool,
 ) -> int:
     rows = 0
     if format == "parquet":
@@ -61,7 +73,8 @@ def _write(
                 file.write_table(table)
                 rows += len(table)
         return rows
-    writer = open_writer(Path(path), format, schema, escape_formulas=escape)
+    target = Path(path) if isinstance(path, os.PathLike) else path
+    writer = open_writer(target, format, schema, escape_formulas=escape)
     try:
         for batch in (batch for table in tables for batch in table.to_batches()):
             shown = _without_controls(batch) if escape and format == "csv" else batch
