@@ -85,7 +85,7 @@ def test_every_command_has_an_example_and_groups_that_we_know(name: str) -> None
     assert re.search(rf"Examples?:\n(    neardup .*\n)*    neardup {name} ?", text), (
         f"the help of {name} has no example"
     )
-    assert max(map(len, text.splitlines())) <= 120 and len(text.splitlines()) <= 84
+    assert max(map(len, text.splitlines())) <= 120 and len(text.splitlines()) <= 100
     if isinstance(command, GroupedCommand):
         groups = [getattr(one, "group", "Options") for one in command.get_params(ALL[name])]
         assert set(groups) <= set(GROUPS)
