@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.errors import InputError
+from neardup.errors import InputError, ParameterError
 from neardup.evaluate.label_files import majority, read_labels, read_scores
 from neardup.evaluate.labels import Truth
 
@@ -137,11 +137,72 @@ def test_the_majority_of_several_people_and_their_agreement() -> None:
     assert majority([True, None, False]) is None and majority([None, True]) is True
 
 
+def test_labels_of_the_papers() -> None:
+    text = (
+        "id_a,id_b,label\na,b,Containment\na,c,Duplicate\na,d,Non-duplicate\na,e,near but not the same\n"
+        "b,c,Duplicate Irrelevant\nb,d,one or both broken\nb,e,not my language\nc,d,I don't know\nc,e,a_contains_b\n"
+    )
+    truth = read(text)
+    assert pairs(truth) == {(0, 1): True, (0, 2): True, (0, 3): False, (0, 4): False, (2, 4): True}
+    assert (truth.unclear, truth.excluded) == (1, 3)
+    assert truth.notes == (
+        "labels of pairs: 1 duplicate, 2 containment count as near-duplicates; 1 different, 1 near count as different; "
+        "1 irrelevant, 1 broken, 1 language, 1 unclear left out",
+    )
+    assert pairs(read(text, duplicates="duplicate,near")) == {
+        (0, 1): False, (0, 2): True, (0, 3): False, (0, 4): True, (2, 4): False,
+    }  # fmt: skip
+    for bad in ("", "different", "duplicate,often"):
+        with pytest.raises(ParameterError, match="duplicate, containment, near"):
+            read(text, duplicates=bad)
+
+
+def test_irrelevant_pairs_are_left_out() -> None:
+    truth = read("id_a,id_b,label,irrelevant\na,b,1,no\na,c,1,yes\na,d,0,\n")
+    assert pairs(truth) == {(0, 1): True, (0, 3): False} and truth.excluded == 1
+    assert "record 1: 'irrelevant' must be yes or no" in refused(
+        "id_a,id_b,label,irrelevant\na,b,1,perhaps\n"
+    )
+
+
+def test_a_crowd_in_which_nobody_judges_everything() -> None:
+    rows = [
+        ("a,b", "duplicate", "ann"),
+        ("a,b", "duplicate", "bob"),
+        ("a,c", "near", "bob"),
+        ("a,c", "different", "eva"),
+    ]
+    rows += [("b,c", "different", "ann"), ("b,c", "different", "eva"), ("b,d", "broken", "ann")]
+    truth = read("id_a,id_b,label,rater\n" + "".join(f"{pair},{label},{who}\n" for pair, label, who in rows))
+    assert truth.agreement is not None and truth.excluded == 1
+    assert (truth.agreement["judged_by_all"], truth.agreement["fleiss_items"]) == (0, 3)
+    assert truth.agreement["fleiss_kappa"] == 1  # near and different both say no
+    assert truth.agreement["labels"]["raw_agreement"] == pytest.approx(2 / 3)
+
+
+def test_labels_of_documents() -> None:
+    Path("documents.csv").write_text(
+        "id,label,rater\na,Yes,ann\na,yes,bob\nb,yes,ann\nb,No,bob\nc,yes,ann\nc,Yes,bob\nd,Not my language,ann\n"
+    )
+    text = "id_a,id_b,label\na,b,1\na,c,1\na,d,0\na,e,0\n"
+    truth = read(text, documents="documents.csv")
+    assert pairs(truth) == {(0, 2): True, (0, 4): False}
+    assert truth.notes == ("2 documents of 4 in documents.csv left out: not every label is yes",)
+    assert truth.document_agreement is not None
+    assert truth.document_agreement["by_pair"]["ann and bob"] == {"documents": 3, "cohen_kappa": 0.0}
+    said = refused("id,label\na,Yes\nb,No\n")
+    assert "relevant or not" in said and "--document-labels" in said
+    Path("documents.csv").write_text("id,label\na,often\n")
+    assert "documents.csv, record 1: a document's label must be" in refused(text, documents="documents.csv")
+    Path("documents.csv").write_text("id,label,rater\na,yes,ann\na,no,ann\n")
+    assert "record 2: ann gave the document another label" in refused(text, documents="documents.csv")
+
+
 def test_bad_pairs() -> None:
     head = "id_a,id_b,label\na,b,1\n"
     assert refused(head + "b,a,0\n") == "labels.csv, record 2: the pair is labelled '0', but '1' in record 1"
     assert refused(head + "c,c,0\n") == "labels.csv, record 2: 'c' is paired with itself"
-    assert refused(head + "c,d,often\n").endswith("must be 0, 1, yes, no, unclear or a grade, not 'often'")
+    assert refused(head + "c,d,often\n").endswith("unclear, yes, no or a grade, not 'often'")
     assert "record 2: no document has the id 'q'" in refused(head + "c,q,1\n")
     assert refused("id_a,id_b,colour\na,b,1\n").startswith("labels.csv has no column for the verdict")
     assert "labels no pair" in refused("id_a,id_b,label\na,b,unclear\n")

@@ -238,7 +238,8 @@ def test_tables(documents: Documents, truth: Truth) -> None:
     plain = json.loads(to_json(done))
     assert [method["name"] for method in plain["methods"]] == ["minhash", "minhash:threshold=0.99"]
     assert plain["labels"] == {
-        "documents": 11, "clusters": 5, "pairs": 55, "positive_pairs": 10, "unclear": 0, "agreement": None,
+        "documents": 11, "clusters": 5, "pairs": 55, "positive_pairs": 10, "unclear": 0, "excluded": 0,
+        "agreement": None, "document_agreement": None,
     }  # fmt: skip
     worst = plain["methods"][0]["clusters"]
     assert [row["f1"] for row in worst] == sorted(row["f1"] for row in worst)

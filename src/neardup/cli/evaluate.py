@@ -58,8 +58,9 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     """Score methods on the labelled documents of INPUT.
 
     Labels are a table (csv, tsv, jsonl, parquet) of id and cluster, where an empty cluster or 'irrelevant' leaves the
-    document out; a table of id_a, id_b and label (1, 0, yes, no, unclear, or a grade), by the majority if it
-    has a column 'rater'; or a folder whose sub-folders are clusters, where documents have their paths as ids.
+    document out; a table of id_a, id_b and label (yes, no, unclear, duplicate, containment, near, different,
+    irrelevant, broken, or a grade), by the majority if it has a column 'rater'; or a folder whose sub-folders are
+    clusters, where documents have their paths as ids.
 
     Every pair of up to 5,000 labelled documents is compared exactly. Methods are compared with the first one.
 
@@ -103,13 +104,21 @@ def read_input(
     return read_documents(opened.sources, opened.columns, progress, values["strict"], stages)
 
 
-def read_truth(values: dict[str, Any], ids: pa.Array) -> Truth:
-    """The labels of --labels."""
+def read_truth(values: dict[str, Any], ids: pa.Array, progress: Any = None) -> Truth:
+    """The labels of --labels; `progress` says how labels were used."""
     from neardup.evaluate.label_files import read_labels
 
-    return read_labels(
-        values["labels"], ids, positive_from=values["positive_from"], undecided=values["undecided"]
+    truth = read_labels(
+        values["labels"],
+        ids,
+        positive_from=values["positive_from"],
+        undecided=values["undecided"],
+        duplicates=values["duplicates"],
+        documents=values["document_labels"],
     )
+    for note in truth.notes if progress is not None else ():
+        progress.note(note)
+    return truth
 
 
 def protocol(values: dict[str, Any], seed: int = 1) -> Any:

@@ -79,7 +79,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
         documents = read_input(inputs, values, progress, [setup.text])
-        truth = read_truth(values, documents.ids)
+        truth = read_truth(values, documents.ids, progress)
         model = learn(documents, truth, setup, progress)
     model.write(target)
     summary = {"model": str(target), "threshold": model.threshold, "weights": model.weights, **model.training}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,15 @@ from neardup.documents.document_columns import ID_NAMES
 from neardup.documents.input_files import files_below, format_of
 from neardup.errors import InputError
 from neardup.evaluate.agreement import agree
+from neardup.evaluate.label_words import (
+    DUPLICATES,
+    LEFT_OUT,
+    UNCLEAR,
+    checked_duplicates,
+    document_label,
+    label_counts,
+    pair_label,
+)
 from neardup.evaluate.labels import Truth, pack_pairs
 from neardup.plurals import counted
 
@@ -30,9 +40,8 @@ PAIR_NAMES = (
 VERDICT_NAMES = ("label", "judged", "judgement", "judgment", "verdict", "duplicate", "is_duplicate", "match")
 RATER_NAMES = ("rater", "annotator", "judge", "who")
 SCORE_NAMES = ("score", "similarity")
-YES = {"yes", "true", "y", "t", "duplicate", "positive", "same"}
-NO = {"no", "false", "n", "f", "different", "negative"}
-UNCLEAR = {"", "unclear", "?", "unknown", "maybe", "unsure"}
+YES = {"yes", "true", "y", "t", "1"}
+NO = {"no", "false", "n", "f", "0", ""}
 IRRELEVANT = {"", "irrelevant"}
 
 
@@ -71,16 +80,26 @@ def read_labels(
     *,
     positive_from: float = 1.0,
     undecided: str | os.PathLike[str] | None = None,
+    duplicates: str | Sequence[str] = DUPLICATES,
+    documents: str | os.PathLike[str] | None = None,
 ) -> Truth:
-    """The labels of documents with these ids, from a table of clusters or pairs, or from a folder."""
+    """The labels of documents with these ids, from a table of clusters or pairs, or from a folder.
+
+    Only documents that the table `documents` labels relevant count, if it is given.
+    """
     source = os.fspath(path)
     if Path(path).is_dir():
         truth = _from_folder(source, ids)
     else:
         table = _read_table(source)
-        truth = _from_pairs(table, ids, positive_from) if _pair_columns(table) else _from_clusters(table, ids)
+        if _pair_columns(table):
+            truth = _from_pairs(table, ids, positive_from, checked_duplicates(duplicates))
+        else:
+            truth = _from_clusters(table, ids)
     if undecided is not None:
         truth = _exclude(truth, _read_table(os.fspath(undecided)))
+    if documents is not None:
+        truth = only_relevant(truth, _read_table(os.fspath(documents)), ids)
     return truth.require(source)
 
 
@@ -159,6 +178,11 @@ def _places(table: LabelTable, cells: list[str], ids: pa.Array) -> Numbers:
 def _from_clusters(table: LabelTable, ids: pa.Array) -> Truth:
     documents = table.column("document", (*ID_NAMES, "document"))
     clusters = [cell.strip() for cell in table.column("cluster", CLUSTER_NAMES)]
+    if clusters and not table.find(("cluster",)) and all(map(document_label, clusters)):
+        raise InputError(
+            f"{table.source} labels documents as relevant or not ({clusters[0]!r}), and says nothing about "
+            "near-duplicates. Give it as --document-labels, beside labels of pairs or clusters"
+        )
     flag = table.find(("irrelevant",))
     irrelevant = table.columns[flag] if flag is not None else ["no"] * len(clusters)
     places = _places(table, documents, ids)
@@ -178,9 +202,9 @@ def _from_clusters(table: LabelTable, ids: pa.Array) -> Truth:
 def _flag(table: LabelTable, row: int, cell: str) -> bool:
     """Whether a cell of the column `irrelevant` means yes."""
     word = cell.strip().lower()
-    if word not in YES | NO | {"", "0", "1"}:
+    if word not in YES | NO:
         raise table.refuse(row, f"'irrelevant' must be yes or no, not {cell!r}")
-    return word in YES | {"1"}
+    return word in YES
 
 
 def _two_clusters(table: LabelTable, clusters: list[str], documents: list[str], first: int, row: int) -> str:
@@ -248,30 +272,59 @@ def _read_pairs(table: LabelTable, ids: pa.Array) -> tuple[Numbers, Numbers]:
     return np.minimum(a, b), np.maximum(a, b)
 
 
-def _from_pairs(table: LabelTable, ids: pa.Array, positive_from: float) -> Truth:
+def _from_pairs(table: LabelTable, ids: pa.Array, positive_from: float, duplicates: Sequence[str]) -> Truth:
     left, right = _read_pairs(table, ids)
     cells = table.column("verdict", VERDICT_NAMES)
-    verdicts = [_verdict(table, row, cell, positive_from) for row, cell in enumerate(cells)]
+    flag = table.find(("irrelevant",))
+    labels = [
+        "irrelevant" if flag is not None and _flag(table, row, table.columns[flag][row])
+        else _label(table, row, cell, positive_from)
+        for row, cell in enumerate(cells)
+    ]  # fmt: skip
     column = table.find(RATER_NAMES)
     raters = table.columns[column] if column is not None else [""] * len(cells)
     judged: dict[tuple[int, int], dict[str, int]] = {}  # for each pair, the row of each rater's verdict
     for row, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         before = judged.setdefault(pair, {}).setdefault(raters[row], row)
-        if verdicts[before] != verdicts[row]:
+        if labels[before] != labels[row]:
             raise table.refuse(
                 row, f"the pair is labelled {cells[row]!r}, but {cells[before]!r} in record "
                 f"{table.records[before]}"
             )  # fmt: skip
-    votes = [[verdicts[row] for row in rows.values()] for rows in judged.values()]
-    settled = [majority(each) for each in votes]
-    pairs = np.array(list(judged), np.int64).reshape(-1, 2)
+    named = [{raters[row]: labels[row] for row in rows.values()} for rows in judged.values()]
+    return _settled(list(judged), named, duplicates)
+
+
+def _settled(
+    judged: Sequence[tuple[int, int]], named: Sequence[Mapping[str, str]], duplicates: Sequence[str]
+) -> Truth:
+    """The truth of pairs with each rater's label: the majority counts, ties and labels that say neither do not."""
+    settled = [majority([_verdict(label, duplicates) for label in votes.values()]) for votes in named]
+    excluded = sum(
+        verdict is None and 2 * sum(label in LEFT_OUT for label in votes.values()) > len(votes)
+        for verdict, votes in zip(settled, named, strict=True)
+    )
+    pairs = np.array(judged, np.int64).reshape(-1, 2)
     known = np.array([verdict is not None for verdict in settled], np.bool_)
     yes = np.array([bool(verdict) for verdict in settled], np.bool_)
-    truth = Truth.of_pairs(pairs[known, 0], pairs[known, 1], yes[known], unclear=int((~known).sum()))
-    if column is None or len(set(raters)) < 2:
+    unclear = int((~known).sum()) - excluded
+    truth = Truth.of_pairs(pairs[known, 0], pairs[known, 1], yes[known], unclear=unclear)
+    counts = Counter(label for votes in named for label in votes.values())
+    truth = replace(truth, excluded=excluded, notes=_notes(counts, duplicates))
+    if len({who for votes in named for who in votes}) < 2:
         return truth
-    by_pair = [{raters[row]: verdicts[row] for row in rows.values()} for rows in judged.values()]
-    return replace(truth, agreement=agree(by_pair))
+    words = {True: "yes", False: "no", None: UNCLEAR}
+    verdicts = [{who: words[_verdict(label, duplicates)] for who, label in votes.items()} for votes in named]
+    agreement = agree(verdicts)
+    if set(counts) - {*DUPLICATES[:1], "different", UNCLEAR}:
+        agreement["labels"] = agree(named)
+    return replace(truth, agreement=agreement)
+
+
+def _notes(counts: Counter[str], duplicates: Sequence[str]) -> tuple[str, ...]:
+    """How the labels are used, if the table has other ones than yes, no and unclear."""
+    plain = {"duplicate", "different", UNCLEAR}
+    return () if set(counts) <= plain else (label_counts(counts, duplicates, "labels of pairs: "),)
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
@@ -280,16 +333,57 @@ def majority(votes: Sequence[bool | None]) -> bool | None:
     return None if yes == no else yes > no
 
 
-def _verdict(table: LabelTable, row: int, cell: str, positive_from: float) -> bool | None:
-    word = cell.strip().lower()
-    if word in UNCLEAR:
-        return None
-    if word in YES | NO:
-        return word in YES
+def _verdict(label: str, duplicates: Sequence[str]) -> bool | None:
+    """Whether a label says that two documents are near-duplicates; None if it says neither."""
+    return None if label == UNCLEAR or label in LEFT_OUT else label in duplicates
+
+
+def _label(table: LabelTable, row: int, cell: str, positive_from: float) -> str:
+    """The label of a cell: a word of PAIR_LABELS, or what a grade means."""
     try:
-        grade = float(word)
+        grade = float(cell)
     except ValueError:
         grade = math.nan
-    if math.isnan(grade):
-        raise table.refuse(row, f"a label must be 0, 1, yes, no, unclear or a grade, not {cell!r}")
-    return grade >= positive_from
+    if not math.isnan(grade):
+        return "duplicate" if grade >= positive_from else "different"
+    label = pair_label(cell)
+    if label is None:
+        raise table.refuse(
+            row, "a label must be duplicate, containment, near, different, irrelevant, broken, unclear, yes, no or a "
+            f"grade, not {cell!r}"
+        )  # fmt: skip
+    return label
+
+
+# Documents --------------------------------------------------------------------------------------
+
+
+def only_relevant(truth: Truth, table: LabelTable, ids: pa.Array) -> Truth:
+    """The labels between documents that all their raters label yes; documents that the table leaves out stay.
+
+    Alonso, Fetterly and Manasse go on with unanimous documents alone (section 4.2).
+    """
+    if _pair_columns(table):
+        raise InputError(f"{table.source} has pairs; --document-labels takes a table of id and label")
+    places = _places(table, table.column("document", (*ID_NAMES, "document")), ids).tolist()
+    cells = table.column("label", ("label", "answer", "relevant", *VERDICT_NAMES))
+    column = table.find(RATER_NAMES)
+    raters = table.columns[column] if column is not None else [""] * len(cells)
+    votes: dict[int, dict[str, str]] = {}
+    for row, place in enumerate(places):
+        label = document_label(cells[row])
+        if label is None:
+            raise table.refuse(
+                row,
+                f"a document's label must be yes, no, don't know, other or not my language, not {cells[row]!r}",
+            )
+        if votes.setdefault(place, {}).setdefault(raters[row], label) != label:
+            raise table.refuse(row, f"{raters[row] or 'the table'} gave the document another label before")
+    chosen = np.ones(len(ids), np.bool_)
+    dropped = [place for place, labels in votes.items() if set(labels.values()) != {"yes"}]
+    chosen[dropped] = False
+    note = f"{counted(len(dropped), 'document')} of {len(votes):,} in {table.source} left out: not every label is yes"
+    found = replace(truth.only(chosen), notes=(*truth.notes, note))
+    several = len({who for labels in votes.values() for who in labels}) > 1
+    agreement = agree(list(votes.values()), "documents") if several else None
+    return replace(found, document_agreement=agreement)

@@ -28,6 +28,9 @@ class Truth:
     undecided: Numbers = field(default_factory=lambda: NONE)  # packed pairs of clusters that are excluded
     unclear: int = 0  # judgements that are excluded
     agreement: dict[str, Any] | None = None  # between raters, if they are named
+    document_agreement: dict[str, Any] | None = None  # of labels that say whether documents are relevant
+    excluded: int = 0  # pairs that are irrelevant, broken or in another language
+    notes: tuple[str, ...] = ()  # how labels were used
 
     @staticmethod
     def of_pairs(left: Numbers, right: Numbers, judged: Mask, unclear: int = 0) -> Truth:

@@ -16,6 +16,7 @@ from neardup.errors import InputError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
 from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.results import Evaluation
 from neardup.evaluate.run import Protocol, evaluate
@@ -36,6 +37,8 @@ def evaluation(
     bootstrap: int = 200,
     seed: int = 1,
     positive_from: float = 1.0,
+    duplicates: str | Sequence[str] = DUPLICATES,
+    document_labels: str | os.PathLike[str] | None = None,
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
@@ -56,6 +59,8 @@ def evaluation(
         bootstrap: Samples of clusters for the 95 % intervals; 0 leaves them out.
         seed: The seed of splits and samples.
         positive_from: The least grade of a near-duplicate, if judged pairs have grades.
+        duplicates: Labels of pairs that count as near-duplicates: duplicate, containment, near.
+        document_labels: A table of labels that say which documents are relevant (see `neardup evaluate`).
         text_column: As for `dedup`.
         id_column: As for `dedup`.
         html: As for `dedup`.
@@ -74,14 +79,21 @@ def evaluation(
     stages = [one.text if isinstance(one, Plan) else one.plan.text for one in plans]
     columns = InputColumns(text_column, id_column, html, html_text=html_text)
     read = read_documents(inputs, columns, progress or Progress(), stages=stages)
-    truth = labels_of(labels, read.ids, positive_from).require("the labels")
+    truth = labels_of(labels, read.ids, positive_from, duplicates, document_labels).require("the labels")
     return evaluate(read, truth, plans, protocol, progress)
 
 
-def labels_of(labels: Any, ids: pa.Array, positive_from: float) -> Truth:
+def labels_of(
+    labels: Any,
+    ids: pa.Array,
+    positive_from: float,
+    duplicates: str | Sequence[str] = DUPLICATES,
+    documents: str | os.PathLike[str] | None = None,
+) -> Truth:
     """The truth of a label file, or of labels in memory."""
     if isinstance(labels, (str, os.PathLike)):
-        return read_labels(labels, ids, positive_from=positive_from)
+        how: dict[str, Any] = {"positive_from": positive_from, "duplicates": duplicates}
+        return read_labels(labels, ids, documents=documents, **how)
     return clusters_in_memory(labels, ids)
 
 

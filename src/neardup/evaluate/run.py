@@ -248,13 +248,15 @@ def _judged(truth: Truth, right: float, wrong: float) -> Any:
 
 def _notes(bench: Bench, results: Sequence[MethodResult]) -> list[str]:
     """Notes on excluded documents and unknown scores."""
-    notes = []
     truth, n = bench.truth, len(bench.documents)
+    notes = list(truth.notes)
     labelled = int((truth.units >= 0).sum())
     if labelled < n:
         notes.append(f"{n - labelled:,} of {counted(n, 'document')} excluded: no label, or irrelevant")
     if truth.unclear:
         notes.append(f"{counted(truth.unclear, 'pair')} excluded: unclear")
+    if truth.excluded:
+        notes.append(f"{counted(truth.excluded, 'pair')} excluded: irrelevant, broken or in another language")
     if bench.protocol.splits and not can_split(truth):
         notes.append("no held-out F1: only one cluster has near-duplicates")
     for result in results:

@@ -49,12 +49,27 @@ def _head(evaluation: Evaluation) -> list[str]:
         labelled = int(truth.sizes.sum())
         lines = [f"{counted(labelled, 'document')} in {counted(clusters, 'labelled cluster')}: {pairs}."]
     if truth.agreement is not None:
-        kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in truth.agreement["by_pair"].items()]
-        lines.append(f"Rater agreement (Cohen's kappa): {'; '.join(kappas)}.")
-        if len(truth.agreement["raters"]) > 2:
-            lines.append(
-                f"Agreement of all raters (Fleiss' kappa): {figure(truth.agreement['fleiss_kappa'])}."
-            )
+        lines += _agreement(truth.agreement, "Rater agreement")
+        if "labels" in truth.agreement:
+            lines += _agreement(truth.agreement["labels"], "Rater agreement on the exact label")
+    if truth.document_agreement is not None:
+        lines += _agreement(truth.document_agreement, "Rater agreement on documents")
+    return lines
+
+
+MOST_RATERS = 6  # whose kappas are shown by pair of raters
+
+
+def _agreement(found: dict[str, Any], name: str) -> list[str]:
+    """Kappas as sentences; of each two raters, if they are few."""
+    lines = []
+    if len(found["raters"]) <= MOST_RATERS:
+        kappas = [f"{who} {figure(two['cohen_kappa'])}" for who, two in found["by_pair"].items()]
+        lines.append(f"{name} (Cohen's kappa): {'; '.join(kappas) or '–'}.")
+    if len(found["raters"]) > 2:
+        who = f"of all {len(found['raters'])} raters"
+        items = f"{found['fleiss_items']:,} items with {found['raters_of_an_item']} labels each"
+        lines.append(f"{name} {who} (Fleiss' kappa): {figure(found['fleiss_kappa'])}, {items}.")
     return lines
 
 

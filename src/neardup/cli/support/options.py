@@ -188,6 +188,15 @@ judgement = grouped(
         type=float,
         default=1.0,
     ),
+    value(
+        "--duplicates LABEL,...",
+        "Labels of pairs that count as near-duplicates: duplicate, containment, near.",
+        default="duplicate,containment",
+    ),
+    value(
+        "--document-labels FILE",
+        "A table of id and label (yes, no, other, …): only documents that all raters label yes count.",
+    ),
     value("--undecided FILE", "A table of cluster_a and cluster_b whose pairs of documents are left out."),
     value(
         "--goal GOAL",

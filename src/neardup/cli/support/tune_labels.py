@@ -41,7 +41,7 @@ def tune_on_labels(
     specs, rules = _specs(chosen, values["tried"]), protocol(values)
     with TerminalProgress() as progress:
         texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
-        bench = Bench(texts, read_truth(values, texts.ids), rules, progress)
+        bench = Bench(texts, read_truth(values, texts.ids, progress), rules, progress)
         found = tune(bench, specs, documents)
     goal = str(rules.goal)
     emit(as_json, {"goal": goal, **found.as_dict()}, _lines(found, goal, _reading(inputs, values)))

@@ -12,6 +12,7 @@ from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError
 from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
+from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.public import labels_of
 from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
@@ -27,6 +28,8 @@ def train_model(
     labels: Any,
     *,
     positive_from: float = 1.0,
+    duplicates: str | Sequence[str] = DUPLICATES,
+    document_labels: str | os.PathLike[str] | None = None,
     text_column: str | None = None,
     id_column: str | None = None,
     html: bool | None = None,
@@ -40,6 +43,8 @@ def train_model(
         documents: As for `dedup`.
         labels: As for `evaluation`.
         positive_from: The least grade of a near-duplicate, if judged pairs have grades.
+        duplicates: Labels of pairs that count as near-duplicates: duplicate, containment, near.
+        document_labels: A table of labels that say which documents are relevant (see `neardup evaluate`).
         text_column: As for `dedup`.
         id_column: As for `dedup`.
         html: As for `dedup`.
@@ -52,7 +57,9 @@ def train_model(
     inputs, _ = as_inputs(documents, format)
     columns = InputColumns(text_column, id_column, html)
     read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text])
-    return learn(read, labels_of(labels, read.ids, positive_from), setup, progress)
+    return learn(
+        read, labels_of(labels, read.ids, positive_from, duplicates, document_labels), setup, progress
+    )
 
 
 def training_setup(
