@@ -25,9 +25,11 @@ from neardup.thresholds import TOLERANCE
 KINDS = pytest.mark.parametrize("kind", ["average", "complete"])
 
 
-def expected_clusters(truth: oracle.Truth, kind: str) -> dict[frozenset[int], float]:
+def expected_clusters(
+    truth: oracle.Truth, kind: str, ids: list[int] | list[str] | None = None
+) -> dict[frozenset[int], float]:
     """The clusters of two documents or more with their merge heights, by the twin, ties broken by id hash."""
-    id_hash = id_digests(pa.array(range(truth.n)))[:, 0].tolist()
+    id_hash = id_digests(pa.array(ids or range(truth.n)))[:, 0].tolist()
     found = {}
     for component in oracle.components(range(truth.n), truth.pairs()):
         copies = {x: [y for y in component if x == y or truth.copies(x, y)] for x in component}

@@ -169,7 +169,7 @@ def test_a_document_beyond_the_budget_is_refused_with_its_size(tmp_path):
     path.write_text(json.dumps({"id": 1, "text": "word " * (8 << 20)}) + "\n")
     words = ["dedup", str(path), "-o", str(tmp_path / "out"), "--memory", "256M"]
     done = CliRunner().invoke(group, words)
-    assert isinstance(done.exception, InputError) and "a document of 40 MB" in str(done.exception)
+    assert isinstance(done.exception, InputError) and "a record of 40 MB" in str(done.exception)
     assert "--max-record" in str(done.exception) and not (tmp_path / "out").exists()
 
 

@@ -137,29 +137,75 @@ def newline_of(piece: bytes) -> bytes:
 
 def line_blocks(where: Bytes, problems: Problems) -> Iterator[Block]:
     """Blocks of whole lines of about 4 MB; a longer line is its own block, a line beyond the limit is skipped."""
-    meter = Meter(where.limits, where.stored_bytes(), where.compression)
+    meter, limits = Meter(where.limits, where.stored_bytes(), where.compression), where.limits
     line, offset, rest, pending, begun = 1, 0, list[bytes](), 0, 0
-    newline, skipping = b"", False
+    newline, long = b"", None
     for piece in pieces(where, problems, meter):
         newline = newline or newline_of(piece)
-        if skipping:
+        if long is not None:
             end = piece.find(newline) + 1 or len(piece)
-            skipping = not piece[:end].endswith(newline)
-            line, offset, piece = line + (not skipping), offset + end, piece[end:]
+            ended = long.ended(piece[:end], newline)
+            line, offset, piece, long = line + ended, offset + end, piece[end:], None if ended else long
         cut = piece.rfind(newline) + 1
         if cut:
-            data = b"".join([*rest, piece[:cut]])
-            ends = positions(data, newline)
-            yield Block(data, ends, line, offset)
-            line, offset, rest, pending = line + len(ends), offset + len(data), [], 0
+            limits.refuse_larger(pending + piece.find(newline), where.name)
+            block = Block(
+                b"".join([*rest, piece[:cut]]), positions(piece[:cut], newline) + pending, line, offset
+            )
+            yield from _within(block, where, problems)
+            line, offset, rest, pending = line + len(block.ends), offset + len(block.data), [], 0
             begun = meter.stored
         rest.append(piece[cut:])
         pending += len(piece) - cut
-        if pending > (longest := meter.longest(begun)):
-            problems.add(where.name, where.limits.too_long_for(longest), record=line, offset=offset)
-            offset, rest, pending, skipping = offset + pending, [], 0, True
+        if pending > min(longest := meter.longest(begun), limits.memory):
+            long = _LongLine(where, problems, longest, line, offset)
+            long.ended(b"".join(rest), newline)
+            offset, rest, pending = offset + pending, [], 0
     if last := b"".join(rest):
+        limits.refuse_larger(len(last), where.name)
         yield Block(last, np.array([len(last)]), line, offset)
+    if long is not None:
+        long.ended(newline, newline)
+
+
+class _LongLine:
+    """A line that is read over: beyond the limit it is reported, and refused if it is beyond the memory only."""
+
+    def __init__(self, where: Bytes, problems: Problems, longest: int, line: int, offset: int) -> None:
+        self._where, self._problems, self._longest = where, problems, longest
+        self._line, self._offset, self._size, self._reported = line, offset, 0, False
+
+    def ended(self, part: bytes, newline: bytes) -> bool:
+        """Whether the line ends with this part of it."""
+        ended = part.endswith(newline)
+        self._size += len(part) - ended
+        limits, name = self._where.limits, self._where.name
+        if self._size > self._longest and not self._reported:
+            reason = limits.too_long_for(self._longest)
+            self._problems.add(name, reason, record=self._line, offset=self._offset)
+            self._reported = True
+        if ended and not self._reported:
+            limits.refuse_larger(self._size, name)
+        return ended
+
+
+def _within(block: Block, where: Bytes, problems: Problems) -> Iterator[Block]:
+    """The lines of a block that are not longer than the limit; the others are reported."""
+    limit = where.limits.record
+    if len(block.data) <= limit:
+        yield block
+        return
+    starts = np.concatenate([[0], block.ends[:-1] + 1])
+    first = 0
+    for place in [*np.flatnonzero(block.ends - starts > limit).tolist(), len(starts)]:
+        if place > first:
+            begin = int(starts[first])
+            data, ends = block.data[begin : int(block.ends[place - 1]) + 1], block.ends[first:place] - begin
+            yield Block(data, ends, block.line + first, block.offset + begin)
+        if place < len(starts):
+            offset = block.offset + int(starts[place])
+            problems.add(where.name, where.limits.too_long, record=block.line + place, offset=offset)
+        first = place + 1
 
 
 def positions(data: bytes, byte: bytes) -> Numbers:

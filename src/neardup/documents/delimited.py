@@ -15,7 +15,7 @@ from neardup.columns import Numbers
 from neardup.documents.blocks import FileSource, slices
 from neardup.documents.formulas import unescaped
 from neardup.documents.problems import Problems
-from neardup.documents.records import FIELD, Records, record_blocks
+from neardup.documents.records import FIELD, LONGER, Records, record_blocks
 from neardup.documents.source import Batch, Batches, StringColumns, empty_columns, sliced
 from neardup.documents.values import plain, row_report
 
@@ -91,12 +91,27 @@ class DelimitedSource(StringColumns, FileSource):
             cells = parsed(block, first, len(block.starts), self._delimiter)
             good = self._full(cells, first, number, problems)
             arrays = columns_of([cells[row - first] or [] for row in good.tolist()], requested)
+        good, arrays = self._within_limit(block, good, arrays, number, problems)
         report = row_report(problems.add, self.name, good + number)
         arrays = [plain(array, report) for array in arrays]
         if self.unescape:
             arrays = [unescaped(array) for array in arrays]
         table = pa.RecordBatch.from_arrays(arrays, names=names) if arrays else empty_columns(len(good))
         return good, table
+
+    def _within_limit(
+        self, block: Records, good: Numbers, arrays: list[pa.Array[Any]], number: int, problems: Problems
+    ) -> tuple[Numbers, list[pa.Array[Any]]]:
+        """The records that are not longer than the limit of this format; the others are reported."""
+        most = self.limits.record // LONGER
+        lengths = block.ends[good] - block.starts[good]
+        long = lengths > most
+        self.limits.refuse_larger(int(lengths[~long].max(initial=0)), self.name)
+        if not long.any():
+            return good, arrays
+        for row in good[long].tolist():
+            problems.add(self.name, self.limits.too_long_of(most), record=number + row)
+        return good[~long], [array.filter(pa.array(~long)) for array in arrays]
 
     def _full(self, cells: list[list[str] | None], first: int, number: int, problems: Problems) -> Numbers:
         """The positions of the records with the right number of cells; the others are reported."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from neardup.errors import ParameterError
+from neardup.errors import InputError, ParameterError
 
 ALLOWED = 1 << 30  # a file may expand to this many bytes whatever its ratio
 RECORD_ALLOWED = 64 << 20  # … and a record to this many
@@ -19,12 +19,14 @@ class Limits:
 
     A longer record is skipped. Reading stops after `decompressed` bytes, or after `expansion` times the size of the
     file if that is more than 1 GB: a corpus of equal documents compresses well, too. A record of more than 64 MB that
-    is more than a tenth of `expansion` times its compressed size is skipped.
+    is more than a tenth of `expansion` times its compressed size is skipped. A record of more than `memory` bytes is
+    refused before it is parsed: nothing that a run computes depends on this limit, so it does not make limits unequal.
     """
 
     record: int = 1 << 30
     expansion: float = 1000.0
     decompressed: int = 1 << 40
+    memory: int = field(default=_OFFSETS, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not _PIECE <= self.record <= _OFFSETS:
@@ -47,10 +49,23 @@ class Limits:
             f"{self.expansion / 10:g} times its compressed size (a tenth of --max-expansion)"
         )
 
+    def refuse_larger(self, size: int, source: str) -> None:
+        """Refuse a record that does not fit into memory; one above the limit is skipped instead."""
+        if self.memory < size <= self.record:
+            raise InputError(
+                f"{source} has a record of {size >> 20:,} MB; with this budget of memory the largest may have "
+                f"{self.memory >> 20:,} MB: give more with --memory, or skip it with --max-record."
+            )
+
     @property
     def too_long(self) -> str:
         """The problem of a record above the limit."""
-        return f"record too long: more than {self.record:,} bytes (--max-record)"
+        return self.too_long_of(self.record)
+
+    def too_long_of(self, most: int) -> str:
+        """The same for a format whose limit is a part of it."""
+        part = "" if most == self.record else "a quarter of "
+        return f"record too long: more than {most:,} bytes ({part}--max-record)"
 
 
 LIMITS = Limits()

@@ -62,17 +62,20 @@ def mbox_messages(path: Path, limits: Limits = LIMITS) -> Iterator[bytes | None]
     """
     lines: list[bytes] = []
     size, blank, begins = 0, True, True  # `begins`: the next read starts a line
+    most = min(limits.record, limits.memory)
     with path.open("rb") as stream:
         while line := stream.readline(_LINE):
             if begins and blank and line.startswith(b"From "):
+                limits.refuse_larger(size, str(path))
                 yield from _finished(lines, size, limits)
                 lines, size = [], 0
             else:
                 size += len(line)
                 lines.append(line[1:] if begins and _quoted(line) else line)
-                lines = lines if size <= limits.record else []
+                lines = lines if size <= most else []
             blank = begins and not line.strip()
             begins = line.endswith(b"\n")
+    limits.refuse_larger(size, str(path))
     yield from _finished(lines, size, limits)
 
 

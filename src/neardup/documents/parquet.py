@@ -156,6 +156,7 @@ class ParquetSource:
         if rows != file.metadata.row_group(group).num_rows:
             problems.add(self.name, "damaged parquet: an impossible number of rows", record=start + 1)
             return
+        self._refuse_larger(group, columns)
         good = self._damaged.get(group, rows)
         if columns is not None and not columns:
             yield from self._bare(start, good, self._batch_rows(file, group))
@@ -185,6 +186,12 @@ class ParquetSource:
             reason = f"damaged parquet: {one_line(error)}"
             action = f"{counted(rows - done, 'row')} of row group {group} skipped"
             problems.add(self.name, reason, record=start + done + 1, action=action)
+
+    def _refuse_larger(self, group: int, columns: Sequence[str] | None) -> None:
+        """Refuse a row group whose texts do not fit into memory on average: one at least is as large."""
+        for chunk in self._chunks[group] if group < len(self._chunks) else ():
+            if chunk.text and chunk.values > 0 and (columns is None or chunk.path in columns):
+                self.limits.refuse_larger(chunk.uncompressed // chunk.values, self.name)
 
     def _filled(
         self, file: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, problems: Problems

@@ -21,6 +21,7 @@ from neardup.documents.limits import Meter
 from neardup.documents.problems import Problems
 
 FIELD = (1 << 31) - 1  # the longest cell that the standard library accepts
+LONGER = 4  # a record may have this part of the limit: parsing its cells takes so many times its bytes
 WINDOW = 1 << 12  # the bytes that are parsed first behind a line that cannot be parsed
 MALFORMED = "malformed csv: a quote is not closed, or a line end is outside quotes"
 _RETURN = ord("\r")
@@ -54,12 +55,13 @@ def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[
             piece, skipping = piece[end or len(piece) :], end == 0
         pending.append(piece)
         size += len(piece)
-        longest = meter.longest(begun) // 4
-        if size <= min(wait, longest):
+        longest = meter.longest(begun) // LONGER
+        if size <= min(wait, longest, where.limits.memory):
             continue
         blocks = _Blocks(b"".join(pending), delimiter, newline)
         yield from blocks.whole(longest)
         rest, skipping = blocks.rest, blocks.skipping
+        where.limits.refuse_larger(len(rest), where.name)
         wait = 2 * len(rest) if rest and not blocks.at else 0  # doubling: a long record is scanned few times
         begun = meter.stored if blocks.at else begun
         pending, size = [rest], len(rest)

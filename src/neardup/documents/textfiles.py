@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -30,6 +31,7 @@ def file_bytes(
     """The bytes of a file that is one document, or None if it cannot be read, which is reported."""
     try:
         with path.open("rb") as file:
+            limits.refuse_larger(os.fstat(file.fileno()).st_size, known_as)
             data = file.read(limits.record + 1)
     except OSError as error:
         problems.add(known_as, f"unreadable file: {reason(error)}", record=record)

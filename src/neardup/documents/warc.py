@@ -163,12 +163,14 @@ def _body(record: Any, limits: Limits, stored: Callable[[], int]) -> bytes:
     where = (record.record_id or "").strip("<> ")[:60]
     if record.content_length > limits.record:
         raise ValueError(f"{where}: {limits.too_long}")
+    limits.refuse_larger(record.content_length, where)
     found, size = [], 0
     while piece := record.reader.read(_PIECE):
         found.append(piece)
         size += len(piece)
         if size > (longest := limits.longest(min(stored(), record.content_length))):
             raise ValueError(f"{where}: {limits.too_long_for(longest)}")
+        limits.refuse_larger(size, where)
     return b"".join(found)
 
 

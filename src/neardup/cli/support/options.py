@@ -281,8 +281,13 @@ def _limits(values: dict[str, Any]) -> Limits:
 
     record, expansion = values["max_record"], values["max_expansion"]
     decompressed = values["max_decompressed"]
-    return Limits(
+    limits = Limits(
         LIMITS.record if record is None else size_in_bytes(record, "max_record"),
         LIMITS.expansion if expansion is None else expansion,
         LIMITS.decompressed if decompressed is None else size_in_bytes(decompressed, "max_decompressed"),
     )
+    if "memory" not in values:
+        return limits
+    from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
+
+    return MemoryBudget(read_memory(values["memory"])).limited(limits)

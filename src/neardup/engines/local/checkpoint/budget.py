@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neardup.documents import size_in_bytes
+from neardup.documents import Limits, size_in_bytes
 from neardup.errors import InputError, ParameterError
 
 LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first document
@@ -63,6 +63,15 @@ class MemoryBudget:
         room = max(0, self.budget - LEAST - DOCUMENT * documents)
         return max(1, min(threads, room // (2 * SORTING * max(1, documents))))
 
+    @property
+    def largest_record(self) -> int:
+        """The bytes of a record that needs the budget and three times its own size; no larger one is parsed."""
+        return max(1, (self.budget - LEAST // 2) // (BYTE - 3))
+
+    def limited(self, limits: Limits) -> Limits:
+        """The limits on reading, with that of the budget."""
+        return replace(limits, memory=min(limits.memory, self.largest_record))
+
     def too_large(self, document: int) -> str | None:
         """The warning where a single document needs more; None where it does not."""
         needed = LEAST // 2 + BYTE * document
@@ -76,7 +85,7 @@ class MemoryBudget:
     def refuse_larger(self, document: int, source: str) -> None:
         """Refuse a document that needs more than the budget and three times its own size."""
         needed = LEAST // 2 + BYTE * document
-        if needed > self.budget + 3 * document:
+        if document > self.largest_record:
             raise InputError(
                 f"{source} has a document of {document >> 20:,} MB, which needs about {needed >> 20:,} MB of memory; "
                 f"the budget is {self.budget >> 20:,} MB: give more with --memory, or skip it with --max-record."
