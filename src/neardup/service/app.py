@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import neardup
 from neardup.service import document_routes, question_routes, server_routes
@@ -31,6 +32,30 @@ OFTEN: dict[str, Handler] = {
 DESCRIPTION = "Near-duplicates of documents in an index: found, checked, added and deleted."
 
 
+class Application(FastAPI):
+    """Routes behind the gate, which stands before everything that FastAPI does with a request."""
+
+    front: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope["app"] = self
+        await self.front(scope, receive, send)
+
+    def stand_behind(self, service: Service, handlers: Mapping[str, Handler]) -> None:
+        """Put the gate before the shortcut before the routes. Browsers ask what is allowed before they show a token."""
+        front: ASGIApp = Gate(Shortcut(super().__call__, handlers), service)
+        if service.settings.origins:
+            front = CORSMiddleware(
+                front,
+                allow_origins=list(service.settings.origins),
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["authorization", "content-type", "idempotency-key", "x-request-id"],
+                expose_headers=["x-request-id", "retry-after"],
+            )
+        self.front = front
+
+
 def make_app(service: Service) -> FastAPI:
     """The application of a service, which ends with it."""
 
@@ -39,7 +64,7 @@ def make_app(service: Service) -> FastAPI:
         yield
         await service.close()
 
-    app = FastAPI(
+    app = Application(
         title="neardup",
         version=neardup.__version__,
         description=DESCRIPTION,
@@ -55,18 +80,8 @@ def make_app(service: Service) -> FastAPI:
     app.add_api_route("/v1/openapi.json", openapi, include_in_schema=False)
     app.add_exception_handler(HTTPException, _no_route)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_middleware(Shortcut, handlers=OFTEN)
-    app.add_middleware(
-        Gate, service=service
-    )  # around the shortcut: the last one added is the first one asked
-    if service.settings.origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(service.settings.origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "x-request-id"],
-            expose_headers=["x-request-id", "retry-after"],
-        )
+    app.add_exception_handler(Exception, _left_to_the_gate)
+    app.stand_behind(service, OFTEN)
     describe(app)
     return app
 
@@ -75,6 +90,10 @@ async def openapi(request: Request) -> Response:
     """The description of the service."""
     visitor(request, "read")
     return json_response(describe(request.app))
+
+
+async def _left_to_the_gate(request: Request, error: Exception) -> Response:
+    raise error
 
 
 async def _no_route(request: Request, error: Any) -> Response:

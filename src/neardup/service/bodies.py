@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
+from starlette.types import Message
 
 from neardup.service.problems import Problem
 from neardup.service.settings import Limits
@@ -61,27 +62,22 @@ def media_type(request: Request) -> str:
     return kind
 
 
-async def pieces(request: Request, limits: Limits, most: int) -> AsyncIterator[bytes]:
-    """The body piece by piece, decompressed; stops where the limit is passed or nothing arrives in time."""
+Receive = Callable[[], Awaitable[Message]]
+
+
+async def unpacked(request: Request, receive: Receive, most: int) -> AsyncIterator[bytes]:
+    """The body piece by piece, decompressed; stops where the limit is passed."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise _too_large(most)
     opened = _decompressor(request)
-    total, waited, source = 0, 0.0, request.stream().__aiter__()
-    clock = asyncio.get_running_loop().time
-    while True:
-        begin = clock()
-        try:
-            async with asyncio.timeout(limits.seconds + min(0, total / SLOWEST - waited)):
-                data = await source.__anext__()
-        except StopAsyncIteration:
-            break
-        except TimeoutError:
-            raise Problem("body-timeout", f"The body waited for {limits.seconds:g} s and more.") from None
-        except ClientDisconnect:
-            raise Problem("malformed-request", "The body ends too early.") from None
-        waited += clock() - begin
-        for part in _unpacked(opened, data):
+    total, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem("malformed-request", "The body ends too early.")
+        more = message.get("more_body", False)
+        for part in _unpacked(opened, message.get("body", b"")):
             total += len(part)
             if total > most:
                 raise _too_large(most)
@@ -90,6 +86,26 @@ async def pieces(request: Request, limits: Limits, most: int) -> AsyncIterator[b
                 await asyncio.sleep(0)
     if opened is not None and not opened.eof:
         raise Problem("malformed-encoding", "The gzip data ends too early.")
+
+
+class _Patience:
+    """Receives a long body for as long as it arrives fast enough."""
+
+    def __init__(self, request: Request, limits: Limits) -> None:
+        self._receive, self._seconds = request.receive, limits.seconds
+        self.total, self._waited = 0, 0.0  # bytes and seconds so far
+
+    async def receive(self) -> Message:
+        """The next message."""
+        clock = asyncio.get_running_loop().time
+        begin = clock()
+        try:
+            async with asyncio.timeout(self._seconds + min(0, self.total / SLOWEST - self._waited)):
+                return await self._receive()
+        except TimeoutError:
+            raise Problem("body-timeout", f"The body waited for {self._seconds:g} s and more.") from None
+        finally:
+            self._waited += clock() - begin
 
 
 def _too_large(most: int) -> Problem:
@@ -120,11 +136,11 @@ def _unpacked(opened: Any, data: bytes) -> Iterator[bytes]:
 
 
 async def whole(request: Request, limits: Limits, share: Share) -> bytes:
-    """A JSON body."""
+    """A JSON body, all of which arrives in time: so its pieces need no clocks of their own."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(limits.seconds):
-            async for part in pieces(request, limits, limits.body):
+            async for part in unpacked(request, request.receive, limits.body):
                 size += len(part)
                 share.resize(size)
                 parts.append(part)
@@ -135,8 +151,9 @@ async def whole(request: Request, limits: Limits, share: Share) -> bytes:
 
 async def lines(request: Request, limits: Limits, share: Share) -> AsyncIterator[bytes]:
     """The lines of an NDJSON body that are not blank."""
-    waiting = bytearray()
-    async for part in pieces(request, limits, limits.stream):
+    waiting, patience = bytearray(), _Patience(request, limits)
+    async for part in unpacked(request, patience.receive, limits.stream):
+        patience.total += len(part)
         first, *others = part.split(b"\n")
         waiting += first
         for other in others:

@@ -61,8 +61,7 @@ class _Visit:
             metrics.under_way.dec()
             seconds = time.perf_counter() - begin
             method, route = _method(self.scope), self._route()
-            metrics.requests.labels(method, route, str(self.status)).inc()
-            metrics.seconds.labels(method, route).observe(seconds)
+            metrics.answered(method, route, self.status, seconds)
             self._log(method, route, seconds)
 
     def _route(self) -> str:
@@ -138,10 +137,7 @@ class _Visit:
         self._check_head()
         self._check_host()
         self._check_origin()
-        try:
-            unquote_to_bytes(self.scope.get("raw_path", b"")).decode()
-        except UnicodeDecodeError:
-            raise Problem("malformed-path", "The path must be UTF-8, percent-encoded.") from None
+        self._check_path()
         if not self.service.tokens.required or self.scope["path"] in OPEN:
             return Caller()
         return self._token()
@@ -159,6 +155,14 @@ class _Visit:
             raise Problem(
                 "malformed-request", "A body has a Content-Length, or a Transfer-Encoding in HTTP/1.1."
             )
+
+    def _check_path(self) -> None:
+        path = self.scope.get("raw_path", b"")
+        try:
+            if b"%" in path or not path.isascii():
+                unquote_to_bytes(path).decode()
+        except UnicodeDecodeError:
+            raise Problem("malformed-path", "The path must be UTF-8, percent-encoded.") from None
 
     def _check_host(self) -> None:
         if not names_host(self.scope["headers"], self.service.settings.hosts):

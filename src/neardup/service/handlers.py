@@ -14,6 +14,7 @@ from neardup.service.core import Service
 from neardup.service.problems import Problem
 from neardup.service.tokens import Caller
 
+ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 INLINE = 64 << 10  # characters, about, that are written on the event loop
 
 
@@ -36,7 +37,7 @@ register_url_convertor("id", IdConvertor())
 
 def json_response(value: Any, status: int = 200) -> Response:
     """JSON in ASCII, which has a spelling for every character of an id."""
-    data = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    data = ENCODER.encode(value).encode()
     return Response(data, status, media_type="application/json", headers={"cache-control": "no-store"})
 
 

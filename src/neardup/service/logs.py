@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from datetime import UTC, datetime
@@ -24,19 +25,18 @@ class Log:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._lines: deque[str] = deque()
+        self._lines: deque[tuple[float, str, str, dict[str, Any]]] = deque()
         self.lost = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="neardup-log", daemon=True)
         self._thread.start()
 
     def line(self, event: str, level: str = "info", **values: Any) -> None:
-        """Write a line; values are plain ones."""
+        """Write a line; values are plain ones. The thread spells them, while the request goes on."""
         if len(self._lines) >= MOST_LINES:
             self.lost += 1
             return
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._lines.append(json.dumps({"time": now, "level": level, "event": event, **values}))
+        self._lines.append((time.time(), level, event, values))
 
     def error(self, event: str, error: BaseException, **values: Any) -> None:
         """Write where an error happened; its message could quote a text, and is left out."""
@@ -52,7 +52,7 @@ class Log:
         self._write()
 
     def _write(self) -> None:
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        lines = [_as_json(*self._lines.popleft()) for _ in range(len(self._lines))]
         if lines:
             try:
                 self._stream.write("\n".join(lines) + "\n")
@@ -64,6 +64,11 @@ class Log:
         """Write what waits, unless nobody reads it."""
         self._ended.set()
         self._thread.join(2)
+
+
+def _as_json(seconds: float, level: str, event: str, values: dict[str, Any]) -> str:
+    now = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "level": level, "event": event, **values})
 
 
 class ServerLog(logging.Handler):

@@ -34,7 +34,20 @@ class Metrics:
         self.indexed = Gauge("index_documents", "Documents of the index.", **known)
         self.buffered = Gauge("buffered_bytes", "Bytes of bodies in memory.", **known)
         self.logs_lost = Gauge("log_lines_lost", "Log lines that nobody read in time.", **known)
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         ProcessCollector(registry=self.registry)
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request; what it is counted in is looked up once for each route and status."""
+        found = self._answered.get((method, route, status))
+        if found is None:
+            requests, times = (
+                self.requests.labels(method, route, str(status)),
+                self.seconds.labels(method, route),
+            )
+            found = self._answered[method, route, status] = requests, times
+        found[0].inc()
+        found[1].observe(seconds)
 
     def watch(self, gauge: Gauge, value: Callable[[], float]) -> None:
         """A gauge whose value is asked for when it is read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from neardup.errors import InputError, ParameterError
@@ -50,7 +51,7 @@ class Settings:
     share_port: bool = False
     limits: Limits = field(default_factory=Limits)
 
-    @property
+    @cached_property
     def hosts(self) -> frozenset[str]:
         """The names in a Host header that mean this server."""
         names = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else set[str]()
