@@ -49,6 +49,7 @@ ENVIRONMENTS = {
         Environment("rensa", ("rensa==0.5.0", *ARROW), ("rensa",)),
         Environment("fastsketchlsh", ("fastsketchlsh==1.0.1", *ARROW), ("FastSketchLSH",)),
         Environment("gaoya", ("gaoya==0.2.2", *ARROW), ("gaoya.minhash",)),
+        Environment("pydivsufsort", ("pydivsufsort==0.0.20", *ARROW), ("pydivsufsort",)),
         Environment("datasketch", ("datasketch==2.0.0", "xxhash==4.1.0", *ARROW), ("datasketch", "xxhash")),
         Environment(
             "datasketch-redis",

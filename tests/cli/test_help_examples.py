@@ -41,6 +41,7 @@ ROWS = [
     {
         "id": str(number), "text": text, "url": f"http://host{number % 3}.example/{number}",
         "date": f"2024-01-{number + 1:02}", "rank": number, "groups": ["staff"], "subject": "news",
+        "source": f"paper{number % 3}",
     }
     for number, text in enumerate([*TEXTS, *(text + " again" for text in TEXTS)])
 ]  # fmt: skip

@@ -31,13 +31,13 @@ class Words:
     tokens: TokenKind = "words"
 
     def __call__(self, texts: Texts, details: bool = True) -> Tokens:
-        tokens, risky = self._tokenize(texts, details)
+        tokens, risky = self.tokenize(texts, details)
         if risky.any():
             composed = to_nfc(texts, risky)
-            tokens = tokens if composed is texts else self._tokenize(composed, details)[0]
+            tokens = tokens if composed is texts else self.tokenize(composed, details)[0]
         return tokens
 
-    def _tokenize(self, texts: Texts, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
+    def tokenize(self, texts: Texts, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
         """The tokens of the texts as they are, and which of them may not be in NFC."""
         table, mode = unicode_table(self.tokens)
         room = texts.size + 1  # no token is shorter than a byte

@@ -55,7 +55,7 @@ def run_command(
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     with nullcontext() if check is None or output is None else only_writer(output):
         sources, columns, _, threads = open_inputs(inputs, values)
-        _limit_arrow(threads)
+        limit_arrow(threads)
         if check is not None:
             check(sources, values["resume"] and can_be_resumed(values["work_dir"] or output or ""))
         yield from _run(
@@ -74,11 +74,11 @@ def _run(
 ) -> Iterator[LocalRun]:
     """The finished run in its work folder, which is kept if the run ends early."""
     sources, columns, _, threads = opened
-    work = _work(plan, columns, sources, values, output, force)
+    work = work_folder(lambda: run_identity(plan, columns, sources, values), sources, values, output, force)
     try:
         guard: Any = {name: values.get(name) for name in ("expected", "compare")}
         settings = RunSettings(threads, values["strict"], work=work, **guard)
-        with TerminalProgress() as progress, _resumable(work, progress):
+        with TerminalProgress() as progress, resumable(work, progress):
             for note in sources.notes:
                 progress.note(note)
             with opened_references(plan, statistics, sources, columns, values, progress) as references:
@@ -96,9 +96,8 @@ def _run(
     work.close()
 
 
-def _work(
-    plan: Plan,
-    columns: InputColumns,
+def work_folder(
+    identity: Callable[[], dict[str, Any]],
     sources: Inputs,
     values: dict[str, Any],
     output: Path | None,
@@ -112,9 +111,8 @@ def _work(
         return Workspace(folder=folder, memory=memory)
     if folder is None:
         return Workspace(folder=values["work_dir"], memory=memory)
-    identity = run_identity(plan, columns, sources, values)
     return open_workspace(
-        folder, identity, resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
+        folder, identity(), resume=values["resume"], force=force, every=values["checkpoint"], memory=memory
     )
 
 
@@ -163,7 +161,7 @@ def finished(
 
 
 @contextmanager
-def _resumable(work: Workspace, progress: Progress) -> Iterator[None]:
+def resumable(work: Workspace, progress: Progress) -> Iterator[None]:
     """Reports the finished work of a run that ends early."""
     if work.saved:
         progress.note(f"resuming with {counted(len(work.rows('read')), 'document')} read before")
@@ -175,7 +173,7 @@ def _resumable(work: Workspace, progress: Progress) -> Iterator[None]:
         raise
 
 
-def _limit_arrow(threads: int) -> None:
+def limit_arrow(threads: int) -> None:
     """Arrow's own pools keep to the number of threads that the user gave."""
     import pyarrow as pa
 

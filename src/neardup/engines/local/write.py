@@ -43,6 +43,7 @@ from neardup.engines.core.tables import (
     annotation_table,
     renamed_columns,
 )
+from neardup.engines.local.read import Corpus
 from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
 from neardup.engines.local.write_tables import REPORT, TableFormat, record_files, write_clusters, write_pairs
@@ -195,7 +196,7 @@ def _write_documents(
         done = 0
         for batch in prefetched(_batches(run, layout), run.settings.threads):
             if done + len(batch) > len(run.corpus):
-                _check_unchanged(run, done + len(batch))
+                check_unchanged(run.corpus, done + len(batch))
             rows = np.arange(done, done + len(batch))
             if mode == "annotate":
                 writers[0].write(batch, None, added.next(len(batch)))
@@ -206,7 +207,7 @@ def _write_documents(
     finally:
         for writer in writers:
             writer.close()
-    _check_unchanged(run, done)
+    check_unchanged(run.corpus, done)
 
 
 class _AddedColumns:
@@ -241,10 +242,10 @@ def run_annotations(run: LocalRun, rows: Numbers | None = None) -> pa.Table:
     return annotation_table(run.outcome, column, rows)
 
 
-def _check_unchanged(run: LocalRun, documents: int) -> None:
+def check_unchanged(corpus: Corpus, documents: int) -> None:
     """Refuse to write documents of files that are not what they were when they were compared."""
-    stamps = tuple(stamp(source) for source in run.corpus.sources)
-    if documents != len(run.corpus) or stamps != run.corpus.stamps:
+    stamps = tuple(stamp(source) for source in corpus.sources)
+    if documents != len(corpus) or stamps != corpus.stamps:
         raise InputError("The input changed while it was read: nothing was written, run again.")
 
 

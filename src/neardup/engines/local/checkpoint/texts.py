@@ -153,23 +153,26 @@ class Spool:
 
     def read(self, numbers: Numbers) -> Texts:
         """The texts of some documents, given in ascending order."""
+        return self.read_spans(self.offsets[numbers], self.offsets[numbers + 1])
+
+    def read_spans(self, begins: Numbers, ends: Numbers) -> Texts:
+        """The bytes of spans in ascending order of their beginnings, wherever documents begin."""
         self._settle()
-        begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
-        offsets = np.zeros(len(numbers) + 1, np.int64)
+        offsets = np.zeros(len(begins) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
         # One read for each run of neighbours; what lies between them is left out when copying.
         far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
         room, places, firsts = memoryview(data.data), offsets.tolist(), begins.tolist()
         file = self._file.fileno()
-        for start, stop in pairwise([0, *far.tolist(), len(numbers)]):
+        for start, stop in pairwise([0, *far.tolist(), len(begins)]):
             if stop - start == 1:  # most often: straight to its place
                 place = room[places[start] : places[stop]]
                 if os.preadv(file, [place], firsts[start]) != len(place):
                     self._read_into(place, firsts[start])
             elif start < stop:
                 first = firsts[start]
-                block = np.empty(int(ends[stop - 1]) - first, np.uint8)
+                block = np.empty(int(ends[start:stop].max()) - first, np.uint8)
                 self._read_into(memoryview(block.data), first)
                 where = slice(start, stop)
                 kernels.digest.gather(block, begins[where] - first, ends[where] - first, data, offsets[where])
@@ -182,6 +185,13 @@ class Spool:
         data = np.empty(int(offsets[-1] - offsets[0]), np.uint8)
         self._read_into(memoryview(data.data), int(offsets[0]))
         return Texts(offsets - offsets[0], data)
+
+    def read_bytes(self, begin: int, end: int) -> NDArray[np.uint8]:
+        """The bytes from one place to another, wherever documents begin."""
+        self._settle()
+        data = np.empty(end - begin, np.uint8)
+        self._read_into(memoryview(data.data), begin)
+        return data
 
     def _read_into(self, room: Any, start: int) -> None:
         """Fill the room with bytes from a position; a single system call gives 2 GB at the most."""

@@ -260,7 +260,7 @@ def unlock(path: Path) -> None:
 def clear(path: Path) -> None:
     """Remove a work folder, and nothing in it that is not ours."""
     for file in path.iterdir() if path.exists() else ():
-        if file.suffix in (".arrow", ".partial") or file.name in OURS:
+        if file.suffix in (".arrow", ".part", ".partial") or file.name in OURS:
             file.unlink(missing_ok=True)
     unlock(path)
     with suppress(OSError):
