@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from neardup.columns import Numbers
 from neardup.documents import Problems, open_inputs
 from neardup.documents.document_columns import ID_NAMES
+from neardup.documents.formulas import unescaped
 from neardup.documents.input_files import files_below, format_of
 from neardup.errors import InputError
 from neardup.evaluate.agreement import agree
@@ -91,15 +92,15 @@ def read_labels(
     if Path(path).is_dir():
         truth = _from_folder(source, ids)
     else:
-        table = _read_table(source)
+        table = read_label_table(source)
         if _pair_columns(table):
             truth = _from_pairs(table, ids, positive_from, checked_duplicates(duplicates))
         else:
             truth = _from_clusters(table, ids)
     if undecided is not None:
-        truth = _exclude(truth, _read_table(os.fspath(undecided)))
+        truth = _exclude(truth, read_label_table(os.fspath(undecided)))
     if documents is not None:
-        truth = only_relevant(truth, _read_table(os.fspath(documents)), ids)
+        truth = only_relevant(truth, read_label_table(os.fspath(documents)), ids)
     return truth.require(source)
 
 
@@ -107,7 +108,7 @@ def read_scores(
     path: str | os.PathLike[str], ids: pa.Array, column: str | None = None
 ) -> tuple[Numbers, Numbers, Any]:
     """Another tool's scores of pairs: left, right and score, higher for more similar."""
-    table = _read_table(os.fspath(path))
+    table = read_label_table(os.fspath(path))
     left, right = _read_pairs(table, ids)
     cells = table.column("score", (column.lower(),) if column is not None else SCORE_NAMES)
     scores = np.array([_number(table, row, cell) for row, cell in enumerate(cells)])
@@ -133,8 +134,11 @@ def _number(table: LabelTable, row: int, cell: str) -> float:
 # Tables -----------------------------------------------------------------------------------------
 
 
-def _read_table(source: str) -> LabelTable:
-    """All cells of a csv, tsv, jsonl or parquet file, as texts; a record that cannot be read is an error."""
+def read_label_table(source: str, name: str = "") -> LabelTable:
+    """All cells of a csv, tsv, jsonl or parquet file, as texts; a record that cannot be read is an error.
+
+    Messages call the file `name`.
+    """
     problems = Problems()
     inputs = open_inputs([source])
     if len(inputs) != 1 or inputs[0].format in ("text", "mail", "lines"):
@@ -146,7 +150,7 @@ def _read_table(source: str) -> LabelTable:
     if problems.first:
         raise InputError(str(problems.first[0]).rpartition(" (")[0])
     columns = {name: [cell for part in parts for cell in _cells(part[k])] for k, name in enumerate(names)}
-    return LabelTable(source, names, columns, records)
+    return LabelTable(name or source, names, columns, records)
 
 
 def _cells(column: pa.Array) -> Iterator[str]:
@@ -159,6 +163,9 @@ def _places(table: LabelTable, cells: list[str], ids: pa.Array) -> Numbers:
     """The number of the document that each cell names; an unknown id is an error."""
     known = ids.cast(pa.large_string())
     found = pc.index_in(pa.array(cells, pa.large_string()), value_set=known)
+    if found.null_count:  # neardup escapes ids that a spreadsheet would run as formulas
+        plain = unescaped(pa.array(cells, pa.large_string()))
+        found = pc.coalesce(found, pc.index_in(plain, value_set=known))
     if found.null_count:
         missing = pc.indices_nonzero(found.is_null()).to_pylist()
         more = f" (and {counted(len(missing) - 1, 'more unknown id')} below)" if len(missing) > 1 else ""
