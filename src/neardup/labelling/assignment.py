@@ -67,7 +67,7 @@ def _lent(db: sqlite3.Connection, judge: str, kind: str, now: float) -> int | No
     wanted = ("disputed",) if kind.startswith("adjudicated") else ("open", "honey")
     return _first(
         db,
-        f"SELECT item FROM leases JOIN items i USING (item) WHERE judge = :judge AND leases.kind = :lease AND until > :now "
+        "SELECT item FROM leases l JOIN items USING (item) WHERE judge = :judge AND l.kind = :lease AND until > :now "
         f"AND state IN ({', '.join(repr(state) for state in wanted)})",
         {"judge": judge, "lease": kind, "now": now},
     )

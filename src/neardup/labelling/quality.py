@@ -128,9 +128,9 @@ def agreement(store: LabelStore, kind: str) -> Agreement:
     for one in judged:
         for a, b in combinations(sorted(one), 2):
             common[a, b].append((one[a], one[b]))
-    for names, both in sorted(common.items()):
+    for two, both in sorted(common.items()):
         equal = sum(x == y for x, y in both) / len(both)
-        by_pair[names] = (len(both), equal, cohen_kappa([x for x, _ in both], [y for _, y in both]))
+        by_pair[two] = (len(both), equal, cohen_kappa([x for x, _ in both], [y for _, y in both]))
     known = [(n, kappa) for n, _, kappa in by_pair.values() if not math.isnan(kappa)]
     weight = sum(n for n, _ in known)
     names = sorted({answer for one in judged for answer in one.values()})

@@ -1,7 +1,7 @@
 """The tables of a label store, one SQLite file.
 
-`judgements`, `tags` and `judges` are the record: rows are only added, which triggers enforce. `standing` and the columns
-state, judged and answer of `items` follow from them and are written in the same transaction.
+`judgements`, `tags` and `judges` are the record: rows are only added, which triggers enforce. `standing` and the
+columns state, judged and answer of `items` follow from them and are written in the same transaction.
 """
 
 from __future__ import annotations

@@ -22,7 +22,10 @@ BESIDE = 3  # documents that belong together, with which one that stands apart i
 def tag_cluster(
     store: LabelStore, cluster: str, tags: Mapping[str, str], judge: str, seconds: float | None = None
 ) -> int:
-    """Adds the tag of each document of a cluster; the number of documents. Later tags of a cluster replace earlier ones."""
+    """Adds the tag of each document of a cluster; the number of documents.
+
+    Later tags of a cluster replace earlier ones.
+    """
     wrong = next((tag for tag in tags.values() if tag not in TAGS), None)
     if wrong is not None:
         raise InputError(f"a tag must be one of {', '.join(TAGS)}, not {wrong!r}")

@@ -46,7 +46,7 @@ def export(store: LabelStore, name: str) -> pa.Table:
 def export_csv(store: LabelStore, name: str) -> bytes:
     """The same as csv; cells that a spreadsheet would run are escaped, which `evaluate` undoes."""
     target = io.BytesIO()
-    write_table(target, export(store, name), "csv")  # type: ignore[arg-type]
+    write_table(target, export(store, name), "csv")
     return target.getvalue()
 
 
@@ -135,8 +135,8 @@ def import_labels(
 ) -> Imported:
     """Reads a table of pairs, or of documents, into the store.
 
-    A row with a rater is a judgement; one without is a label, or with `honey` a honey pot; without a label the pair is to
-    be judged. `find_texts` gives the texts of documents, as compared and as read.
+    A row with a rater is a judgement; one without is a label, or with `honey` a honey pot; a pair without a label is
+    to be judged. `find_texts` gives the texts of documents, as compared and as read.
     """
     table = read_label_table(os.fspath(path), name)
     ends = _ends(table)
@@ -169,7 +169,7 @@ def import_labels(
             )
     if kind == "pair":
         all_texts = {**{id: text for id, (text, _) in known.items()}, **texts}
-        store.add([NewPair(*ids, None, "import") for ids, _, _ in rows], all_texts, raw)
+        store.add([NewPair(ids[0], ids[1], None, "import") for ids, _, _ in rows], all_texts, raw)
     _store(store, kind, rows, honey, who, report, texts, raw)
     return report
 
