@@ -171,7 +171,7 @@ def measure(documents: Documents, plan: Plan, left: Numbers, right: Numbers, thr
     """The similarities of pairs under a plan, with document frequencies of these documents."""
     if plan.check.level == "none":
         raise InputError(f"The method {plan.method} has no similarity, and so no threshold to learn.")
-    plan = plan.with_(statistics=None) if plan.statistics is not None else plan
+    plan = plan.with_(statistics="")  # frequencies are counted over these documents
     with Workspace() as work:
         corpus = read_corpus(Job(plan, documents.sources(), work, PLAIN, threads=threads))
         pairs = Measurer(plan, corpus, threads).measure(left, right)
