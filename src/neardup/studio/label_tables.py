@@ -46,9 +46,9 @@ def tables(request: Request) -> Response:
         '<h1>Export and import</h1>\n<section aria-labelledby="out-h"><h2 id="out-h">Export</h2>'
         f'<ul class="exports">{rows}</ul><p class="note">Use: <code>neardup evaluate INPUT --labels pairs.csv</code>, '
         "and the same with tune and learn.</p></section>\n"
-        '<section aria-labelledby="in-h"><h2 id="in-h">Import</h2><p>Columns: id_a, id_b, label for pairs, or id, label '
-        "for documents. A row with a rater is a judgement of that person; one without is a label; a pair without a label "
-        f"is to be judged.</p>{form(request, '/label/import', fields, class_='stacked import')}</section>"
+        '<section aria-labelledby="in-h"><h2 id="in-h">Import</h2><p>Columns: id_a, id_b, label for pairs, or id, '
+        "label for documents. A row with a rater is a judgement of that person; one without is a label; a pair without "
+        f"a label is to be judged.</p>{form(request, '/label/import', fields, class_='stacked import')}</section>"
     )
     return label_page(request, "Export and import", body)
 

@@ -243,9 +243,10 @@ def run_again(request: Request) -> Response:
             lines = [line for line in done.stderr.splitlines() if line.strip()]
             raise InputError(f"The run ended with an error: {lines[-1] if lines else 'no message'}")
         report, before = json.loads((output / "report.json").read_text()), run.report
+        compare = shlex.join(["neardup", "studio", str(run.path), "--compare", str(output)])
         return (
             f"Removed {_removed(report):,} of {_read(report):,} documents; the run before removed "
-            f"{_removed(before):,}. Compare them: neardup studio {shlex.quote(str(run.path))} --compare {shlex.quote(str(output))}"
+            f"{_removed(before):,}. Compare them: {compare}"
         )
 
     return start_job(request, "Run with the model", "/learn", work)
