@@ -184,6 +184,41 @@ class Features:
         )
 
 
+class GrowingFeatures:
+    """Features of documents that come batch by batch: room is doubled, so that each is copied once or twice."""
+
+    def __init__(self) -> None:
+        self._offsets, self._columns = [np.zeros(1, np.int64)], dict[str, NDArray[Any]]()
+        self._documents, self._size, self._distinct = 0, 0, True
+
+    def __len__(self) -> int:
+        return self._documents
+
+    def add(self, features: Features) -> None:
+        """More documents; all have weights, or none."""
+        size = self._size + len(features.hashes)
+        for name in ("hashes", "weights"):
+            values = getattr(features, name)
+            if values is not None:
+                room = self._columns.get(name, values[:0])
+                if len(room) < size:
+                    room = np.empty(max(size, 2 * len(room)), values.dtype)
+                    room[: self._size] = self._columns.get(name, values[:0])[: self._size]
+                    self._columns[name] = room
+                room[self._size : size] = values
+        self._offsets.append(features.offsets[1:] + self._size)
+        self._documents += len(features)
+        self._size, self._distinct = size, self._distinct and features.distinct
+
+    @property
+    def all(self) -> Features:
+        """The features of all documents, in the order in which they came."""
+        self._offsets = [np.concatenate(self._offsets)]
+        hashes = self._columns.get("hashes", np.zeros(0, np.uint64))[: self._size]
+        weights = self._columns["weights"][: self._size] if "weights" in self._columns else None
+        return Features(self._offsets[0], hashes, weights, distinct=self._distinct)
+
+
 FIELD = np.uint64(15)  # the lowest bits of a feature's hash are its field, where a plan has fields
 
 

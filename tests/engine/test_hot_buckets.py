@@ -111,7 +111,7 @@ def test_versions_of_pages_with_one_template_are_found(shared, share):
 
 def test_blocks_of_candidates_are_bounded_when_all_pairs_are_wanted(texts, monkeypatch):
     """A quadratic answer must not need quadratic memory: whatever is measured together is bounded."""
-    from neardup.engines.local.verify import Measurer
+    from neardup.engines.local.measure import Measurer
 
     set_constants(monkeypatch, BLOCK_PAIRS=500)
     sizes, measure = [], Measurer.measure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import naive
 import neardup
 from corpora import SOME, corpus, set_constants, versions
 from neardup.columns import Pairs
+from neardup.engines.core import leaders
 from neardup.engines.core.leaders import lead
 from neardup.plan import Clustering
 from neardup.registry import get_method, methods
@@ -35,8 +37,6 @@ def scored(left: list[int], right: list[int], matrix: np.ndarray) -> Pairs:
 @SOME
 def test_leaders_are_those_of_the_twin(n: int, seed: int, most: int) -> None:
     """Whatever was measured before, as long as it connects the components, and with any limit on rounds above them."""
-    from neardup.engines.core import leaders
-
     source = random.Random(seed)
     matrix = np.zeros((n, n))
     for a in range(n):
@@ -65,6 +65,54 @@ def test_leaders_are_those_of_the_twin(n: int, seed: int, most: int) -> None:
     assert found.tolist() == naive.leaders(order, edges)
     assert len(asked) == len(set(asked)) and not set(asked) & set(known)
     assert len(evidence) == len(known) + len(asked)
+
+
+class Tiled:
+    """A measure that hands out a few texts at a time."""
+
+    def __init__(self, matrix: np.ndarray, size: int) -> None:
+        self.matrix, self.size, self.asked = matrix, size, list[tuple[int, int]]()
+
+    def __call__(self, left: np.ndarray, right: np.ndarray) -> Pairs:
+        self.asked.extend(zip(left.tolist(), right.tolist(), strict=True))
+        return scored(left.tolist(), right.tolist(), self.matrix)
+
+    def tiles(self, texts: np.ndarray) -> Iterator[tuple[np.ndarray, Tiled]]:
+        for start in range(0, len(texts), self.size):
+            yield texts[start : start + self.size], self
+
+
+@given(st.integers(2, 16), st.integers(0, 10**6), st.integers(1, 6), st.sampled_from([1, 2, 64]))
+@SOME
+def test_tiles_change_neither_leaders_nor_what_is_measured(n: int, seed: int, size: int, most: int) -> None:
+    source, before = random.Random(seed), leaders.LEADERS
+    matrix = np.zeros((n, n))
+    for a in range(n):
+        for b in range(a + 1, n):
+            matrix[a, b] = matrix[b, a] = source.choice([0.0, 0.3, 0.5, 0.8])
+    labels = np.array([source.randrange(3) for _ in range(n)])
+    order = np.array(source.sample(range(n), n))
+    known = [
+        (a, b) for a in range(n) for b in range(a + 1, n) if labels[a] == labels[b] and source.random() < 0.4
+    ]
+    evidence = scored([a for a, _ in known], [b for _, b in known], matrix)
+    whole, tiled = Tiled(matrix, n), Tiled(matrix, size)
+    try:
+        leaders.LEADERS = most
+        found = [lead(PLAN, order, labels, evidence, measure) for measure in (whole, tiled)]
+    finally:
+        leaders.LEADERS = before
+    assert found[0][0].tolist() == found[1][0].tolist()
+    assert sorted(whole.asked) == sorted(tiled.asked) and len(found[0][1]) == len(found[1][1])
+
+
+def test_tiles_of_a_run_change_nothing(hot: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With features of many documents at a time, and of hardly more than one."""
+    plan = hot_plan("minhash", "longest")
+    found = [neardup.dedup(hot, plan=plan)]
+    set_constants(monkeypatch, LARGE_TILE_BYTES=4000)
+    found.append(neardup.dedup(hot, plan=plan))
+    assert found[0].clusters.equals(found[1].clusters) and found[0].pairs.equals(found[1].pairs)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from corpora import CERTAIN, SOME, collections, corpus, facts, thresholds, versi
 from neardup import registry
 from neardup.clusters.linkage import STEPS
 from neardup.engines.core.identity import id_digests
-from neardup.engines.local.verify import Measurer
+from neardup.engines.local.measure import Measurer
 from neardup.plan import Clustering
 from neardup.registry import methods
 from neardup.thresholds import TOLERANCE

@@ -15,8 +15,9 @@ from neardup.candidates.buckets import Buckets, numbered_rows, unranked_pairs
 from neardup.candidates.buckets import all_pairs as all_bucket_pairs
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.tables import expanded_pairs
+from neardup.engines.local.measure import Measurer, features_of
 from neardup.engines.local.read import Corpus
-from neardup.engines.local.verify import Matches, Measurer, features_of
+from neardup.engines.local.verify import Matches
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats
 from neardup.plan import USUAL_RECALL, Plan

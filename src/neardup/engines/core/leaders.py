@@ -7,7 +7,7 @@ no document follows another without evidence of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,19 @@ def packed(left: Numbers, right: Numbers, n: int) -> Numbers:
     return np.minimum(left, right) * n + np.maximum(left, right)
 
 
+def tiles_of(measure: Measure, texts: Numbers) -> Iterator[tuple[Numbers, Measure]]:
+    """The texts in tiles, in their order, and a measure for the pairs of each with leaders.
+
+    A measure that has `tiles` keeps what it has made of a tile's texts until the next tile; with any other one all
+    texts are one tile.
+    """
+    tiles = getattr(measure, "tiles", None)
+    if tiles is None:
+        yield texts, measure
+    else:
+        yield from tiles(texts)
+
+
 def lead(
     plan: Plan, order: Numbers, labels: Numbers, evidence: Pairs, measure: Measure
 ) -> tuple[Numbers, Pairs]:
@@ -33,39 +46,63 @@ def lead(
     `order` has the place of each representative of a distinct text in the order of the keep policy, and -1 for every
     other document; `labels` the component of each.
     """
-    return _Round(plan, order, labels, evidence, measure).run()
+    return _Leading(plan, order, labels, evidence).run(measure)
 
 
-class _Round:
-    """The state between two leaders of a component."""
+class _Leading:
+    """What is known while leaders are found, tile by tile.
 
-    def __init__(
-        self, plan: Plan, order: Numbers, labels: Numbers, evidence: Pairs, measure: Measure
-    ) -> None:
-        self.plan, self.order, self.labels, self.measure = plan, order, labels, measure
+    Whether a document leads depends on the documents before it alone, so that one tile is finished before the next
+    begins: the features of a document are made once, however many leaders it is compared with.
+    """
+
+    def __init__(self, plan: Plan, order: Numbers, labels: Numbers, evidence: Pairs) -> None:
+        self.plan, self.order, self.labels = plan, order, labels
         self.n, self.evidence = len(order), [evidence]
         known = packed(evidence.left, evidence.right, self.n)
         by_pair = np.argsort(known)
         self.known = known[by_pair]
         self.reached = plan.check.passes(evidence, plan.threshold)[by_pair]
+        self.leader = np.arange(self.n)
+        self.heads: list[int] = []  # of the component that a tile ends in: the next tile may continue it
 
-    def run(self) -> tuple[Numbers, Pairs]:
-        leader = np.arange(self.n)
+    def run(self, measure: Measure) -> tuple[Numbers, Pairs]:
         texts = np.flatnonzero(self.order >= 0)
         texts = texts[np.bincount(self.labels[texts], minlength=self.n)[self.labels[texts]] > 1]
         texts = texts[np.lexsort((self.order[texts], self.labels[texts]))]
-        for _ in range(LEADERS):
-            first = np.diff(self.labels[texts], prepend=-1) != 0
-            if first.all():
-                return leader, Pairs.concatenate(self.evidence)
-            others, heads = texts[~first], texts[first][np.cumsum(first) - 1][~first]
-            follows = self._reach(others, heads)
-            leader[others[follows]] = heads[follows]
-            texts = others[~follows]
-        leader[texts] = self._by_evidence(texts)[texts]
-        return leader, Pairs.concatenate(self.evidence)
+        left = [self._tile(tile, tiled) for tile, tiled in tiles_of(measure, texts)]
+        rest = np.concatenate([texts[:0], *left])
+        if len(rest):
+            self.leader[rest] = self._by_evidence(rest)[rest]
+        return self.leader, Pairs.concatenate(self.evidence)
 
-    def _reach(self, others: Numbers, heads: Numbers) -> NDArray[np.bool_]:
+    def _tile(self, texts: Numbers, measure: Measure) -> Numbers:
+        """Find the leaders of texts; what is left of components that have too many."""
+        if not len(texts):
+            return texts
+        begun, last = self.labels[texts[0]], self.labels[texts[-1]]
+        earlier = self.heads if self.heads and self.labels[self.heads[0]] == begun else []
+        self.heads = list(earlier) if begun == last else []
+        for number in range(LEADERS):
+            if not len(texts):
+                break
+            first = np.diff(self.labels[texts], prepend=-1) != 0
+            heads = texts[first]
+            again = number < len(earlier) and self.labels[texts[0]] == begun
+            if again:  # a leader of the tile before leads texts of this one too
+                heads[0] = earlier[number]
+            if self.labels[texts[-1]] == last and not (again and begun == last):
+                self.heads.append(int(heads[-1]))
+            heads = heads[np.cumsum(first) - 1]
+            texts = self._without_followers(texts[heads != texts], heads[heads != texts], measure)
+        return texts
+
+    def _without_followers(self, others: Numbers, heads: Numbers, measure: Measure) -> Numbers:
+        follows = self._reach(others, heads, measure)
+        self.leader[others[follows]] = heads[follows]
+        return others[~follows]
+
+    def _reach(self, others: Numbers, heads: Numbers, measure: Measure) -> NDArray[np.bool_]:
         """Whether each document reaches the threshold with the head beside it."""
         asked = packed(others, heads, self.n)
         place = np.minimum(np.searchsorted(self.known, asked), len(self.known) - 1)
@@ -74,7 +111,7 @@ class _Round:
         result[found] = self.reached[place[found]]
         new = np.sort(asked[~found])
         if len(new) and self.plan.check.level != "none":
-            more = self.measure(new // self.n, new % self.n)
+            more = measure(new // self.n, new % self.n)
             self.evidence.append(more)
             passed = more.take(self.plan.check.passes(more, self.plan.threshold))
             result[~found] = np.isin(asked[~found], packed(passed.left, passed.right, self.n))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.leaders import Measure, lead, packed
+from neardup.engines.core.leaders import Measure, lead, packed, tiles_of
 from neardup.plan import Plan
 
 Mask = NDArray[np.bool_]
@@ -19,8 +22,16 @@ class CountedMeasure:
         self._measure, self.compared = measure, 0
 
     def __call__(self, left: Numbers, right: Numbers) -> Pairs:
+        return self._counted(self._measure, left, right)
+
+    def tiles(self, texts: Numbers) -> Iterator[tuple[Numbers, Measure]]:
+        """The tiles of the measure, counted."""
+        for some, measure in tiles_of(self._measure, texts):
+            yield some, partial(self._counted, measure)
+
+    def _counted(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         self.compared += len(left)
-        return self._measure(left, right)
+        return measure(left, right)
 
 
 class RecordedMeasure:
@@ -34,14 +45,22 @@ class RecordedMeasure:
 
     def __call__(self, left: Numbers, right: Numbers) -> Pairs:
         """The pairs, in any order."""
+        return self._looked_up(self._measure, left, right)
+
+    def tiles(self, texts: Numbers) -> Iterator[tuple[Numbers, Measure]]:
+        """The tiles of the measure, without pairs that were measured before."""
+        for some, measure in tiles_of(self._measure, texts):
+            yield some, partial(self._looked_up, measure)
+
+    def _looked_up(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         if not len(self._known):
-            return self._measure(left, right)
+            return measure(left, right)
         asked = packed(left, right, self._n)
         place = np.minimum(np.searchsorted(self._known, asked), len(self._known) - 1)
         found = self._known[place] == asked
         return Pairs.concatenate([
             self._measured.take(place[found]),
-            self._measure(left[~found], right[~found]),
+            measure(left[~found], right[~found]),
         ])  # fmt: skip
 
 

@@ -14,8 +14,9 @@ write.py writes the result; checkpoint/ is what a killed run resumes from.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,15 +26,17 @@ from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.empty import without_empty
 from neardup.engines.core.expected_share import ExpectedShare
+from neardup.engines.core.leaders import Measure
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.references import ReferenceMatches, without_referenced
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
 from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.frequencies import frequencies
+from neardup.engines.local.measure import Measurer
 from neardup.engines.local.read import Corpus, Job, read
 from neardup.engines.local.represent import represented
-from neardup.engines.local.verify import Matches, Measurer, find_matches, find_more
+from neardup.engines.local.verify import Matches, find_matches, find_more
 from neardup.errors import EvidenceError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -105,11 +108,7 @@ def read_corpus(job: Job, statistics: Statistics | None = None) -> Corpus:
 
 def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Decisions:
     """Clusters and what to keep of them; pairs that candidates left out are measured where decisions need them."""
-    measurer = Measurer(plan, corpus, threads)
-
-    def measure(left: Numbers, right: Numbers) -> Pairs:
-        with progress.stage("verify clusters", len(left)):
-            return measurer.measure(left, right)
+    measure = ShownMeasure(Measurer(plan, corpus, threads), progress)
 
     def report(reason: str, action: str) -> None:
         corpus.problems.add(corpus.sources[0].name, reason, action=action)
@@ -117,6 +116,27 @@ def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, th
     with progress.stage("clusters"):
         decisions = decide(plan, corpus, matches.representative, matches.pairs, measure, report)
         return without_empty(plan, corpus, np.flatnonzero(corpus.tokens == 0), decisions)
+
+
+@dataclass(frozen=True)
+class ShownMeasure:
+    """Measures pairs that decisions ask for, as a stage of the run."""
+
+    measurer: Measurer
+    progress: Progress
+
+    def __call__(self, left: Numbers, right: Numbers) -> Pairs:
+        """The evidence of any pairs."""
+        return self._shown(self.measurer.measure, left, right)
+
+    def tiles(self, texts: Numbers) -> Iterator[tuple[Numbers, Measure]]:
+        """The texts in tiles, with a measure for each that makes features once."""
+        for some, measure in self.measurer.tiles(texts):
+            yield some, partial(self._shown, measure)
+
+    def _shown(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
+        with self.progress.stage("verify clusters", len(left)):
+            return measure(left, right)
 
 
 @dataclass

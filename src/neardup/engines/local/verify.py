@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 
 from neardup.candidates.buckets import BucketCounts
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
-from neardup.columns import Features, Numbers, Pairs
-from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
+from neardup.columns import Numbers, Pairs
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.rounds import ComponentGroup, blocks, candidate_components
+from neardup.engines.core.rounds import ComponentGroup, blocks
 from neardup.engines.local.candidates import (
     TableKeys,
     all_candidates,
@@ -26,10 +25,10 @@ from neardup.engines.local.candidates import (
 )
 from neardup.engines.local.checkpoint.verified import VerifiedBlock, VerifiedBlocks
 from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.measure import Measurer
 from neardup.engines.local.read import Corpus
-from neardup.engines.local.representations import spooled_chunks
 from neardup.plan import Plan
-from neardup.sorted_sets import distinct, without
+from neardup.sorted_sets import without
 from neardup.workers import ordered_map
 
 LARGE_TILE_BYTES = (
@@ -236,76 +235,3 @@ class Verifier:
         passed = pairs.take(self.plan.check.passes(pairs, self.plan.threshold))
         left, right = (np.searchsorted(group.documents, some) for some in (passed.left, passed.right))
         return components(len(group.documents), left, right)
-
-
-class Measurer:
-    """Measures pairs of documents, exactly or by estimate as the plan says."""
-
-    def __init__(self, plan: Plan, corpus: Corpus, threads: int) -> None:
-        self.plan, self.corpus, self.threads = plan, corpus, threads
-
-    @property
-    def needs_texts(self) -> bool:
-        """Whether texts must be read a second time; kept signatures may be all that the check compares."""
-        return self.plan.check.level != "none" and not compares_kept_signatures(self.plan)
-
-    def measure(self, left: Numbers, right: Numbers) -> Pairs:
-        """The evidence of any pairs; features of a bounded number of documents are in memory at a time."""
-        if len(left) == 0:
-            return Pairs.concatenate([])
-        if not self.needs_texts:
-            return self.plan.check.measure(self.corpus.signatures, left, right)
-        tile = _tiles(self.corpus.features, left, right)
-        order = np.lexsort((tile[right], tile[left]))
-        left, right = left[order], right[order]
-        both = tile[left] * (int(tile.max()) + 1) + tile[right]
-        starts = np.append(np.flatnonzero(np.diff(both, prepend=-1)), len(both))
-        parts = []
-        for start, stop in pairwise(starts.tolist()):
-            some = distinct(left[start:stop], right[start:stop])
-            parts.append(self.holding(some)(left[start:stop], right[start:stop]))
-        return Pairs.concatenate(parts)
-
-    def holding(self, numbers: Numbers) -> Callable[[Numbers, Numbers], Pairs]:
-        """A measure for pairs among some documents (in ascending order), whose features stay in memory."""
-        values = compared_values(self.plan, features_of(self.plan, self.corpus, numbers, self.threads))
-
-        def measure(left: Numbers, right: Numbers) -> Pairs:
-            a, b = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
-            step = max(1 << 12, -(-len(left) // (4 * self.threads)))
-            some = [slice(start, start + step) for start in range(0, len(left), step)]
-            parts = ordered_map(
-                lambda part: self.plan.check.measure(values, a[part], b[part]), some, self.threads
-            )
-            return replace(Pairs.concatenate(list(parts)), left=left, right=right)
-
-        return measure
-
-
-def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers) -> Numbers:
-    """For each document the tile that it is compared in, documents that are compared with each other together.
-
-    Documents that many others are compared with come first, in as few tiles as possible: each of the others is then
-    represented once or twice, and not once for every tile that one of its many partners is in.
-    """
-    n = len(feature_counts)
-    concerned, labels = candidate_components(n, left * n + right)
-    hub = (np.bincount(left, minlength=n) + np.bincount(right, minlength=n))[concerned] > HUB
-    order = np.lexsort((labels, ~hub))
-    size = np.cumsum(feature_counts[concerned[order]] * 8)
-    tile = np.zeros(n, np.int64)
-    tile[concerned[order]] = size // LARGE_TILE_BYTES
-    return tile
-
-
-def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
-    """The distinct features of some documents that the check compares, made from their texts."""
-    return Features.concatenate(
-        list(
-            ordered_map(
-                lambda some: compared_features(plan, corpus.spool.read(some), corpus.statistics),
-                spooled_chunks(corpus.spool, numbers),
-                threads,
-            )
-        )
-    )
