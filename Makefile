@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many tests start processes, which load modules faster once their bytecode is written.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-all fuzz fuzz-release test-lowest test-newest lint audit bench bench-index bench-service bench-spark docs clean
+.PHONY: help demo test test-nojit test-all fuzz fuzz-release test-lowest test-newest lint audit bench bench-index bench-service bench-spark docs wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -106,6 +106,14 @@ docs: $(BIN)/.docs  ## rewrite the reference pages, and build the documentation 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'The documentation is in site/index.html; search needs a server: python -m http.server -d site'
 
+wheel: $(BIN)/.core  ## a wheel for this platform with compiled kernels, in dist/: a first run then compiles nothing
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[html]'
+	$(BIN)/python tools/compile_kernels.py
+	$(BIN)/python tools/compile_kernels.py --check
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	rm -rf src/neardup/kernels/compiled
+	@ls -l dist
+
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(LOWEST) $(NEWEST) site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) dist src/neardup/kernels/compiled site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neardup.kernels import machine_code
+from neardup.kernels import machine_code, shipped
 from neardup.kernels.machine_code import key_of
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled in this run"
 )
 PROGRAM = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from neardup import kernels
-from neardup.kernels import machine_code
+from neardup.kernels import machine_code, shipped
 kernels.start_quickly()
 machine_code.folders = lambda: [Path(sys.argv[1])]
+if "BROUGHT" in os.environ:
+    shipped.FOLDER = Path(os.environ["BROUGHT"])
 import neardup
 texts = [f"text {n % 7} of the harbour and the town that is in the news of the day {n % 5}" for n in range(40)]
 found = {}
@@ -116,3 +118,54 @@ def test_keys_tell_types_apart_that_numba_tells_apart() -> None:
     ):
         found = key_of((other,))
         assert found is None or found not in keys
+
+
+def brought(code: Path, folder: Path, **requirements: str) -> None:
+    """A folder as a wheel brings it, from machine code that was kept."""
+    folder.mkdir()
+    level = shipped.best_level(set(shipped.LEVELS))
+    for path in code.glob("*.code"):
+        kernel = path.name.removesuffix(".code").rpartition(".")[0]
+        (folder / f"{kernel}.{level}.code").write_bytes(path.read_bytes())
+    manifest = {"requirements": {**shipped.requirements(), **requirements}, "levels": [level]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.skipif(
+    shipped.best_level(set(shipped.LEVELS)) is None, reason="not an x86-64 processor of level 3"
+)
+def test_machine_code_of_a_wheel_needs_no_numba_if_it_fits(tmp_path: Path) -> None:
+    first = run(tmp_path / "code", "minhash")
+    brought(tmp_path / "code", tmp_path / "wheel")
+    brought(tmp_path / "code", tmp_path / "other", numba="another version")
+    with_wheel = run(tmp_path / "empty", "minhash", BROUGHT=str(tmp_path / "wheel"))
+    assert not with_wheel["numba"] and not (tmp_path / "empty").exists()
+    with_other = run(tmp_path / "unfit", "minhash", BROUGHT=str(tmp_path / "other"))
+    assert with_other["numba"] and list((tmp_path / "unfit").glob("*.code"))
+    for path in (tmp_path / "wheel").glob("*.code"):
+        path.write_bytes(path.read_bytes()[:-1])
+    damaged = run(tmp_path / "damaged", "minhash", BROUGHT=str(tmp_path / "wheel"))
+    assert damaged["numba"]
+    assert first["found"] == with_wheel["found"] == with_other["found"] == damaged["found"]
+
+
+def test_the_widest_level_that_a_processor_has_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llvmlite import binding
+
+    for features, level in (
+        (shipped.LEVELS["x86-64-v4"], "x86-64-v4"),
+        (shipped.LEVELS["x86-64-v4"][:-1], "x86-64-v3"),
+        (shipped.LEVELS["x86-64-v3"][1:], None),
+    ):
+        monkeypatch.setattr(
+            binding, "get_host_cpu_features", lambda found=features: dict.fromkeys(found, True)
+        )
+        assert shipped.best_level(set(shipped.LEVELS)) == level
+        assert shipped.best_level({"x86-64-v4"}) == (level if level == "x86-64-v4" else None)
+
+
+def test_changed_kernels_are_another_requirement(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    before = shipped._digest(tmp_path / "a.py")
+    (tmp_path / "a.py").write_text("2")
+    assert shipped._digest(tmp_path / "a.py") != before

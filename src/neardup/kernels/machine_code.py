@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from neardup.kernels import shipped
+
 Key = tuple[Any, ...]  # the types of a call's arguments
 FLAGS = 0x501  # of an array: contiguous, aligned, writeable
 C_ORDER, F_ORDER = 1, 2
@@ -71,12 +73,22 @@ def key_of(arguments: tuple[Any, ...]) -> Key | None:
 
 
 def stored(kernel: str) -> dict[str, dict[str, Any]]:
-    """The machine code of a kernel by the text of its key: object, wrapper and environments; empty if nothing fits."""
-    for folder in folders():
-        with suppress(OSError, ValueError, KeyError):
-            data = (folder / f"{kernel}.{machine()}.code").read_bytes()
-            if blake2b(data[DIGEST:], digest_size=DIGEST).digest() == data[:DIGEST]:
-                return _parsed(data[DIGEST:])
+    """The machine code of a kernel by the text of its key, as the package brings it and as this machine has kept it."""
+    brought = shipped.path(kernel)
+    return {**({} if brought is None else _read(brought)), **kept(kernel)}
+
+
+def kept(kernel: str) -> dict[str, dict[str, Any]]:
+    """What this machine has kept of a kernel: object, wrapper and environments; empty if nothing fits."""
+    return next(filter(None, (_read(folder / f"{kernel}.{machine()}.code") for folder in folders())), {})
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The machine code in a file; empty if it is missing or damaged."""
+    with suppress(OSError, ValueError, KeyError):
+        data = path.read_bytes()
+        if blake2b(data[DIGEST:], digest_size=DIGEST).digest() == data[:DIGEST]:
+            return _parsed(data[DIGEST:])
     return {}
 
 
@@ -169,12 +181,12 @@ def linked(kernel: str, entry: dict[str, Any]) -> Any:
         place = engine.get_global_value_address(name)
         if place:
             c_void_p.from_address(place).value = id(environment)
-        _kept.append(environment)
+        _environments.append(environment)
         own = own or environment  # the first is that of the kernel itself
     return dynamic.make_function(ModuleType(__name__), kernel, "", address, own, (engine,))
 
 
-_kept: list[Any] = []  # environments, whose addresses machine code has
+_environments: list[Any] = []  # environments, whose addresses machine code has
 
 
 @cache
@@ -198,9 +210,11 @@ def _linker() -> tuple[Any, Any]:
     target = binding.Target.from_default_triple().create_target_machine(opt=3, jit=True)
     empty = binding.parse_assembly(f'target triple = "{binding.get_process_triple()}"\n')
     engine = binding.create_mcjit_compiler(empty, target)
-    kept = stored(RUNTIME)[""]
-    engine.add_object_file(binding.ObjectFileRef.from_data(kept["object"]))
-    _serve_constants(helpers.c_helpers["unpickle"], kept["constants"])
+    runtime_code = stored(RUNTIME)[""]
+    engine.add_object_file(binding.ObjectFileRef.from_data(runtime_code["object"]))
+    brought = shipped.path(RUNTIME)
+    constants = {} if brought is None else _read(brought).get("", {}).get("constants", {})
+    _serve_constants(helpers.c_helpers["unpickle"], {**constants, **runtime_code["constants"]})
     return dynamic, engine
 
 

@@ -94,7 +94,7 @@ class QuickKernel:
         with suppress(Exception):  # Numba's internals may differ: the next process then starts it again
             entry = exported(self._dispatcher, arguments)
             if entry is not None:
-                known = {**machine_code.stored(self.name), repr(key): entry}
+                known = {**machine_code.kept(self.name), repr(key): entry}
                 machine_code.store(self.name, known)
 
 
@@ -130,7 +130,7 @@ def exported(dispatcher: Any, arguments: tuple[Any, ...]) -> dict[str, Any] | No
 @cache
 def _keep_runtime(context: Any) -> None:
     """Keep Numba's functions that count references, which machine code calls."""
-    if machine_code.stored(machine_code.RUNTIME):
+    if machine_code.kept(machine_code.RUNTIME):
         return
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime.nrtdynmod import compile_nrt_functions
