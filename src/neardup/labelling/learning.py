@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from neardup.columns import Numbers
 from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.measure import Measurer
 from neardup.engines.local.read import Job
 from neardup.engines.local.run import read_corpus
-from neardup.engines.local.verify import Measurer
 from neardup.errors import InputError, NeardupError
 from neardup.evaluate.corpus import PLAIN, Documents
 from neardup.evaluate.intervals import Interval
