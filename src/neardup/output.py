@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -13,11 +12,20 @@ from pathlib import Path, PurePath, PureWindowsPath
 from types import TracebackType
 
 from neardup.errors import OutputError
+from neardup.remote.addresses import is_address
 
-__all__ = ["OutputFolder", "PAGE", "is_file_name", "one_line", "only_writer", "reason", "refuse_address"]
+__all__ = [
+    "OutputFolder",
+    "PAGE",
+    "is_file_name",
+    "one_line",
+    "only_writer",
+    "reason",
+    "refuse_address",
+    "remove_result",
+]
 
 PAGE = "report.html"  # of `neardup report`, beside a result
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 
@@ -31,7 +39,6 @@ class OutputFolder:
     def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         if not os.fspath(path):
             raise OutputError("the output folder has no name: give one, or . for this folder")
-        refuse_address(path)
         self.path, self.force = Path(path), force
         self._files: dict[str, Path] = {}
         self._made: list[Path] = []
@@ -68,6 +75,26 @@ class OutputFolder:
         temporary = self.path / f".{name}.{self._mark}.partial"
         return self._files.setdefault(name, temporary)
 
+    def is_there(self, name: str) -> bool:
+        """Whether the folder has a file of this name."""
+        return (self.path / name).exists()
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file of the folder, None if it has none of this name."""
+        try:
+            return (self.path / name).read_bytes()
+        except OSError:
+            return None
+
+    def remove(self, name: str) -> None:
+        """Remove a file that an earlier run wrote, or a folder of files as a run on Spark leaves it."""
+        remove_result(self.path / name)
+
+    def is_input(self, name: str, path: str) -> bool:
+        """Whether a file of the folder is this input."""
+        target = self.path / name
+        return not is_address(path) and target.exists() and target.samefile(path)
+
     def _refuse_existing(self, name: str) -> None:
         target = self.path / name
         if target.is_dir() and not (self.force and is_spark_result(target)):
@@ -100,9 +127,17 @@ class OutputFolder:
         self._made = []
 
 
+def remove_result(path: Path) -> None:
+    """Removes a file, or a folder of files as a run on Spark leaves it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def refuse_address(path: str | os.PathLike[str]) -> None:
     """Refuse s3://bucket/folder and the like, which would be taken for a local path or for a remote one by turns."""
-    if _ADDRESS.match(os.fspath(path)):
+    if is_address(path):
         raise OutputError(
             f"{os.fspath(path)} is not a path on this machine: write to a local folder, and copy it from there"
         )

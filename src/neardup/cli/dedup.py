@@ -23,6 +23,8 @@ from neardup.cli.support.standard_output import (
     refuse_folder_options,
     standard_output,
 )
+from neardup.output import refuse_address
+from neardup.remote_output import work_folder
 
 if TYPE_CHECKING:
     from neardup.engines.local.run import LocalRun
@@ -34,7 +36,9 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 
 @click.command(cls=MethodCommand)
 @options.inputs
-@options.output("DIR", "The folder to write to; - writes what is kept to standard output.")
+@options.output(
+    "DIR", "The folder to write to, also s3://…; - writes what is kept to standard output.", remote=True
+)
 @grouped(
     "Output",
     options.choice("--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."),
@@ -89,15 +93,16 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     """Remove or mark the near-duplicates among the documents of INPUT.
 
     INPUT is a file (parquet, jsonl, csv, tsv, warc, also .gz and .zst; mbox, eml), a folder of such files or of texts
-    (.txt, .md, .html), a glob, or - for standard input. DIR gets the kept documents unchanged, the removed ones with
-    the reason, the pairs and clusters, report.json, and problems.jsonl if records are bad. With -o - the kept documents
-    go to standard output, and everything else to standard error.
+    (.txt, .md, .html), a glob, an address (s3://…, https://…), or - for standard input. DIR gets the kept documents
+    unchanged, the removed ones with the reason, the pairs and clusters, report.json, and problems.jsonl if records are
+    bad. With -o - the kept documents go to standard output, and everything else to standard error.
 
     \b
     Examples:
       neardup dedup corpus.parquet -o clean
       neardup dedup 'crawl/*.jsonl.gz' -o clean --threshold 0.8 --keep newest:date
       neardup dedup huge/ -o clean --memory 4G --resume
+      neardup dedup s3://corpus/crawl/ -o s3://corpus/clean
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077
       neardup dedup today.jsonl -o clean --against news.index --add
       neardup dedup train/ -o clean --against test.jsonl --no-within
@@ -142,6 +147,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names
 
+        refuse_address(output)
+
         tables = table_names(mode)
         finish(run_on_spark(engine, plan, inputs, values, Path(output), tables, force, guard=guard))
         return
@@ -155,7 +162,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     def written(sources: Any) -> list[str]:
         return [*document_files(sources, mode, format), *record_files(table_format)]
 
-    if values["resume"] and (done := finished(plan, inputs, values, Path(output), written)):
+    if values["resume"] and (done := finished(plan, inputs, values, output, written)):
         finish(done)
         return
 
@@ -173,8 +180,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         if not stops and (sentence := add_to_index(run, references, values["add"])):
             added.append(sentence)
 
-    folder = None if piped else Path(output)
-    with run_command(plan, inputs, values, folder, force, check, add) as run:
+    work = None if piped else work_folder(output)
+    with run_command(plan, inputs, values, work, force, check, add) as run:
         stops = guard and run_report(run, [])["warnings"]
         how: Any = "none" if stops else mode
         settings = {"mode": how, "format": format, "escape_formulas": escape}

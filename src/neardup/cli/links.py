@@ -13,7 +13,7 @@ from neardup.plurals import counted
 
 @click.command(cls=GroupedCommand)
 @options.inputs
-@options.output("FILE", "The parquet file to write.")
+@options.output("FILE", "The parquet file to write.", remote=True)
 @options.reading
 @grouped("Input", options.value("--url-column NAME", "Column of URLs.", default="url"))
 def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, **values: Any) -> None:
@@ -33,9 +33,9 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
     from neardup.errors import InputError
     from neardup.index.links import link_columns
-    from neardup.output import OutputFolder
+    from neardup.remote_output import output_folder
 
-    target = options.with_ending(output, ".parquet")
+    folder_name, name, _ = options.target_file(output, ".parquet")
     pages = options.open_inputs(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
@@ -58,10 +58,10 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         place = table.schema.get_field_index(name)
         table = table.remove_column(place) if place >= 0 else table
         table = table.append_column(name, pa.array(lists, kind))
-    with OutputFolder(target.parent, force=force) as folder:
+    with output_folder(folder_name, force=force) as folder:
         import pyarrow.parquet as pq
 
-        pq.write_table(table, folder.file(target.name))
+        pq.write_table(table, folder.file(name))
         folder.commit()
     report_problems(pages.problems)
     linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=MethodCommand)
 @options.inputs
-@options.output("FILE", "The file to write: .parquet, .csv or .jsonl; - is standard output.")
+@options.output("FILE", "The file to write: .parquet, .csv or .jsonl; - is standard output.", remote=True)
 @options.decide
 @options.pairs(default="all")
 @pairing
@@ -48,9 +48,10 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     from neardup.cli.support.show import problem_lines
     from neardup.engines.local.pair_examples import example_pairs
     from neardup.engines.local.write import run_report
-    from neardup.engines.local.write_tables import TABLE_FORMATS, write_pairs
-    from neardup.output import OutputFolder
+    from neardup.engines.local.write_tables import TABLE_FORMATS, as_table_format, write_pairs
+    from neardup.output import refuse_address
     from neardup.plans import complete_plan
+    from neardup.remote_output import output_folder, work_folder
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
@@ -61,35 +62,37 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     piped, shown = output == STDOUT, list[str]()
     if piped and engine is not None:
         raise ParameterError("engine", "pairs", "local with -o -: Spark writes a folder", "spark")
-    target = Path("stdout.jsonl") if piped else options.with_ending(output, *endings)
+    if engine is not None:
+        refuse_address(output)
+    place, name, format = options.target_file("stdout.jsonl" if piped else output, *endings)
+    folder = StandardOutput() if piped else output_folder(place, force=force)
     written = "" if piped else f", written to {output}"
     if values["against"]:
-        folder = StandardOutput() if piped else OutputFolder(target.parent, force=force)
-        table, report = write_cross_pairs(plan, inputs, values, folder, target)
+        table, report = write_cross_pairs(plan, inputs, values, folder, name, format)
         found = f"{counted(len(table), 'pair')} with documents of {listed_names(report['against'], 'and')}"
         lines = [f"{found}{written}", *problem_lines(report["problems"])]
         lines += problem_lines(report["reference_problems"], "in the references")
         emit(values["as_json"], report, lines, err=piped)
         return
     if engine is not None:
-        tables = {target.name: "pairs"}
+        tables = {name: "pairs"}
 
         def show(result: SparkResult) -> None:
             if not values["as_json"]:
                 shown.extend(pair_lines(*result.example_pairs(), plan.threshold))
 
         report = run_on_spark(
-            engine, plan, inputs, values, target.parent, tables, force, has_report=False, show=show
+            engine, plan, inputs, values, Path(place), tables, force, has_report=False, show=show
         )
     else:
-        format: Any = target.suffix.lower()[1:]
-        with StandardOutput() if piped else OutputFolder(target.parent, force=force) as folder:
-            path = folder.file(target.name)
-            with run_command(plan, inputs, values, None if piped else target.parent, force) as run:
+        work = None if piped else work_folder(place)
+        with folder:
+            path = folder.file(name)
+            with run_command(plan, inputs, values, work, force) as run:
                 with run.progress.stage("write pairs"):
-                    rows = write_pairs(run, path, format)
+                    rows = write_pairs(run, path, as_table_format(format))
                 folder.commit()
-                report = {**run_report(run, [target.name]), "rows": rows}
+                report = {**run_report(run, [name]), "rows": rows}
                 if not values["as_json"]:
                     shown = pair_lines(*example_pairs(run), plan.threshold)
     found = f"{counted(report['rows'], 'pair')} among {counted(report['documents'], 'document')}"

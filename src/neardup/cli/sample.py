@@ -14,7 +14,7 @@ from neardup.plurals import counted
 
 @click.command(cls=GroupedCommand)
 @options.inputs
-@options.output("FILE.csv", "The table of pairs to write.")
+@options.output("FILE.csv", "The table of pairs to write.", remote=True)
 @options.count("--pairs", "The number of pairs to write.", 456, least=1)
 @options.count(
     "--draw", "How many pairs to draw and measure; an even spread of them is written.", 100_000, least=1
@@ -39,13 +39,13 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     """
     from neardup.cli.support.show import TerminalProgress
     from neardup.evaluate.pair_sample import PairSampling, sample_pairs
-    from neardup.output import OutputFolder
+    from neardup.remote_output import output_folder
 
     low, high = values["idf"]
     sampling = PairSampling(values["pairs"], values["draw"], values["ngram"], low, high, values["seed"])
-    target = options.with_ending(output, ".csv")
-    with OutputFolder(target.parent, force=values["force"]) as folder, TerminalProgress() as progress:
-        path = folder.file(target.name)
+    folder_name, name, _ = options.target_file(output, ".csv")
+    with output_folder(folder_name, force=values["force"]) as folder, TerminalProgress() as progress:
+        path = folder.file(name)
         opened = options.open_inputs(inputs, values)
         found = sample_pairs(
             opened.sources,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from neardup.documents.encodings import as_utf8
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES
+from neardup.documents.stored import open_stored, stored_bytes
 from neardup.errors import InputError
 from neardup.output import one_line
 
@@ -45,16 +45,14 @@ class Bytes:
     def open_both(self) -> tuple[pa.NativeFile, pa.NativeFile]:
         """A stream of the stored bytes, and one of the decompressed bytes that reads from it."""
         try:
-            stored = pa.OSFile(os.fsencode(self.path))
+            stored = open_stored(self.path)
             return stored, pa.input_stream(stored, compression=self.compression)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {one_line(error)}") from None
 
     def stored_bytes(self) -> int:
         """The bytes on disk, 0 if the file no longer exists."""
-        with suppress(OSError):
-            return Path(self.path).stat().st_size
-        return 0
+        return stored_bytes(self.path)
 
 
 @dataclass(frozen=True)

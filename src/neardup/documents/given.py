@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits
+from neardup.remote import is_address
 
 if TYPE_CHECKING:
     from neardup.text.article import HtmlText
@@ -42,4 +43,6 @@ def _is_path(item: Any) -> bool:
     if isinstance(item, os.PathLike):
         return True
     short = isinstance(item, str) and len(item) < 1024 and "\n" not in item and "\0" not in item
+    if short and is_address(item) and "://" in item and len(item.split()) == 1:
+        return True
     return short and os.path.exists(item)  # noqa: PTH110 - Path.exists raises on long names

@@ -27,7 +27,7 @@ SUFFIXES = {
     for suffix in suffixes
 }
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail", "warc")
-_COMPRESSED = ("jsonl", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
+COMPRESSED = ("jsonl", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
 _HEAD = 1 << 16
 
 
@@ -47,7 +47,7 @@ def format_of(path: str) -> str | None:
     bare = Path(path.lower())
     if bare.suffix in COMPRESSIONS:
         inner = SUFFIXES.get(Path(bare.stem).suffix)
-        return inner if inner in _COMPRESSED else None
+        return inner if inner in COMPRESSED else None
     return SUFFIXES.get(bare.suffix)
 
 
@@ -103,7 +103,7 @@ def _require_readable(path: Path, given: str) -> None:
 
 def _found(path: str, name: str, format: str) -> InputFile:
     name = os.fsencode(name).decode("utf-8", "replace")  # a name may hold bytes that are not UTF-8
-    return InputFile(path, name, format, suffix_compression(path) if format in _COMPRESSED else None)
+    return InputFile(path, name, format, suffix_compression(path) if format in COMPRESSED else None)
 
 
 def _by_suffix(path: str) -> str | None:
@@ -115,12 +115,21 @@ def _by_suffix(path: str) -> str | None:
 
 def _holds_lines(path: str) -> bool:
     """Whether the first line of the file is a JSON object by itself, or too long to decide."""
-    import json
-
     try:
-        head = _head(path, suffix_compression(path))
+        head = head_of(path, suffix_compression(path))
     except (OSError, InputError):
         return True  # `read` reports what is wrong with it
+    return _lines_of_json(head)
+
+
+def lines_of_json(head: bytes) -> str | None:
+    """jsonl, if a .json file with this beginning holds lines of JSON."""
+    return "jsonl" if _lines_of_json(head) else None
+
+
+def _lines_of_json(head: bytes) -> bool:
+    import json
+
     line, end, _ = head.partition(newline_of(head))
     try:
         return isinstance(json.loads(line), dict)
@@ -220,11 +229,11 @@ def sniffed(path: str) -> tuple[str, str | None]:
     if magic == b"PAR1":
         return "parquet", None
     with suppress(OSError):
-        return _sniffed_format(_head(path, codec)), codec
+        return _sniffed_format(head_of(path, codec)), codec
     return "lines", codec
 
 
-def _head(path: str, compression: str | None) -> bytes:
+def head_of(path: str, compression: str | None) -> bytes:
     """The first bytes of a file, converted to UTF-8."""
     with Bytes(path, path, compression).open() as stream:
         first = read(stream, _HEAD)

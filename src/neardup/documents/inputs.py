@@ -10,9 +10,12 @@ from typing import IO, Any
 
 from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, sniffed
 from neardup.documents.limits import LIMITS, Limits
+from neardup.documents.remote_files import remote_files
 from neardup.documents.source import Source, UnreadableSource
+from neardup.documents.stored import file_stamp
 from neardup.errors import InputError, ParameterError
 from neardup.plurals import counted
+from neardup.remote import is_address
 from neardup.text import HtmlText
 
 
@@ -62,13 +65,27 @@ def open_inputs(
 def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> list[InputFile]:
     if given == "-":
         return [_spooled(sys.stdin.buffer, "stdin", format)]
+    if is_address(given) and (given := _local(given)) and is_address(given):
+        files, skipped = remote_files(given, format, alone=alone)
+        return _noted(given, files, skipped, notes)
     if is_stream(given):
         with Path(given).open("rb") as stream:
             return [_spooled(stream, given, format)]
     files, skipped = expanded(given, format, alone=alone)
+    return _noted(given, files, skipped, notes)
+
+
+def _noted(given: str, files: list[InputFile], skipped: int, notes: list[str]) -> list[InputFile]:
     if skipped:
         notes.append(f"{given}: {counted(skipped, 'file')} of unknown format skipped")
     return files
+
+
+def _local(address: str) -> str:
+    """The path that a file:// address names; another address as it is."""
+    from urllib.parse import unquote, urlsplit
+
+    return unquote(urlsplit(address).path) if address.lower().startswith("file:/") else address
 
 
 def _spooled(stream: IO[bytes], name: str, format: str | None) -> InputFile:
@@ -90,10 +107,10 @@ def _refuse_twice(found: Iterable[InputFile | Source]) -> None:
     paths: set[str] = set()
     for one in found:
         if isinstance(one, InputFile):
-            path = str(Path(one.path).absolute())
+            path = one.path if is_address(one.path) else str(Path(one.path).absolute())
             if path in paths:
                 raise InputError(
-                    f"{one.path} is given twice: every document in it would be its own duplicate"
+                    f"{one.name} is given twice: every document in it would be its own duplicate"
                 )
             paths.add(path)
 
@@ -158,7 +175,7 @@ def _file_source(found: InputFile, limits: Limits, unescape: bool) -> Source:
 def _size(found: InputFile) -> int | None:
     """The bytes on disk; None if they cannot be determined, which the source reports when it is read."""
     try:
-        return Path(found.path).stat().st_size
+        return file_stamp(found.path)[1]
     except OSError:
         return None
 

@@ -10,7 +10,6 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from neardup.documents.blocks import Bytes
@@ -52,7 +51,7 @@ class MailSource(StringColumns):
     def size(self) -> int | None:
         """The bytes of all files."""
         with suppress(OSError):
-            files = [str(file) for path, _ in self.files for file in files_of(Path(path))]
+            files = [file for path, _ in self.files for file in files_of(path)]
             return sum(Bytes(file, file).stored_bytes() for file in files)
         return None
 
@@ -63,7 +62,7 @@ class MailSource(StringColumns):
     def _rows(self, problems: Problems) -> Iterator[dict[str, Any]]:
         """The fields of every message that can be parsed, with its number."""
         ids: set[str] = set()
-        files = (messages_of(Path(path), name, self.limits, problems) for path, name in self.files)
+        files = (messages_of(path, name, self.limits, problems) for path, name in self.files)
         for number, (place, data) in enumerate(chain.from_iterable(files), start=1):
             fields = self._fields(place, data, ids, problems)
             if fields is not None:

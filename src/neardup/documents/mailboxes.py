@@ -8,27 +8,32 @@ from pathlib import Path
 from neardup.documents.input_files import is_maildir
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
+from neardup.documents.stored import open_binary
 from neardup.documents.textfiles import file_bytes
 from neardup.output import reason
+from neardup.remote import is_address
+from neardup.remote.addresses import path_of
 
 _LINE = 1 << 20  # a longer line is read in parts
 
 
-def files_of(path: Path) -> list[Path]:
+def files_of(given: str) -> list[str]:
     """The files that hold the messages, in a stable order."""
-    if not is_maildir(path):
-        return [path]
-    return sorted(file for part in ("cur", "new") for file in (path / part).iterdir() if file.is_file())
+    path = Path(given)
+    if is_address(given) or not is_maildir(path):
+        return [given]
+    files = sorted(file for part in ("cur", "new") for file in (path / part).iterdir() if file.is_file())
+    return list(map(str, files))
 
 
 def messages_of(
-    path: Path, known_as: str, limits: Limits, problems: Problems
+    path: str, known_as: str, limits: Limits, problems: Problems
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
     """Every message with the name of its file and its number in it (0: the file is the message)."""
     try:
-        if path.is_dir():
+        if not is_address(path) and Path(path).is_dir():
             for file in files_of(path):
-                name = f"{known_as}/{file.relative_to(path).as_posix()}"
+                name = f"{known_as}/{Path(file).relative_to(path).as_posix()}"
                 yield from _single(file, name, limits, problems)
         elif _is_mbox(path):
             for number, message in enumerate(mbox_messages(path, limits), start=1):
@@ -43,19 +48,19 @@ def messages_of(
 
 
 def _single(
-    file: Path, name: str, limits: Limits, problems: Problems
+    file: str, name: str, limits: Limits, problems: Problems
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
     data = file_bytes(file, name, limits, problems)
     if data is not None:
         yield (name, 0), data
 
 
-def _is_mbox(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(5) == b"From " or path.suffix.lower() == ".mbox"
+def _is_mbox(path: str) -> bool:
+    with open_binary(path) as stream:
+        return stream.read(5) == b"From " or path_of(path).lower().endswith(".mbox")
 
 
-def mbox_messages(path: Path, limits: Limits = LIMITS) -> Iterator[bytes | None]:
+def mbox_messages(path: str, limits: Limits = LIMITS) -> Iterator[bytes | None]:
     """The messages of an mbox file one by one, None for a message beyond the size limit.
 
     Each begins with a "From " line after a blank one.
@@ -63,7 +68,7 @@ def mbox_messages(path: Path, limits: Limits = LIMITS) -> Iterator[bytes | None]
     lines: list[bytes] = []
     size, blank, begins = 0, True, True  # `begins`: the next read starts a line
     most = min(limits.record, limits.memory)
-    with path.open("rb") as stream:
+    with open_binary(path) as stream:
         while line := stream.readline(_LINE):
             if begins and blank and line.startswith(b"From "):
                 limits.refuse_larger(size, str(path))

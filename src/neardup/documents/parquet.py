@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from neardup.documents.source import (
     empty_columns,
     with_plain_columns,
 )
+from neardup.documents.stored import open_stored
 from neardup.errors import InputError
 from neardup.output import one_line
 from neardup.plurals import counted
@@ -53,7 +53,7 @@ class ParquetSource:
 
     def _open(self) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), buffer_size=_BUFFER, pre_buffer=False)
+            return pq.ParquetFile(open_stored(self.path), buffer_size=_BUFFER, pre_buffer=False)
         except FAILED as error:
             raise InputError(f"{self.name} cannot be read as parquet: {one_line(error)}") from None
 
@@ -68,7 +68,7 @@ class ParquetSource:
 
     @cached_property
     def _chunks(self) -> list[list[ColumnChunk]]:
-        with suppress(OSError), pa.OSFile(os.fsencode(self.path)) as file:
+        with suppress(OSError), open_stored(self.path) as file:
             return column_chunks(file)
         return []
 

@@ -7,7 +7,6 @@ A bad record does not stop a reader: it is added to `Problems`, and no other rec
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from neardup.columns import Numbers
 from neardup.documents.problems import Problems
+from neardup.documents.stored import file_stamp
 from neardup.documents.values import read_value, row_report
 
 BATCH_BYTES = 4 << 20
@@ -182,8 +182,7 @@ def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:
     found = []
     for path in paths:
         with suppress(OSError):
-            status = os.stat(path)  # noqa: PTH116 - a path may be a plain string
-            found.append((str(path), status.st_size, status.st_mtime_ns))
+            found.append(file_stamp(path))
     return tuple(found)
 
 

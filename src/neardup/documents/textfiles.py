@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,20 +17,22 @@ from neardup.documents.encodings import decoded
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batch, Batches, StringColumns, picked, sliced, string_batches
+from neardup.documents.stored import open_binary, stored_bytes
 from neardup.documents.values import clean, plain, row_report
 from neardup.output import reason
+from neardup.remote.addresses import path_of
 from neardup.text import HtmlText
 
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 
 
 def file_bytes(
-    path: Path, known_as: str, limits: Limits, problems: Problems, record: int | None = None
+    path: str | Path, known_as: str, limits: Limits, problems: Problems, record: int | None = None
 ) -> bytes | None:
     """The bytes of a file that is one document, or None if it cannot be read, which is reported."""
     try:
-        with path.open("rb") as file:
-            limits.refuse_larger(os.fstat(file.fileno()).st_size, known_as)
+        with open_binary(path) as file:
+            limits.refuse_larger(stored_bytes(str(path)), known_as)
             data = file.read(limits.record + 1)
     except OSError as error:
         problems.add(known_as, f"unreadable file: {reason(error)}", record=record)
@@ -77,18 +78,18 @@ class TextSource(StringColumns):
     def pages(self, problems: Problems) -> Iterator[str]:
         """The files as they are, HTML with its tags."""
         for number, (path, known_as) in enumerate(self.files, start=1):
-            data = file_bytes(Path(path), known_as, self.limits, problems, number)
+            data = file_bytes(path, known_as, self.limits, problems, number)
             if data is not None:
                 yield decoded(data)[0]
 
     def _text(self, path: str, known_as: str, number: int, problems: Problems) -> str | None:
-        data = file_bytes(Path(path), known_as, self.limits, problems, number)
+        data = file_bytes(path, known_as, self.limits, problems, number)
         if data is None:
             return None
         text, wrong = decoded(data)
         if wrong is not None:
             problems.add(known_as, wrong, record=number, action="replaced")
-        if path.lower().endswith(HTML_SUFFIXES):
+        if path_of(path).lower().endswith(HTML_SUFFIXES):
             report = partial(problems.add, known_as, record=number)
             text = page_text(text, self.html_text, lambda why, action: report(why, action=action))
         return clean(text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from io import BufferedReader, BytesIO
-from pathlib import Path
-from typing import Any
+from io import SEEK_END, BytesIO
+from typing import IO, Any
 
 from neardup.documents.blocks import FileSource
 from neardup.documents.limits import Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES, Batches, StringColumns, string_batches
+from neardup.documents.stored import open_binary
 from neardup.documents.values import clean
 from neardup.errors import MissingExtra
 from neardup.output import reason
@@ -42,7 +42,7 @@ class WarcSource(StringColumns, FileSource):
     def _pages(self, problems: Problems) -> Iterator[dict[str, Any]]:
         """The pages of all records that can be read."""
         try:
-            file = Path(self.path).open("rb")  # noqa: SIM115 - closed below
+            file = open_binary(self.path)
         except OSError as error:
             problems.add(self.name, f"unreadable file: {reason(error)}", action="file skipped")
             return
@@ -96,8 +96,8 @@ class _Broken(OSError):
 class _FileBytes:
     """The bytes of a file; no memory map, because a file that shrinks would kill the process."""
 
-    def __init__(self, file: BufferedReader) -> None:
-        self._file, self._size = file, Path(file.name).stat().st_size
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._size = file, file.seek(0, SEEK_END)
 
     def __len__(self) -> int:
         return self._size

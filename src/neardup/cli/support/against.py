@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -149,7 +148,8 @@ def write_cross_pairs(
     inputs: tuple[str, ...],
     values: dict[str, Any],
     folder: OutputFolder | StandardOutput,
-    target: Path,
+    name: str,
+    format: str,
 ) -> tuple[Any, dict[str, Any]]:
     """The pairs of INPUT with the references, written to a file; and a report about them."""
     from neardup.cli.support.show import TerminalProgress
@@ -162,7 +162,7 @@ def write_cross_pairs(
     plan, statistics = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, problems, _ = options.open_inputs(inputs, values)
     with folder, TerminalProgress() as progress:
-        path, format = folder.file(target.name), target.suffix.lower()[1:]
+        path = folder.file(name)
         with opened_references(plan, statistics, sources, columns, values, progress) as references:
             assert references is not None
             table = cross_pairs(references, sources, columns, problems, progress)
@@ -174,7 +174,7 @@ def write_cross_pairs(
         "against": names,
         "problems": problem_counts(problems),
         "reference_problems": skipped,
-        "files": [target.name],
+        "files": [name],
         "plan": plan.to_dict(),
     }
     return table, report

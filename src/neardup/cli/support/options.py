@@ -12,6 +12,7 @@ from neardup.cli.support.groups import grouped
 from neardup.errors import InputError, OutputError
 from neardup.output import refuse_address
 from neardup.plurals import listed_names
+from neardup.remote_output import split_target
 from neardup.text import HtmlText
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ def local_path(context: click.Context, parameter: click.Parameter, value: str) -
     return value
 
 
-def output(metavar: str, help: str) -> Option:
-    """-o, and --force to overwrite."""
+def output(metavar: str, help: str, *, remote: bool = False) -> Option:
+    """-o, and --force to overwrite; `remote` commands also write to addresses."""
+    callback = None if remote else local_path
     return grouped(
         "Output",
-        click.option("-o", "--output", required=True, metavar=metavar, help=help, callback=local_path),
+        click.option("-o", "--output", required=True, metavar=metavar, help=help, callback=callback),
         flag("--force", "Overwrite an existing result."),
     )
 
@@ -227,6 +229,13 @@ def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
     if not path.parent.is_dir():
         raise OutputError(f"the folder {path.parent} does not exist: create it first")
     return path
+
+
+def target_file(name: str, *endings: str) -> tuple[Path | str, str, str]:
+    """The folder, the name and the format of an output file that may be remote."""
+    with_ending(name, *endings)
+    folder, last = split_target(name)
+    return folder, last, Path(last).suffix.lower()[1:]
 
 
 def with_ending(name: str, *endings: str) -> Path:

@@ -31,6 +31,7 @@ from neardup.output import only_writer
 from neardup.plan import Plan
 from neardup.plans import with_statistics
 from neardup.plurals import counted
+from neardup.remote_output import output_folder, work_folder
 
 if TYPE_CHECKING:
     from neardup.index.references import References
@@ -140,24 +141,26 @@ def finished(
     plan: Plan,
     inputs: Sequence[str],
     values: dict[str, Any],
-    output: Path,
+    output: str | Path,
     names: Callable[[Inputs], list[str]],
 ) -> dict[str, Any] | None:
     """The report of the same run, if it has finished already.
 
     `names` are the files that the run writes.
     """
-    if can_be_resumed(values["work_dir"] or output) or not (output / "report.json").exists():
+    folder = output_folder(output)
+    found = None if can_be_resumed(values["work_dir"] or work_folder(output)) else folder.read("report.json")
+    if found is None:
         return None
     plan, _ = with_statistics(plan, values["stats"], values["df_unit"])
     sources, columns, *_ = open_inputs(inputs, values)
     digest = identity_digest(run_identity(plan, columns, sources, values))
     try:
-        report: dict[str, Any] = json.loads((output / "report.json").read_text())
+        report: dict[str, Any] = json.loads(found)
         same = report["run"] == digest and set(names(sources)) <= set(report["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return report if same and all((output / name).exists() for name in report["files"]) else None
+    return report if same and all(map(folder.is_there, report["files"])) else None
 
 
 @contextmanager

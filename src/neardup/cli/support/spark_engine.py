@@ -197,9 +197,10 @@ class _Job:
     def _written(self, result: SparkResult, loaded: LoadedDocuments) -> dict[str, Any]:
         """The report, after all tables have been written."""
         from neardup.engines.core.boilerplate import outside_article
-        from neardup.engines.local.write import PROBLEMS, remove_result
+        from neardup.engines.local.write import PROBLEMS
         from neardup.engines.local.write_tables import record_files
         from neardup.engines.spark.io.problems import joined_problems
+        from neardup.output import remove_result
 
         inputs, output = [source.name for source in loaded.sources], self.output
         problems = joined_problems([loaded.problems, result.problems])

@@ -20,12 +20,11 @@ from neardup.engines.local.write import (
     PROBLEMS,
     Mode,
     files_of_last_run,
-    remove_result,
 )
 from neardup.engines.local.write_tables import REPORT, record_files
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
 from neardup.escapes import escape_json
-from neardup.output import is_spark_result
+from neardup.output import OutputFolder, is_spark_result, remove_result
 
 MANIFEST = ("manifest.json", ".manifest.json.new")  # files of a folder of stages
 
@@ -115,7 +114,7 @@ class SparkOutput:
     def finish(self, report: dict[str, Any]) -> None:
         """Writes report and problems, and removes the stages and the stale results of an earlier run."""
         if self.has_report:
-            stale = files_of_last_run(self.folder) - set(report["files"])
+            stale = files_of_last_run(OutputFolder(self.folder)) - set(report["files"])
             if report["problems"]["total"]:
                 lines = (json.dumps(problem) + "\n" for problem in report["problems"]["first"])
                 (self.folder / PROBLEMS).write_text("".join(lines))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
-from io import BytesIO
-from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -50,6 +47,7 @@ from neardup.engines.local.write_tables import REPORT, TableFormat, record_files
 from neardup.errors import InputError, OutputError
 from neardup.escapes import escape_json
 from neardup.output import PAGE, OutputFolder, is_file_name
+from neardup.remote_output import output_folder
 from neardup.workers import prefetched
 
 Mode = Literal["remove", "annotate", "none"]
@@ -76,7 +74,7 @@ def write_run(
     """The report, after everything has been written under its final name."""
     check_output(run.corpus.sources, folder, mode, format, force, table_format)
     records = record_files(table_format)
-    with OutputFolder(folder, force=force) as output:
+    with output_folder(folder, force=force) as output:
         work = run.corpus.work.path
         if work is not None and work.parent == output.path:  # whose lock says that nobody else writes here
             output.remove_leftovers([*document_files(run.corpus.sources, mode, format), *records, PROBLEMS])
@@ -92,10 +90,10 @@ def write_run(
             files.append(PROBLEMS)
         report = run_report(run, files)
         output.file(REPORT).write_text(escape_json(json.dumps(report, indent=2, ensure_ascii=False)) + "\n")
-        stale = files_of_last_run(output.path) - set(report["files"])
+        stale = files_of_last_run(output) - set(report["files"])
         output.commit()
-    for name in stale:
-        remove_result(output.path / name)
+        for name in stale:
+            output.remove(name)
     return report
 
 
@@ -116,19 +114,11 @@ def write_stream(
     return run_report(run, [])
 
 
-def remove_result(path: Path) -> None:
-    """Removes a file, or a folder of files as a run on Spark leaves it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def files_of_last_run(folder: Path) -> set[str]:
+def files_of_last_run(output: OutputFolder) -> set[str]:
     """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
-        listed = [*json.loads((folder / "report.json").read_text())["files"], *_page_of_last_run(folder)]
-    except (OSError, ValueError, KeyError, TypeError):
+        listed = [*json.loads(output.read("report.json") or b"")["files"], *_page_of_last_run(output)]
+    except (ValueError, KeyError, TypeError):
         return set()
     return {
         name
@@ -137,18 +127,18 @@ def files_of_last_run(folder: Path) -> set[str]:
     }
 
 
-def _page_of_last_run(folder: Path) -> list[str]:
+def _page_of_last_run(output: OutputFolder) -> list[str]:
     """The page of `neardup report` beside the result, unless somebody else made a file of that name."""
-    with (folder / PAGE).open("rb") if (folder / PAGE).is_file() else BytesIO() as file:
-        return [PAGE] if b'<meta name="generator" content="neardup">' in file.read(200) else []
+    head = (output.read(PAGE) or b"")[:200]
+    return [PAGE] if b'<meta name="generator" content="neardup">' in head else []
 
 
-def _refuse_inputs(sources: Sequence[Source], folder: Path, names: Sequence[str]) -> None:
+def _refuse_inputs(sources: Sequence[Source], output: OutputFolder, names: Sequence[str]) -> None:
     """Refuse to overwrite what is being read."""
     for path in (entry[0] for source in sources for entry in stamp(source)):
         for name in names:
-            if (folder / name).exists() and (folder / name).samefile(path):
-                raise OutputError(f"{folder / name} is an input of this run: choose another output folder")
+            if output.is_input(name, path):
+                raise OutputError(f"{path} is an input of this run: choose another output folder")
 
 
 def check_output(
@@ -160,9 +150,9 @@ def check_output(
     table_format: TableFormat = "parquet",
 ) -> None:
     """Refuse an output that cannot be written, before hours of work rather than after."""
-    with OutputFolder(folder, force=force) as output:
+    with output_folder(folder, force=force) as output:
         names = [*document_files(sources, mode, format), *record_files(table_format), PROBLEMS]
-        _refuse_inputs(sources, output.path, names)
+        _refuse_inputs(sources, output, names)
         for name in names:
             output.file(name)
 

@@ -22,6 +22,11 @@ TABLE_FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
 REPORT = "report.json"
 
 
+def as_table_format(name: str) -> TableFormat:
+    """The format of this name."""
+    return next(format for format in TABLE_FORMATS if format == name)
+
+
 def record_files(format: TableFormat = "parquet") -> list[str]:
     """The names of the files that every run writes."""
     return [f"pairs.{format}", f"clusters.{format}", REPORT]

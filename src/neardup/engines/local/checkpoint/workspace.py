@@ -28,6 +28,7 @@ from neardup.engines.local.checkpoint.spill import Segment, SpilledRows, cannot_
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import InputError, OutputError
 from neardup.output import is_file_name
+from neardup.remote import is_address
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics, save_statistics
 
@@ -332,7 +333,9 @@ def inputs_identity(sources: Sequence[Source]) -> list[list[Any]]:
 
 
 def sampled_hash(path: str, size: int) -> str:
-    """SHA-256 of a file's first and last megabyte."""
+    """SHA-256 of a file's first and last megabyte; a remote object is known by its size and entity tag alone."""
+    if is_address(path):
+        return ""
     digest = hashlib.sha256()
     with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - what cannot be read is reported later
         digest.update(file.read(SAMPLE))
