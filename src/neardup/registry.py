@@ -48,6 +48,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "slimpajama": {"method": "minhash", "ngram": 13, "threshold": 0.8},
     "datasketch": {"method": "minhash", "num_perm": 128, "threshold": 0.9},
     "text-dedup": {"method": "minhash", "num_perm": 250, "ngram": 5, "threshold": 0.7},
+    # SantaCoder and StarCoder; The Stack 1.0 had single tokens and 0.85, which left many near-copies.
+    "code": {"method": "minhash", "tokens": "code", "num_perm": 256, "ngram": 5, "threshold": 0.7},
     "news-2013": {  # Alonso, Fetterly and Manasse, MSR-TR-2013-60: the best of its tables 6 and 7
         "method": "rare_phrases", "ngram": 7, "function": "df2", "around": 0, "passage": 0, "rare": 0.5,
         "threshold": 0.25,

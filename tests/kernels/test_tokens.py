@@ -29,7 +29,7 @@ from neardup.columns import Texts
 from neardup.kernels import tokens
 from neardup.text.words import Words
 
-MODES = ["words", "whitespace", "characters"]
+MODES = ["words", "whitespace", "characters", "code"]
 modes = st.sampled_from(MODES)
 
 

@@ -40,6 +40,9 @@ UNSPACED = (
 )
 
 
+PUNCTUATION = frozenset(chr(point) for point in range(33, 127) if not chr(point).isalnum())
+
+
 @cache
 def kind(char: str) -> Literal["word", "single", "mark", "ignored", "outside"]:
     """What a character does to the tokens around it."""
@@ -69,14 +72,18 @@ def marks(char: str) -> int:
     return 1 if category in ("Lu", "Lt") else 2 if category == "Nd" else 0
 
 
-def tokenize(text: str, tokens: Literal["words", "whitespace", "characters"] = "words") -> list[Token]:
+def tokenize(
+    text: str, tokens: Literal["words", "whitespace", "characters", "code"] = "words"
+) -> list[Token]:
     """The tokens of a text in NFC."""
     found: list[tuple[list[str], int, int]] = []  # folded characters, position, marks
     inside = None  # whether the character before belongs to a "word", a "single", or to nothing
     position = 0
     for char in text:
         role = kind(char)
-        if tokens != "words" and role != "ignored":
+        if tokens == "code":
+            role = "word" if char == "_" else "single" if char in PUNCTUATION else role
+        elif tokens != "words" and role != "ignored":
             role = "outside" if char.isspace() else "word" if tokens == "whitespace" else "single"
         joins = inside is not None if role == "mark" else role == "word" == inside
         if role == "outside":

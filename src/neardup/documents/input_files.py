@@ -13,6 +13,13 @@ from neardup.documents.encodings import as_utf8
 from neardup.documents.problems import Problems
 from neardup.errors import InputError
 
+CODE = tuple(
+    """.py .pyx .pyi .ipy .c .h .cc .cpp .cxx .hh .hpp .hxx .cu .cuh .m .mm .java .kt .kts .scala .groovy .clj .cljs
+    .js .jsx .mjs .cjs .ts .tsx .vue .svelte .go .rs .swift .dart .cs .fs .vb .php .rb .pl .pm .lua .r .jl .hs .lhs
+    .ml .mli .ex .exs .erl .hrl .elm .lisp .el .scm .rkt .f .f90 .f95 .for .pas .adb .ads .asm .s .v .sv .vhd .vhdl
+    .sql .sh .bash .zsh .fish .ps1 .bat .cmd .tcl .cmake .mk .gradle .proto .thrift .graphql .tf .css .scss .sass .less
+    .sol .zig .nim .d .cr .coffee .awk .cob .tex""".split()
+)
 SUFFIXES = {
     suffix: format
     for format, suffixes in {
@@ -20,7 +27,7 @@ SUFFIXES = {
         "jsonl": (".jsonl", ".ndjson", ".json"),  # .json if its first line is an object: many corpora have it
         "csv": (".csv",),
         "tsv": (".tsv", ".tab"),
-        "text": (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml"),
+        "text": (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", *CODE),
         "mail": (".mbox", ".eml"),
         "warc": (".warc",),
     }.items()
@@ -53,7 +60,11 @@ def format_of(path: str) -> str | None:
 
 def known_suffixes() -> str:
     """The suffixes for an error message."""
-    return " ".join(SUFFIXES) + " (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
+    shown = [suffix for suffix in SUFFIXES if suffix not in CODE]
+    return (
+        " ".join(shown)
+        + ", source code such as .py .java .c .js (jsonl, csv and tsv also with .gz or .zst, warc with .gz)"
+    )
 
 
 def expanded(given: str, format: str | None, *, alone: bool) -> tuple[list[InputFile], int]:

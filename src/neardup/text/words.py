@@ -1,4 +1,4 @@
-"""Tokens of texts: Unicode words, runs between white space, or characters."""
+"""Tokens of texts: Unicode words, runs between white space, characters, or those of source code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from neardup import kernels
 from neardup.columns import Hashes, Texts, Tokens
 from neardup.text.composed import to_composed
 
-TokenKind = Literal["words", "whitespace", "characters"]
+TokenKind = Literal["words", "whitespace", "characters", "code"]
+UNDERSCORE = ord("_")  # part of a name in source code
 SPACE_FLAG = 64  # in the entries of unicode.npz
 
 
@@ -26,6 +27,7 @@ class Words:
     words       letters and digits; each character of a script without spaces; each symbol and emoji
     whitespace  runs between white space, punctuation included
     characters  every character that is not white space
+    code        names and numbers, with _; each other ASCII character that is not white space; the rest as words
     """
 
     tokens: TokenKind = "words"
@@ -77,11 +79,25 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
         index, pages = stored["index"], stored["pages"]
     if tokens == "words":
         return kernel.CodePointTable(index, pages), kernel.WORDS
+    if tokens == "code":
+        return _code_table(index, pages)
     inside = kernel.WORD if tokens == "whitespace" else kernel.SINGLE
     kinds = np.where(pages & SPACE_FLAG, kernel.OUTSIDE, inside).astype(np.uint32)
     kinds[pages & kernel.KIND == kernel.IGNORE] = kernel.IGNORE
     pages = pages & ~np.uint32(kernel.KIND) | kinds
     return kernel.CodePointTable(index, pages), kernel.WHITESPACE if tokens == "whitespace" else kernel.TABLE
+
+
+def _code_table(index: NDArray[Any], pages: NDArray[Any]) -> tuple[Any, int]:
+    """The table for source code: operators are tokens, which text has as punctuation."""
+    kernel = kernels.tokens
+    ascii = pages[index[0], :128].copy()
+    graphic = (np.arange(128) > 32) & (np.arange(128) < 127)
+    operators = graphic & (ascii & kernel.KIND == kernel.OUTSIDE)
+    ascii[operators] |= kernel.SINGLE
+    ascii[UNDERSCORE] = ascii[UNDERSCORE] & ~np.uint32(kernel.KIND) | kernel.WORD
+    pages[index[0], :128] = ascii
+    return kernel.CodePointTable(index, pages), kernel.TABLE
 
 
 def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
