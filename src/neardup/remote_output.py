@@ -17,7 +17,7 @@ from neardup.remote.retries import retried
 
 REPORT = "report.json"
 
-__all__ = ["RemoteFolder", "output_folder", "split_target", "work_folder"]
+__all__ = ["RemoteFolder", "output_folder", "split_target", "work_place"]
 
 
 class RemoteFolder(OutputFolder):
@@ -120,7 +120,7 @@ def split_target(target: str) -> tuple[Any, str]:
     return path.parent, path.name
 
 
-def work_folder(output: str | Path) -> Path:
+def work_place(output: str | Path) -> Path:
     """Where a run keeps what it can be resumed from: the output folder, or one of its own for a remote output."""
     if not isinstance(output, str) or not is_address(output):
         return Path(output)

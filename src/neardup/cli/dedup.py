@@ -24,7 +24,7 @@ from neardup.cli.support.standard_output import (
     standard_output,
 )
 from neardup.output import refuse_address
-from neardup.remote_output import work_folder
+from neardup.remote_output import work_place
 
 if TYPE_CHECKING:
     from neardup.engines.local.run import LocalRun
@@ -180,7 +180,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         if not stops and (sentence := add_to_index(run, references, values["add"])):
             added.append(sentence)
 
-    work = None if piped else work_folder(output)
+    work = None if piped else work_place(output)
     with run_command(plan, inputs, values, work, force, check, add) as run:
         stops = guard and run_report(run, [])["warnings"]
         how: Any = "none" if stops else mode

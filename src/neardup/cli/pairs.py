@@ -51,7 +51,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     from neardup.engines.local.write_tables import TABLE_FORMATS, as_table_format, write_pairs
     from neardup.output import refuse_address
     from neardup.plans import complete_plan
-    from neardup.remote_output import output_folder, work_folder
+    from neardup.remote_output import output_folder, work_place
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
@@ -85,7 +85,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
             engine, plan, inputs, values, Path(place), tables, force, has_report=False, show=show
         )
     else:
-        work = None if piped else work_folder(place)
+        work = None if piped else work_place(place)
         with folder:
             path = folder.file(name)
             with run_command(plan, inputs, values, work, force) as run:

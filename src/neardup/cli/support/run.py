@@ -31,7 +31,7 @@ from neardup.output import only_writer
 from neardup.plan import Plan
 from neardup.plans import with_statistics
 from neardup.plurals import counted
-from neardup.remote_output import output_folder, work_folder
+from neardup.remote_output import output_folder, work_place
 
 if TYPE_CHECKING:
     from neardup.index.references import References
@@ -149,7 +149,7 @@ def finished(
     `names` are the files that the run writes.
     """
     folder = output_folder(output)
-    found = None if can_be_resumed(values["work_dir"] or work_folder(output)) else folder.read("report.json")
+    found = None if can_be_resumed(values["work_dir"] or work_place(output)) else folder.read("report.json")
     if found is None:
         return None
     plan, _ = with_statistics(plan, values["stats"], values["df_unit"])
