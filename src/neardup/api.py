@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from neardup.documents import LIMITS, Limits, Problems, fitted, unified_schema
+from neardup.documents.dialects import Dialect
 from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
@@ -232,6 +233,9 @@ def dedup(
     df_unit: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    columns: Sequence[str] | str | None = None,
     guard: bool | None = None,
     expect_removed: float | tuple[float, float] | None = None,
     against: Any = None,
@@ -278,6 +282,9 @@ def dedup(
         df_unit: The unit of document frequency: texts, clusters, COLUMN or host:COLUMN; None is the method's own.
         limits: Limits on the size of records and of unpacked files.
         unescape_formulas: Remove the apostrophes that neardup put before csv formulas.
+        delimiter: The character between csv cells; None detects it.
+        encoding: The encoding of text files, such as cp1252; None detects it.
+        columns: The names of csv columns, if the files have no header.
         guard: Whether `kept`, `removed` and `write` of the result raise a GuardError if removals look wrong; None: at
             thresholds below 0.3, and if `expect_removed` is given.
         expect_removed: The share of documents that is expected to be removed, give or take a factor of 2, or the least
@@ -308,16 +315,17 @@ def dedup(
     check_guard(guard)
     budget, expected = MemoryBudget(read_memory(memory)), ExpectedShare.of(expect_removed)
     limits = budget.limited(limits)
-    inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text)
-    columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
+    dialect = Dialect.of(delimiter, encoding, columns)
+    inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text, dialect)
+    taken = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected)
     plan, known = with_statistics(plan, statistics, df_unit)
     if not references:
-        return Result(run_local(plan, inputs, columns, settings, progress, known), given, guard)
-    with open_references(references, plan, known, columns, settings, limits) as opened:
+        return Result(run_local(plan, inputs, taken, settings, progress, known), given, guard)
+    with open_references(references, plan, known, taken, settings, limits) as opened:
         opened.prepare(inputs, progress or Progress(), Problems(strict=strict))
         settings = replace(settings, references=opened.find, within=within)
-        return Result(run_local(plan, inputs, columns, settings, progress, opened.statistics), given, guard)
+        return Result(run_local(plan, inputs, taken, settings, progress, opened.statistics), given, guard)
 
 
 def references_of(against: Any) -> list[Any]:
@@ -396,6 +404,9 @@ def _pairs_against(
     df_unit: str | None = None,
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    columns: Sequence[str] | str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> pa.Table:
@@ -412,12 +423,13 @@ def _pairs_against(
     plan, known = with_statistics(plan, statistics, df_unit)
     budget = MemoryBudget(read_memory(memory))
     limits = budget.limited(limits)
-    sources, _ = as_inputs(documents, format, limits, unescape_formulas, html_text)
-    columns = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
+    dialect = Dialect.of(delimiter, encoding, columns)
+    sources, _ = as_inputs(documents, format, limits, unescape_formulas, html_text, dialect)
+    taken = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     settings = RunSettings(checked_threads(threads), strict, work_dir, budget)
-    with open_references(references, plan, known, columns, settings, limits) as opened:
+    with open_references(references, plan, known, taken, settings, limits) as opened:
         opened.prepare(sources, progress, Problems(strict=strict))
-        return cross_pairs(opened, sources, columns, Problems(strict=strict), progress)
+        return cross_pairs(opened, sources, taken, Problems(strict=strict), progress)
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:

@@ -59,6 +59,7 @@ HONOURED = {  # a value of each option that is honoured
 QUICK = {"mode", "max_record"}  # the others are slow: each is a run of both engines
 ELSEWHERE = {  # tested in other files
     "inputs", "output", "force", "resume", "strict", "work_dir", "as_json", "unescape_formulas", "report",
+    "delimiter", "encoding", "columns",
 }  # fmt: skip
 ENGINE = {"engine", "master", "conf"}
 PLAN = {"method", "preset", "threshold"}  # and the parameters of methods: the same plan for both engines

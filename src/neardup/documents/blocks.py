@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from neardup.columns import Numbers
 from neardup.documents.encodings import as_utf8
+from neardup.documents.json_array import array_lines
 from neardup.documents.limits import LIMITS, Limits, Meter
 from neardup.documents.problems import Problems
 from neardup.documents.source import BATCH_BYTES
@@ -61,6 +62,8 @@ class FileSource(Bytes):
 
     size: int | None = None
     rows: int | None = None
+    encoding: str | None = None  # as the user gives it
+    array: bool = False  # one JSON array, whose elements are read as lines
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,11 @@ def pieces(where: Bytes, problems: Problems, meter: Meter) -> Iterator[bytes]:
 
     If reading or decompression fails, the bytes before that point are yielded and the failure is reported.
     """
-    return as_utf8(_decompressed(where, problems, meter), where.name, problems)
+    encoding = getattr(where, "encoding", None)
+    found = as_utf8(_decompressed(where, problems, meter), where.name, problems, encoding)
+    if getattr(where, "array", False):
+        return array_lines(found, where.name, where.limits, problems)
+    return found
 
 
 def _decompressed(where: Bytes, problems: Problems, meter: Meter) -> Iterator[bytes]:

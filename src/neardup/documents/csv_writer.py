@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.columns import Numbers
-from neardup.documents.delimited import DELIMITERS, columns_of, record_cells
+from neardup.documents.delimited import columns_of, record_cells
+from neardup.documents.dialects import DELIMITERS
 from neardup.documents.formulas import escaped
 from neardup.documents.output_lines import glued, joined, output_stream, values_buffer
 from neardup.documents.source import Batch
@@ -29,9 +30,10 @@ class CsvWriter:
         extra: pa.Schema | None,
         compression: str | None,
         escape: bool,
+        delimiter: str | None = None,
     ) -> None:
         self._format, self._escape = format, escape
-        self._delimiter = DELIMITERS[format]
+        self._delimiter = delimiter or DELIMITERS[format]
         self._columns = list(columns)
         self._added = [] if extra is None else list(extra.names)
         self._own = [name for name in columns if name not in self._added]

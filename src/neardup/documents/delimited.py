@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from neardup.columns import Numbers
 from neardup.documents.blocks import FileSource, slices
+from neardup.documents.dialects import DELIMITERS, DETECTED, Dialect
 from neardup.documents.formulas import unescaped
 from neardup.documents.problems import Problems
 from neardup.documents.records import FIELD, LONGER, Records, record_blocks
 from neardup.documents.source import Batch, Batches, StringColumns, empty_columns, sliced
 from neardup.documents.values import plain, row_report
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 STRAY_END = "malformed csv: a line end is outside quotes"
 
 
@@ -29,22 +29,26 @@ class DelimitedSource(StringColumns, FileSource):
 
     format: str = "csv"
     unescape: bool = False  # remove the apostrophes that neardup put before formulas
+    dialect: Dialect = DETECTED
 
     @property
-    def _delimiter(self) -> str:
-        return DELIMITERS[self.format]
+    def delimiter(self) -> str:
+        """The character between two cells."""
+        return self.dialect.delimiter or DELIMITERS[self.format]
 
     def _blocks(self, problems: Problems) -> Iterator[Records]:
-        return record_blocks(self, self._delimiter, problems)
+        return record_blocks(self, self.delimiter, problems, skip=self.dialect.skip)
 
     @cached_property
     def _header(self) -> list[str]:
         """The names of the columns; none if the first record cannot be read, which `read` reports."""
+        if self.dialect.columns is not None:
+            return list(self.dialect.columns)
         for block in self._blocks(Problems()):
             if block.broken is not None:
                 return []
             if len(block.starts):
-                cells = parsed(block, 0, 1, self._delimiter)[0] or []
+                cells = parsed(block, 0, 1, self.delimiter)[0] or []
                 names = [cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for cell in cells]
                 return unescaped(pa.array(names, pa.string())).to_pylist() if self.unescape else names
         return []
@@ -59,7 +63,9 @@ class DelimitedSource(StringColumns, FileSource):
         names = header if columns is None else list(columns)
         places = {name: place for place, name in reversed(list(enumerate(header)))}  # of several the first
         requested = range(len(header)) if columns is None else [places.get(name) for name in columns]
-        number = 0  # of the first record in the block; the header is number 0
+        number = int(
+            self.dialect.columns is not None
+        )  # of the first record in the block; the header is number 0
         for block in self._blocks(problems):
             if number == 0 and not header and (block.broken is not None or len(block.starts)):
                 reason = f"no header: {block.broken or STRAY_END}"
@@ -85,10 +91,10 @@ class DelimitedSource(StringColumns, FileSource):
         if block.broken is not None:
             problems.add(self.name, block.broken, record=number)
             return np.array([], dtype=np.int64), empty_columns(0)
-        arrays = parsed_by_arrow(block, first, len(self._header), requested, self._delimiter)
+        arrays = parsed_by_arrow(block, first, len(self._header), requested, self.delimiter)
         good = np.arange(first, len(block.starts))
         if arrays is None:
-            cells = parsed(block, first, len(block.starts), self._delimiter)
+            cells = parsed(block, first, len(block.starts), self.delimiter)
             good = self._full(cells, first, number, problems)
             arrays = columns_of([cells[row - first] or [] for row in good.tolist()], requested)
         good, arrays = self._within_limit(block, good, arrays, number, problems)

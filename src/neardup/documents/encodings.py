@@ -34,19 +34,32 @@ def encoding_of(head: bytes) -> tuple[str, int]:
     return "utf-8", 0
 
 
-def decoded(data: bytes) -> tuple[str, str | None]:
+def given_encoding(head: bytes, named: str | None) -> tuple[str, int]:
+    """The encoding that was named, or that of a file with these first bytes; and the length of the mark."""
+    found, mark = encoding_of(head)
+    if named is None or found.replace("-le", "").replace("-be", "") == named.removesuffix("-sig"):
+        return found, mark
+    return ("utf-16-le" if named == "utf-16" else "utf-32-le" if named == "utf-32" else named), 0
+
+
+def decoded(data: bytes, named: str | None = None) -> tuple[str, str | None]:
     """The text of a whole file, and the problem with its encoding, or None."""
-    encoding, mark = encoding_of(data)
+    encoding, mark = given_encoding(data, named)
     try:
         return data[mark:].decode(encoding), None
     except UnicodeDecodeError:
         return data[mark:].decode(encoding, "replace"), f"invalid {encoding.upper()}"
 
 
-def as_utf8(pieces: Iterator[bytes], name: str, problems: Problems) -> Iterator[bytes]:
-    """The same text in UTF-8 without a byte order mark; UTF-8 passes unchanged, valid or not."""
+def as_utf8(
+    pieces: Iterator[bytes], name: str, problems: Problems, named: str | None = None
+) -> Iterator[bytes]:
+    """The same text in UTF-8 without a byte order mark; UTF-8 passes unchanged, valid or not.
+
+    `named` is the encoding that the user gives; without it the first bytes decide.
+    """
     first = next(pieces, b"")
-    encoding, mark = encoding_of(first)
+    encoding, mark = given_encoding(first, named)
     if encoding != "utf-8":
         yield from _transcoded(first[mark:], pieces, encoding, name, problems)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from neardup.documents.dialects import Dialect
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits
 from neardup.remote import is_address
@@ -22,9 +23,11 @@ def as_inputs(
     limits: Limits = LIMITS,
     unescape: bool = False,
     html_text: HtmlText = "article",
+    dialect: Dialect | None = None,
 ) -> tuple[Inputs, Any]:
     """The sources, and the documents themselves if results are returned in their type."""
     how: dict[str, Any] = {"limits": limits, "unescape_formulas": unescape, "html_text": html_text}
+    how["dialect"] = dialect
     if isinstance(documents, (str, os.PathLike)):
         return open_inputs([documents], format=format, **how), None
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):

@@ -24,7 +24,7 @@ SUFFIXES = {
     suffix: format
     for format, suffixes in {
         "parquet": (".parquet", ".pq"),
-        "jsonl": (".jsonl", ".ndjson", ".json"),  # .json if its first line is an object: many corpora have it
+        "jsonl": (".jsonl", ".ndjson", ".json"),  # .json if its first line is an object, or it is an array
         "csv": (".csv",),
         "tsv": (".tsv", ".tab"),
         "text": (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", *CODE),
@@ -33,8 +33,8 @@ SUFFIXES = {
     }.items()
     for suffix in suffixes
 }
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "text", "lines", "mail", "warc")
-COMPRESSED = ("jsonl", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
+FORMATS = ("parquet", "jsonl", "json", "csv", "tsv", "text", "lines", "mail", "warc")
+COMPRESSED = ("jsonl", "json", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
 _HEAD = 1 << 16
 
 
@@ -93,6 +93,11 @@ def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[
         return _folder(given, format, prefix)
     _require_readable(path, given)
     found = format or _by_suffix(given)
+    if found is None and not picky and ".json" in Path(given.lower()).suffixes:
+        raise InputError(
+            f"{given} is neither lines of JSON objects nor one array of objects: write one object a line, for example "
+            "with jq -c"
+        )
     if found is None and not picky:
         raise InputError(
             f"{given} has no known suffix: give its format with --format ({', '.join(FORMATS)}); "
@@ -119,33 +124,25 @@ def _found(path: str, name: str, format: str) -> InputFile:
 
 def _by_suffix(path: str) -> str | None:
     found = format_of(path)
-    if found == "jsonl" and ".json" in Path(path.lower()).suffixes and not _holds_lines(path):
-        return None
-    return found
-
-
-def _holds_lines(path: str) -> bool:
-    """Whether the first line of the file is a JSON object by itself, or too long to decide."""
+    if found != "jsonl" or ".json" not in Path(path.lower()).suffixes:
+        return found
     try:
-        head = head_of(path, suffix_compression(path))
+        return json_format(head_of(path, suffix_compression(path)))
     except (OSError, InputError):
-        return True  # `read` reports what is wrong with it
-    return _lines_of_json(head)
+        return found  # `read` reports what is wrong with it
 
 
-def lines_of_json(head: bytes) -> str | None:
-    """jsonl, if a .json file with this beginning holds lines of JSON."""
-    return "jsonl" if _lines_of_json(head) else None
-
-
-def _lines_of_json(head: bytes) -> bool:
+def json_format(head: bytes) -> str | None:
+    """jsonl if a .json file with this beginning has an object on its first line, json for an array of objects."""
     import json
 
     line, end, _ = head.partition(newline_of(head))
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return not end and line.startswith(b"{") and len(head) > _HEAD // 2
+    with suppress(ValueError, RecursionError):
+        if isinstance(json.loads(line), dict):
+            return "jsonl"
+    if head.startswith(b"[") and head[1:].lstrip()[:1] in (b"{", b"]"):
+        return "json"
+    return "jsonl" if not end and line.startswith(b"{") and len(head) > _HEAD // 2 else None
 
 
 def _folder(given: str, format: str | None, prefix: str) -> tuple[list[InputFile], int]:
@@ -246,9 +243,14 @@ def sniffed(path: str) -> tuple[str, str | None]:
 
 def head_of(path: str, compression: str | None) -> bytes:
     """The first bytes of a file, converted to UTF-8."""
-    with Bytes(path, path, compression).open() as stream:
-        first = read(stream, _HEAD)
+    first = raw_head(path, compression)
     return b"".join(as_utf8(iter([first]), path, Problems())).lstrip()
+
+
+def raw_head(path: str, compression: str | None) -> bytes:
+    """The first bytes of a file, decompressed."""
+    with Bytes(path, path, compression).open() as stream:
+        return read(stream, _HEAD)
 
 
 def _sniffed_format(head: bytes) -> str:
@@ -257,6 +259,8 @@ def _sniffed_format(head: bytes) -> str:
     first = head.partition(newline_of(head))[0].decode("utf-8", "replace").strip()
     if first.startswith("{"):
         return "jsonl"
+    if json_format(head) == "json":
+        return "json"
     if first.startswith("From ") and b"\n\n" in head.replace(b"\r\n", b"\n"):
         return "mail"
     for format, delimiter in (("tsv", "\t"), ("csv", ",")):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, sniffed
+from neardup.documents.dialects import Dialect, described, detected, refuse_elsewhere
+from neardup.documents.document_columns import TEXT_NAMES
+from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, raw_head, sniffed
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.remote_files import remote_files
 from neardup.documents.source import Source, UnreadableSource
@@ -17,6 +21,16 @@ from neardup.errors import InputError, ParameterError
 from neardup.plurals import counted
 from neardup.remote import is_address
 from neardup.text import HtmlText
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read."""
+
+    limits: Limits
+    unescape: bool
+    html_text: HtmlText
+    dialect: Dialect
 
 
 class Inputs(list[Source]):
@@ -34,6 +48,7 @@ def open_inputs(
     limits: Limits = LIMITS,
     unescape_formulas: bool = False,
     html_text: HtmlText = "article",
+    dialect: Dialect | None = None,
 ) -> Inputs:
     """One source for each file or table; all text files are one source, and so is all mail.
 
@@ -42,7 +57,7 @@ def open_inputs(
     An empty file is left out. `format` is the format of files without a known suffix, and selects among the files
     of a folder. A file or folder that a folder or glob names and that cannot be read is a source without rows,
     which reports the reason when it is read. `unescape_formulas` is for csv that neardup wrote (see formulas.py).
-    `html_text` says which text of HTML files is compared (see text/article.py).
+    `html_text` says which text of HTML files is compared (see text/article.py), `dialect` how csv is written.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError("format", "neardup", f"one of {', '.join(FORMATS)}", format)
@@ -58,7 +73,9 @@ def open_inputs(
 
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
-    opened = _opened(found, limits, unescape_formulas, html_text)
+    how = Reading(limits, unescape_formulas, html_text, dialect or Dialect())
+    refuse_elsewhere(how.dialect, {one.format for one in found})
+    opened = _opened(found, how, notes)
     return Inputs(_not_empty(opened, notes), notes)
 
 
@@ -115,9 +132,7 @@ def _refuse_twice(found: Iterable[InputFile | Source]) -> None:
             paths.add(path)
 
 
-def _opened(
-    found: Sequence[InputFile | Source], limits: Limits, unescape: bool, html_text: HtmlText
-) -> list[Source]:
+def _opened(found: Sequence[InputFile | Source], how: Reading, notes: list[str]) -> list[Source]:
     """Sources in the order given; all text files are one source at the position of the first, and so is all mail."""
     sources: list[Source] = []
     done: set[str] = set()
@@ -127,36 +142,39 @@ def _opened(
         elif one.unreadable is not None:
             sources.append(UnreadableSource(one.name, one.unreadable))
         elif one.format not in ("text", "mail"):
-            sources.append(_file_source(one, limits, unescape))
+            sources.append(_file_source(one, how, notes))
         elif one.format not in done:
             done.add(one.format)
             same = [each for each in found if isinstance(each, InputFile) and each.format == one.format]
-            sources.append(_gathered(one.format, same, limits, html_text))
+            sources.append(_gathered(one.format, same, how))
     return sources
 
 
-def _gathered(format: str, files: Sequence[InputFile], limits: Limits, html_text: HtmlText) -> Source:
+def _gathered(format: str, files: Sequence[InputFile], how: Reading) -> Source:
     name = files[0].name if len(files) == 1 else f"{format} files"
     pairs = tuple((file.path, file.name) for file in files)
     if format == "mail":
         from neardup.documents.mail import MailSource
 
-        return MailSource(name, pairs, limits=limits)
+        return MailSource(name, pairs, limits=how.limits)
     from neardup.documents.textfiles import TextSource
 
-    return TextSource(name, pairs, limits=limits, html_text=html_text)
+    return TextSource(name, pairs, limits=how.limits, html_text=how.html_text, encoding=how.dialect.encoding)
 
 
-def _file_source(found: InputFile, limits: Limits, unescape: bool) -> Source:
-    size = _size(found)
+def _file_source(found: InputFile, how: Reading, notes: list[str]) -> Source:
+    size, limits, encoding = _size(found), how.limits, how.dialect.encoding
     if found.format == "parquet":
         from neardup.documents.parquet import ParquetSource
 
         return ParquetSource(found.name, found.path, size, limits=limits)
-    if found.format == "jsonl":
+    if found.format in ("jsonl", "json"):
         from neardup.documents.jsonl import JsonlSource
 
-        return JsonlSource(found.name, found.path, found.compression, limits, size)
+        array = found.format == "json"
+        return JsonlSource(
+            found.name, found.path, found.compression, limits, size, encoding=encoding, array=array
+        )
     if found.format == "warc":
         from neardup.documents.warc import WarcSource
 
@@ -164,11 +182,30 @@ def _file_source(found: InputFile, limits: Limits, unescape: bool) -> Source:
     if found.format == "lines":
         from neardup.documents.textfiles import LineSource
 
-        return LineSource(found.name, found.path, found.compression, limits, size)
+        return LineSource(found.name, found.path, found.compression, limits, size, encoding=encoding)
+    return _delimited(found, size, how, notes)
+
+
+def _delimited(found: InputFile, size: int | None, how: Reading, notes: list[str]) -> Source:
+    """A csv or tsv file, in the dialect that was given or that its beginning shows."""
     from neardup.documents.delimited import DelimitedSource
 
+    dialect = how.dialect
+    with suppress(OSError, InputError):
+        head = raw_head(found.path, found.compression)
+        dialect = detected(dialect, found.format, head, TEXT_NAMES)
+        if (note := described(dialect, how.dialect, found.format)) is not None:
+            notes.append(f"{found.name}: {note}")
     return DelimitedSource(
-        found.name, found.path, found.compression, limits, size, format=found.format, unescape=unescape
+        found.name,
+        found.path,
+        found.compression,
+        how.limits,
+        size,
+        encoding=dialect.encoding,
+        format=found.format,
+        unescape=how.unescape,
+        dialect=dialect,
     )
 
 

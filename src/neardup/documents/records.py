@@ -39,8 +39,12 @@ class Records:
     broken: str | None = None  # why the (only) record cannot be parsed
 
 
-def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[Records]:
+def record_blocks(
+    where: Bytes, delimiter: str, problems: Problems, *, skip: bool = False
+) -> Iterator[Records]:
     """Blocks of whole records, about 4 MB each; a record that is longer is a block of its own.
+
+    With `skip` the first line is not a record.
 
     A record longer than a quarter of the limit is treated as an unclosed quote.
     """
@@ -50,6 +54,8 @@ def record_blocks(where: Bytes, delimiter: str, problems: Problems) -> Iterator[
     skipping = False  # the rest of a line that was given up before its end
     for piece in pieces(where, problems, meter):
         newline = newline or newline_of(piece)
+        if skip:
+            piece, skip = piece.partition(newline)[2], False
         if skipping:
             end = piece.find(newline) + 1
             piece, skipping = piece[end or len(piece) :], end == 0

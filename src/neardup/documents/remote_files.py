@@ -14,8 +14,8 @@ from neardup.documents.input_files import (
     InputFile,
     format_of,
     head_of,
+    json_format,
     known_suffixes,
-    lines_of_json,
 )
 from neardup.errors import InputError
 from neardup.remote import is_address, shown, store_of
@@ -63,7 +63,7 @@ def _found(address: str, name: str, format: str) -> InputFile:
 def _format_of(address: str) -> str | None:
     found = format_of(path_of(address))
     if found == "jsonl" and ".json" in PurePosixPath(path_of(address).lower()).suffixes:
-        return lines_of_json(head_of(address, suffix_compression(path_of(address))))
+        return json_format(head_of(address, suffix_compression(path_of(address))))
     return found
 
 

@@ -53,6 +53,7 @@ class TextSource(StringColumns):
     compression: str | None = None
     limits: Limits = LIMITS
     html_text: HtmlText = "article"  # which text of HTML is compared
+    encoding: str | None = None  # as the user gives it
     column_names = ("path", "text")  # the path of a file is its id
 
     @cached_property
@@ -80,13 +81,13 @@ class TextSource(StringColumns):
         for number, (path, known_as) in enumerate(self.files, start=1):
             data = file_bytes(path, known_as, self.limits, problems, number)
             if data is not None:
-                yield decoded(data)[0]
+                yield decoded(data, self.encoding)[0]
 
     def _text(self, path: str, known_as: str, number: int, problems: Problems) -> str | None:
         data = file_bytes(path, known_as, self.limits, problems, number)
         if data is None:
             return None
-        text, wrong = decoded(data)
+        text, wrong = decoded(data, self.encoding)
         if wrong is not None:
             problems.add(known_as, wrong, record=number, action="replaced")
         if path_of(path).lower().endswith(HTML_SUFFIXES):

@@ -44,6 +44,7 @@ class OutputLayout:
     compression: str | None
     schema: pa.Schema
     verbatim: bool
+    delimiter: str | None = None  # of csv records that are copied
 
     @property
     def columns(self) -> list[str] | None:
@@ -54,7 +55,9 @@ class OutputLayout:
         self, target: Path | IO[bytes], extra: pa.Schema | None = None, escape_formulas: bool = True
     ) -> Writer:
         """A writer of documents in this layout."""
-        return open_writer(target, self.format, self.schema, extra, self.compression, escape_formulas)
+        return open_writer(
+            target, self.format, self.schema, extra, self.compression, escape_formulas, self.delimiter
+        )
 
 
 def output_format(sources: Sequence[Source], requested: str | None) -> tuple[str, str, str | None]:
@@ -115,8 +118,10 @@ def output_layout(sources: Sequence[Source], requested: str | None = None) -> Ou
         return OutputLayout(format, extension, compression, pa.schema([]), True)
     schema = unified_schema(sources)
     names = sources[0].names()
+    delimiters = {getattr(source, "delimiter", None) for source in sources}
     alike = same and format in ("csv", "tsv") and all(source.names() == names for source in sources)
-    return OutputLayout(format, extension, compression, schema, alike)
+    alike = alike and len(delimiters) == 1
+    return OutputLayout(format, extension, compression, schema, alike, delimiters.pop() if alike else None)
 
 
 def open_writer(
@@ -126,6 +131,7 @@ def open_writer(
     extra: pa.Schema | None = None,
     compression: str | None = None,
     escape_formulas: bool = True,
+    delimiter: str | None = None,
 ) -> Writer:
     """A writer of the format; a schema gives the types of the columns, otherwise the first batch does.
 
@@ -144,7 +150,7 @@ def open_writer(
         from neardup.documents.csv_writer import CsvWriter
 
         names = columns.names if isinstance(columns, pa.Schema) else columns
-        return CsvWriter(target, format, names, extra, compression, escape_formulas)
+        return CsvWriter(target, format, names, extra, compression, escape_formulas, delimiter)
     raise OutputError(f"{format!r} is not an output format: choose one of {', '.join(FORMATS)}")
 
 

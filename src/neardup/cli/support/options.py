@@ -101,6 +101,9 @@ as_json = grouped(
 reading = grouped(
     "Input",
     text,
+    value("--delimiter CHAR", "Of csv: one character, or tab.  [default: detected]"),
+    value("--encoding NAME", "Of text files, such as cp1252.  [default: detected]"),
+    value("--columns A,B,…", "The names of csv columns, if files have no header."),
     choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
     flag("--strict", "Stop at the first bad record."),
     value("--max-record SIZE", "Skip larger records (csv: above a quarter of it).  [default: 1G]"),
@@ -276,12 +279,15 @@ def taken_columns(values: dict[str, Any]) -> InputColumns:
 
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:
-    """How inputs are opened: their format, and the caps on what one file may ask of the machine."""
+    """How inputs are opened: their format and dialect, and the caps on what one file may ask of the machine."""
+    from neardup.documents.dialects import Dialect
+
     return {
         "format": values["format"],
         "limits": _limits(values),
         "unescape_formulas": values["unescape_formulas"],
         "html_text": values["html_text"],
+        "dialect": Dialect.of(values["delimiter"], values["encoding"], values["columns"]),
     }
 
 
