@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from neardup.remote.retries import Final, retried
 from neardup.remote.stores import Status, store_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LEAST, MOST = 1 << 18, 8 << 20  # bytes of a range: small ones for seeks, growing ones for sequential reads
 
@@ -86,6 +87,8 @@ class RemoteFile(io.RawIOBase):
 
 def open_remote(address: str) -> pa.NativeFile:
     """The object as a file that Arrow's readers take."""
+    import pyarrow as pa
+
     raw: Any = open_raw(address)
     return pa.PythonFile(raw, mode="r")
 
