@@ -33,7 +33,7 @@ def suffix_array(path: str) -> None:
     from pydivsufsort import divsufsort, kasai
 
     texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
-    data = np.frombuffer(b"\0".join(text.encode() for text in texts), np.uint8)
+    data = np.frombuffer(bytearray(b"\0".join(text.encode() for text in texts)), np.uint8)
     del texts
     start = time.process_time()
     suffixes = divsufsort(data)

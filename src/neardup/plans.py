@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from neardup.candidates.contained import Contained
+from neardup.candidates.equal import Equal
 from neardup.clusters.keep import parse_keep
 from neardup.errors import ParameterError
 from neardup.plan import Clustering, ClusterKind, EmptyPolicy, Plan
@@ -99,6 +100,8 @@ def complete_plan(
             clustering.kind,
         )
     kept = parse_keep(keep, keep_count, direct_only, empty)
+    if plan.candidates == Equal():  # whose pairs follow from one for each copy
+        pairs = "clusters"
     return plan.with_(pairs=pairs, clustering=clustering, keep=kept)
 
 

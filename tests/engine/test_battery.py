@@ -54,6 +54,9 @@ def pair_ids(result):
 @pytest.mark.parametrize("name", METHODS)
 def test_the_corpus_has_something_to_find(name, expected):
     found = expected(name, SHAPES[0].values[0])
+    if name == "exact":  # all others of this corpus differ in a word
+        assert found["pairs"] and found["removed"]
+        return
     assert len(found["pairs"]) > 50 and len(found["removed"]) > 50 and len(found["kept"]) > 50
     assert sum("similar" in pair for pair in found["pairs"]) > 25
 
@@ -186,7 +189,7 @@ def test_the_order_of_the_input_does_not_matter(name, shape, keep, table):
     assert run(table.take(list(range(len(table) - 1, -1, -1)))) == first
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "exact"])  # whose texts share no key
 def test_the_order_of_the_input_does_not_matter_in_a_hot_bucket(name):
     """Which members of a large bucket are compared depends on their ids, not on where they stand."""
     source = random.Random(8)

@@ -69,6 +69,16 @@ def count_characters(data, offsets, out):
 
 
 @jit
+def find_visible(data, offsets, out):
+    """Fills out[d] with whether a text has a byte that is no ASCII blank or control character."""
+    for d in range(len(offsets) - 1):
+        i, stop = offsets[d], offsets[d + 1]
+        while i < stop and data[i] <= 32:
+            i += 1
+        out[d] = i < stop
+
+
+@jit
 def gather(block, begins, ends, data, offsets):
     """Copies block[begins[k]:ends[k]] to data[offsets[k]:] for each k."""
     for k in range(len(begins)):
