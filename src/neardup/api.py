@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from neardup.decisions.store import read_decisions
 from neardup.documents import LIMITS, Limits, Problems, fitted, unified_schema
 from neardup.documents.dialects import Dialect
 from neardup.documents.given import as_inputs
@@ -240,6 +242,7 @@ def dedup(
     expect_removed: float | tuple[float, float] | None = None,
     against: Any = None,
     within: bool = True,
+    decisions: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
@@ -292,6 +295,7 @@ def dedup(
         against: An index, a corpus, or a list of them: documents that they have are removed, and nothing of them is
             returned. Without a method, preset, plan or option, the method is that of the index.
         within: With `against`: whether the other documents are compared with each other too.
+        decisions: A file of decisions of people (decisions.db of `neardup studio`), which are followed.
         progress: An object that is notified of stages and progress.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
@@ -318,7 +322,8 @@ def dedup(
     dialect = Dialect.of(delimiter, encoding, columns)
     inputs, given = as_inputs(documents, format, limits, unescape_formulas, html_text, dialect)
     taken = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
-    settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected)
+    people = None if decisions is None else tuple(read_decisions(Path(decisions)))
+    settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected, people=people)
     plan, known = with_statistics(plan, statistics, df_unit)
     if not references:
         return Result(run_local(plan, inputs, taken, settings, progress, known), given, guard)

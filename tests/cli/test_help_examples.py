@@ -20,7 +20,9 @@ from sentences import overlapping
 
 # Spark, the papers' data, the service and the studio have tests of their own: a whole run of these would need a
 # cluster or a download, or would not end.
-ELSEWHERE = ("--engine spark", "s3://", "study run", "neardup serve ", "neardup studio ")
+ELSEWHERE = (
+    "--engine spark", "s3://", "study run", "neardup serve ", "neardup studio ", "--decisions clean",
+)  # fmt: skip
 
 
 def examples(command: click.Command, above: click.Context) -> Iterator[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_documents import DOCUMENTS
 from test_pages_hostile import hostile_evaluation_page, hostile_run_page
 
 from browsers import CONTRAST, VIOLATIONS, open_browser
+from hostile_documents import DOCUMENTS
 from neardup.cli import main
 
 ARTICLES = Path(__file__).parent.parent.parent / "examples" / "articles.jsonl"

@@ -9,10 +9,10 @@ from functools import cache
 from hashlib import sha256
 
 import pytest
-from hostile_documents import DOCUMENTS
 from parsed import check_page
 
 import neardup
+from hostile_documents import DOCUMENTS
 from neardup.explain.passages import shared_passages
 from neardup.pages.charts import Bar, Curve, bars, curves, histogram
 from neardup.pages.document import document

@@ -79,15 +79,20 @@ class Visitor:
         width: int = 1280,
         scheme: str = "light",
         name: str = "",
+        refused: tuple[int, ...] = (),
         **more: Any,
     ) -> None:
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, **more
         )
         self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
         self.events: list[str] = []
         self.page.on("dialog", lambda one: (self.events.append(f"dialog {one.message}"), one.dismiss()))
-        self.page.on("console", lambda one: self.events.append(f"console {one.text}"))
+        expected = [
+            f"Failed to load resource: the server responded with a status of {one}" for one in refused
+        ]
+        self.page.on("console", lambda one: self._logged(one.text, expected))
         self.page.on("pageerror", lambda one: self.events.append(f"error {one}"))
         self.page.on("popup", lambda one: self.events.append("popup"))
         self._origin = re.match(r"http://[^/]+", start).group()  # type: ignore[union-attr]
@@ -98,6 +103,11 @@ class Visitor:
             self.page.goto(f"{self._origin}/you")
             self.page.get_by_label("Your name").fill(name)
             self.page.get_by_role("button", name="Save").click()
+            self.page.wait_for_url("**/review**")
+
+    def _logged(self, text: str, expected: list[str]) -> None:
+        if not any(text.startswith(one) for one in expected):
+            self.events.append(f"console {text}")
 
     def _requested(self, address: str) -> None:
         if not address.startswith(self._origin + "/"):

@@ -13,7 +13,7 @@ from neardup.cli.support.against import add_to_index, base_plan, check_against, 
 from neardup.cli.support.compare_words import compare_words
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.cli.support.method_options import ChosenMethod, MethodCommand, repeated_words
 from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
@@ -86,6 +86,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     ),
     options.choice("--empty", ["keep", "remove", "one"], "Texts without tokens: keep all, none or one."),
     options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
+    options.value("--decisions FILE", "Follow what people decided in neardup studio."),
     removing,
 )
 @options.run
@@ -107,6 +108,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup today.jsonl -o clean --against news.index --add
       neardup dedup train/ -o clean --against test.jsonl --no-within
       neardup dedup news.jsonl -o - | head
+      neardup dedup news.jsonl -o reviewed --decisions clean/decisions.db
     """
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
@@ -129,6 +131,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     check_against(values)
     base = base_plan(chosen, values["against"])
     values["compare"] = compare_words(inputs, chosen, values) if base == chosen.plan() else None
+    values["command"] = repeated_words(click.get_current_context(), inputs)
     plan = complete_plan(base, **{name: values.pop(name) for name in DECISIONS})
     values["expected"] = ExpectedShare.of(values.pop("expect_removed"))
     guard = is_guarded(plan, values.pop("guard"), values["expected"])

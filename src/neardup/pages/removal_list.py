@@ -27,7 +27,7 @@ RELATIONS = {
     "shared passage": "shares a passage with",
     "different": "different from",
 }
-INDIRECT = {"chain": "by a chain of pairs", "cluster": "by the cluster as a whole"}
+INDIRECT = {"chain": "by a chain of pairs", "cluster": "by the cluster as a whole", "person": "by a person"}
 
 
 @dataclass(frozen=True)

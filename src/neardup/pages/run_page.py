@@ -25,6 +25,7 @@ RESTS_ON = {
     "by_chain": "a chain of pairs",
     "by_cluster": "the cluster as a whole",
     "unverified": "a candidate pair that was not verified",
+    "by_person": "the word of a person (--decisions)",
     "empty": "an empty text (--empty)",
 }
 PICTURES = (
@@ -113,7 +114,7 @@ def _tiles(report: Mapping[str, Any]) -> str:
 
 def _removals(page: RunPage) -> str:
     """What removals rest on, and the ones to look at."""
-    counts = [(words, page.report["removals"][key]) for key, words in RESTS_ON.items()]
+    counts = [(words, page.report["removals"].get(key, 0)) for key, words in RESTS_ON.items()]
     rows = [(words, count, share(count, page.report["removed"])) for words, count in counts if count]
     if not rows:
         return note("No document was removed.")

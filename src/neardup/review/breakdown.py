@@ -13,7 +13,7 @@ import pyarrow as pa
 from neardup.clusters.keep import moment
 from neardup.review.finished import Finished, Mask
 
-__all__ = ["Counts", "by_column", "by_date", "date_column", "source_column"]
+__all__ = ["Counts", "by_column", "by_date", "date_column", "day_of", "host_of", "source_column"]
 
 SOURCES = (
     "source",
@@ -53,11 +53,12 @@ def _first(names: list[str], usual: tuple[str, ...]) -> str | None:
 
 def by_column(finished: Finished, column: str) -> Counts:
     """Kept and removed documents by value, most documents first; addresses count by host."""
-    counts = _counted(finished, column, _host if column.lower() in ("url", "uri") else str)
+    counts = _counted(finished, column, host_of if column.lower() in ("url", "uri") else str)
     return dict(sorted(counts.items(), key=lambda item: (-sum(item[1]), str(item[0]))))
 
 
-def _host(value: Any) -> str:
+def host_of(value: Any) -> str:
+    """The host of an address."""
     try:
         return urlsplit(str(value)).hostname or "no host"
     except ValueError:
@@ -66,7 +67,7 @@ def _host(value: Any) -> str:
 
 def by_date(finished: Finished, column: str) -> tuple[Counts, int]:
     """Kept and removed documents by day, month or year, in order, and the number of values that are no date."""
-    counts = _counted(finished, column, _day)
+    counts = _counted(finished, column, day_of)
     kept, removed = counts.pop("", (0, 0))
     days = sorted(day for day in counts if day != OTHERS)
     if not days:
@@ -80,7 +81,7 @@ def by_date(finished: Finished, column: str) -> tuple[Counts, int]:
     return grouped, kept + removed
 
 
-def _day(value: Any) -> str:
+def day_of(value: Any) -> str:
     """The day of a value in ISO form; empty where it is no date."""
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value)

@@ -127,10 +127,15 @@ class RunFolder:
     def texts(self, ids: set[str]) -> FoundTexts:
         """The texts of these documents: from the documents in the folder, else from the input."""
         places = [Place.of_output(path, self) for path in self._documents.values()]
-        return find_texts(ids, places, input_place(self), self.plan, self._finished_at)
+        return find_texts(ids, places, input_place(self), self.plan, self.finished_at)
+
+    def places(self) -> list[Place]:
+        """Where documents of the run are, in the order in which to look: in the folder, then in the input."""
+        given = input_place(self)
+        return [Place.of_output(path, self) for path in self._documents.values()] + ([given] if given else [])
 
     @cached_property
-    def _finished_at(self) -> float:
+    def finished_at(self) -> float:
         return (self.path / REPORT).stat().st_mtime
 
 

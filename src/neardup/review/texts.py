@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from neardup.review.finished import FoundTexts
 if TYPE_CHECKING:
     from neardup.review.folder import RunFolder
 
-__all__ = ["Place", "find_texts", "input_place"]
+__all__ = ["DocumentPart", "Place", "changed_inputs", "find_texts", "input_place", "matching_documents"]
 
 FLAGS = {"--html": True, "--no-html": False}
 
@@ -97,7 +97,7 @@ def find_texts(
     else:
         try:
             sources = given.open()
-            notes += _changes(sources, finished_at)
+            notes += changed_inputs(sources, finished_at)
             _search(given, ids, found, plan, sources)
         except InputError as error:
             notes.append(f"The input cannot be read any more: {error}.")
@@ -106,7 +106,7 @@ def find_texts(
     return FoundTexts(found, tuple(notes))
 
 
-def _changes(sources: Sequence[Source], finished_at: float) -> Iterator[str]:
+def changed_inputs(sources: Sequence[Source], finished_at: float) -> Iterator[str]:
     """A sentence if files of the input were written after the run."""
     files = (entry for source in sources for entry in stamp(source))
     changed = [path for path, _, modified in files if modified / 1e9 > finished_at]
@@ -119,6 +119,31 @@ def _search(
     place: Place, ids: set[str], found: dict[str, str], plan: Plan, sources: Sequence[Source] | None = None
 ) -> None:
     """Adds the texts that a place has; reading stops when all are found."""
+
+    def missing() -> pa.Array:
+        return pa.array(sorted(ids - found.keys()), pa.string())
+
+    for part in matching_documents(place, plan, missing, sources=sources):
+        found.update(zip(part.names.to_pylist(), part.texts.to_pylist(), strict=True))
+
+
+@dataclass(frozen=True)
+class DocumentPart:
+    """Documents of a batch that were asked for: names, texts as they were compared, and columns."""
+
+    names: pa.Array
+    texts: pa.Array
+    columns: pa.RecordBatch
+
+
+def matching_documents(
+    place: Place,
+    plan: Plan,
+    asked: Callable[[], pa.Array],
+    columns: Sequence[str] = (),
+    sources: Sequence[Source] | None = None,
+) -> Iterator[DocumentPart]:
+    """The documents of a place whose names are asked for, batch by batch, until `asked` is empty."""
     for source in place.open() if sources is None else sources:
         text, _ = place.chosen(source)
         identity = place.id_column(source)
@@ -126,17 +151,18 @@ def _search(
             continue  # numbers in the result are not those of the input
         names = source.names()
         fields = tuple(name for name in plan_fields(plan) if name in names)
-        columns = TextColumns(text, fields, place.columns.is_html(text), place.columns.html_text)
-        requested = dict.fromkeys(name for name in (text, identity, *fields) if name)
+        compared = TextColumns(text, fields, place.columns.is_html(text), place.columns.html_text)
+        further = [name for name in columns if name in names]
+        requested = dict.fromkeys(name for name in (text, identity, *fields, *further) if name)
         for batch in source.read(list(requested), Problems()):
-            missing = pa.array(sorted(ids - found.keys()), pa.string())
-            if not len(missing):
+            names_asked = asked()
+            if not len(names_asked):
                 return
             names_of_batch = document_ids(batch, identity).cast(pa.string())
-            rows = pc.indices_nonzero(pc.is_in(names_of_batch, missing))
+            rows = pc.indices_nonzero(pc.is_in(names_of_batch, names_asked))
             if len(rows):
                 few = Batch(
                     batch.source, batch.numbers[rows.to_numpy()], batch.columns.take(rows), None, batch.format
                 )
-                texts = compared_texts(plan, few, columns, Problems())
-                found.update(zip(names_of_batch.take(rows).to_pylist(), texts.to_pylist(), strict=True))
+                texts = compared_texts(plan, few, compared, Problems())
+                yield DocumentPart(names_of_batch.take(rows), texts, few.columns.select(further))

@@ -63,6 +63,17 @@ class Form:
         """All values of a field."""
         return [str(value) for value in self.fields.get(name, ())]
 
+    def ids(self, name: str) -> list[str]:
+        """The values of a field that app_page.exact made; a Refusal for others."""
+        try:
+            return [str(json.loads(value)) for value in self.all(name)]
+        except (ValueError, RecursionError):
+            raise Refusal(422, f"The field {name} is damaged.") from None
+
+    def id(self, name: str) -> str:
+        """The first of these values; empty if the field is missing."""
+        return next(iter(self.ids(name)), "")
+
     def number(self, name: str) -> int:
         """The value of a field as a whole number; a Refusal otherwise."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -15,9 +16,26 @@ from neardup.pages.escaping import named, safe
 from neardup.studio.app_sections import Section
 from neardup.studio.app_session import Session
 
-__all__ = ["button", "csrf_field", "form", "go", "link", "message", "page", "refusal", "show", "static_file"]
+__all__ = [
+    "button",
+    "csrf_field",
+    "exact",
+    "form",
+    "go",
+    "link",
+    "message",
+    "page",
+    "refusal",
+    "show",
+    "static_file",
+]
 
-KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+FROM_PAGES = {"pages.css": "style.css", "pages.js": "page.js"}  # of the reports
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -25,6 +43,7 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
+<link rel="icon" type="image/svg+xml" href="{icon}">
 {links}
 </head>
 <body class="studio">
@@ -68,6 +87,7 @@ def page(
     full = " – ".join(part for part in (title, target, "neardup studio") if part)
     return PAGE.format(
         title=safe(full),
+        icon=address("icon.svg"),
         links="\n".join(links),
         target=named(target) if target else "",
         nav=_navigation(sections, current, session),
@@ -113,6 +133,11 @@ def message(text: str, kind: str = "info") -> str:
     """A sentence that a screen reader announces: info, done or error."""
     role = "alert" if kind == "error" else "status"
     return f'<p class="message {kind}" role="{role}">{safe(text)}</p>\n'
+
+
+def exact(name: str) -> str:
+    """An id for the value of a field, which comes back as it is: control characters would be shown as pictures."""
+    return json.dumps(name)
 
 
 def csrf_field(session: Session) -> str:
@@ -195,13 +220,13 @@ def static_file(name: str) -> Response | None:
 @cache
 def _static_names() -> frozenset[str]:
     names = (one.name for one in files("neardup.studio").joinpath("static").iterdir())
-    return frozenset({"pages.css", *(name for name in names if name.endswith(tuple(KINDS)))})
+    return frozenset({*FROM_PAGES, *(name for name in names if name.endswith(tuple(KINDS)))})
 
 
 @cache
 def _static(name: str) -> str:
-    if name == "pages.css":
-        return asset("style.css")
+    if name in FROM_PAGES:
+        return asset(FROM_PAGES[name])
     return files("neardup.studio").joinpath("static", name).read_text(encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ __all__ = ["ChosenMethod", "MethodCommand"]
 NAMING = ("method", "preset", "model")  # options that choose a method
 LEARNED = "andd"  # the method that takes a model
 METHOD = "neardup.method"  # in the context: the chosen method
+WORDS = "neardup.words"  # in the context: the words of the command line
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class MethodCommand(GroupedCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Chooses the method, reads its options, and refuses those of others by the names of their methods."""
         named = _find_named(args)
+        ctx.meta[WORDS] = tuple(args)
         asks_help = any(word in ctx.help_option_names for word in _before_dashes(args))
         if named or not asks_help:
             ctx.meta[METHOD] = self._choose(named)
@@ -114,6 +116,13 @@ class MethodOption(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Our name alone, and the method's own default."""
         return f"{self.opts[0]} {self.metavar}", self.help or ""
+
+
+def repeated_words(ctx: click.Context, inputs: Sequence[str]) -> tuple[str, ...] | None:
+    """The words that repeat a run, without those about its output; None for standard input, which is read once."""
+    from neardup.review.repeat import repeatable_words
+
+    return None if "-" in inputs else tuple(repeatable_words(ctx.meta[WORDS]))
 
 
 def _before_dashes(args: Sequence[str]) -> Sequence[str]:

@@ -34,6 +34,7 @@ from neardup.plurals import counted
 from neardup.remote_output import output_folder, work_place
 
 if TYPE_CHECKING:
+    from neardup.decisions.store import StandingDecision
     from neardup.index.references import References
     from neardup.statistics import Statistics
 
@@ -77,8 +78,9 @@ def _run(
     sources, columns, _, threads = opened
     work = work_folder(lambda: run_identity(plan, columns, sources, values), sources, values, output, force)
     try:
-        guard: Any = {name: values.get(name) for name in ("expected", "compare")}
-        settings = RunSettings(threads, values["strict"], work=work, **guard)
+        guard: Any = {name: values.get(name) for name in ("expected", "compare", "command")}
+        people = given_decisions(values)
+        settings = RunSettings(threads, values["strict"], work=work, people=people, **guard)
         with TerminalProgress() as progress, resumable(work, progress):
             for note in sources.notes:
                 progress.note(note)
@@ -128,6 +130,7 @@ def run_identity(
         "columns": {**asdict(columns), **options, "stats": values["stats"]},
         "inputs": inputs_identity(sources),
         **_against(values),
+        **_decisions(values),
     }
 
 
@@ -135,6 +138,19 @@ def _against(values: dict[str, Any]) -> dict[str, Any]:
     if not values.get("against"):
         return {}
     return {"against": reference_identity(values["against"]), "within": values.get("within", True)}
+
+
+def given_decisions(values: dict[str, Any]) -> tuple[StandingDecision, ...] | None:
+    """What --decisions names; None without it."""
+    from neardup.decisions.store import read_decisions
+
+    return tuple(read_decisions(Path(values["decisions"]))) if values.get("decisions") else None
+
+
+def _decisions(values: dict[str, Any]) -> dict[str, Any]:
+    """The last word about each document, as far as it changes the result."""
+    found = given_decisions(values)
+    return {} if found is None else {"decisions": [[one.state.id, one.number] for one in found]}
 
 
 def finished(

@@ -167,6 +167,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
             "document was compared with a few pivots only (--pairs all compares all pairs)"
         )
     lines += _chain_lines(report)
+    lines += _decision_lines(report)
     lines += [f"Warning: {escape_controls(warning)}" for warning in report["warnings"]]
     lines += _without_lines(report, mode)
     lines += _page_lines(report)
@@ -224,6 +225,26 @@ def _chain_lines(report: dict[str, Any]) -> list[str]:
         f"{counted(indirect, 'removal')} {rest} on {what}: similarity with the kept document below the threshold of "
         f"{threshold:g}{reach} ({remedy})",
     ]
+
+
+def _decision_lines(report: dict[str, Any]) -> list[str]:
+    """What decisions of people changed, and which could not be followed."""
+    found = report.get("decisions")
+    if found is None:
+        return []
+    who = counted(found["people"], "person", "people")
+    lines = [
+        f"decisions of {who} about {counted(found['applied'], 'document')} followed: {found['restored']:,} restored, "
+        f"{found['removed']:,} removed against the machine"
+    ]
+    for key, words in (("absent", "not in the input"), ("changed", "changed since")):
+        if found[key]:
+            about = [one["id"] for one in found["not_applied"] if one["why"] == key][:3]
+            lines.append(
+                f"{counted(found[key], 'decision')} not followed, the document is {words} or duplicates one that is: "
+                + escape_controls(", ".join(about))
+            )
+    return lines
 
 
 def _recall_lines(report: dict[str, Any]) -> list[str]:

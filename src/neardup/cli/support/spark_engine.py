@@ -42,6 +42,7 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "against": "check documents against a reference with --engine local",
     "within": "check documents against a reference with --engine local",
     "add": "add documents with neardup index add",
+    "decisions": "follow decisions of people with --engine local",
 }
 SUPPORTED = {  # values; others are refused
     "output_format": ("parquet",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from neardup.engines.core.removed_by_leaders import CountedMeasure, RecordedMeas
 from neardup.plan import Plan
 from neardup.sorted_sets import distinct, without
 from neardup.verify.relation import RelationNumbers
+
+if TYPE_CHECKING:
+    from neardup.engines.core.person_decisions import PersonDecisions
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +62,7 @@ class Decisions:
         None  # documents of clusters that leaders would remove; only with components
     )
     referenced: ReferenceMatches | None = None  # removed, because a reference has them
+    people: PersonDecisions | None = None  # what people decided; None: no decisions were given
 
     @property
     def copies(self) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.guard import warnings
 from neardup.engines.core.identity import id_digests
 from neardup.engines.core.progress import Progress, peak_memory
+from neardup.engines.core.tables import by_person
 from neardup.plan import Plan
 from neardup.sorted_sets import count_distinct
 
@@ -46,6 +47,7 @@ class RemovalCounts:
     apart: int = 0  # documents that share nearly nothing with the best document of their cluster …
     lowest_apart: dict[str, Any] | None = None  # … and the one that shares least, in the form of `lowest`
     removed_by_leaders: int | None = None  # with components: the documents that leaders would remove
+    by_person: int = 0  # on the word of a person alone
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class RunCounts:
     pairs_already_in_one_cluster: int | None = 0
     against: dict[str, Any] | None = None  # what references have of the documents
     sources: list[dict[str, Any]] | None = None  # documents and removals of each input
+    people: dict[str, Any] | None = None  # what decisions of people changed
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class RunContext:
     compare: tuple[str, ...] | None = (
         None  # options of `neardup compare` for these documents; None: not possible
     )
+    command: tuple[str, ...] | None = None  # the words that repeat the run, without its output
 
 
 def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[str]) -> dict[str, Any]:
@@ -106,6 +110,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "removed": counts.removed,
         "removals": asdict(counts.removals),
         **({} if counts.against is None else {"against": counts.against}),
+        **({} if counts.people is None else {"decisions": counts.people}),
         "warnings": warnings(plan, counts, context.compare, context.expected),
         "without_tokens": counts.without_tokens,
         "without_features": counts.without_features,
@@ -145,6 +150,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "inputs": context.inputs,
         "sources": counts.sources,
         "compare": None if context.compare is None else list(context.compare),
+        "command": None if context.command is None else list(context.command),
         "files": files,
         "plan": plan.to_dict(),
     }
@@ -177,7 +183,8 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
     plan, decisions, by_leaders = outcome.plan, outcome.decisions, outcome.decisions.removed_by_leaders
     removed, copy, found = decisions.duplicate_of >= 0, decisions.copies, outcome.decisions.referenced
     similarity = decisions.similarity[removed]
-    indirect = int((removed & ~decisions.direct).sum())
+    personal = by_person(decisions)
+    indirect = int((removed & ~decisions.direct & ~personal).sum())
     own = int((removed & decisions.direct & ~copy).sum())
     unverified = own if plan.check.level == "none" else 0
     lowest = _least(similarity)
@@ -198,6 +205,7 @@ def count_removals(outcome: Outcome) -> RemovalCounts:
         lowest=lowest_of([lowest_removal(outcome)]),
         apart=apart,
         lowest_apart=lowest_of([lowest_apart]),
+        by_person=int(personal.sum()),
     )
 
 
@@ -247,14 +255,15 @@ def _least(similarity: Floats) -> float | None:
 
 def count_clusters(outcome: Outcome) -> int:
     """How many clusters the decisions have."""
-    return count_distinct(outcome.decisions.cluster)
+    decisions = outcome.decisions
+    return count_distinct(decisions.cluster[decisions.size > 1])  # a person may have left a document alone
 
 
 def largest_clusters(outcome: Outcome, most: int = LARGEST) -> list[dict[str, Any]]:
     """The largest clusters: name, leader, size, distinct texts, weakest link or merge height, bridges, and the removed
     document that is least similar to what it duplicates."""
     decisions, documents = outcome.decisions, outcome.documents
-    first = np.flatnonzero(decisions.documents == decisions.leader)
+    first = np.flatnonzero((decisions.documents == decisions.leader) & (decisions.size > 1))
     names = decisions.cluster[first]
     order = first[np.lexsort((documents.id_hashes[names], -decisions.size[first]))[:most]]
     labels = np.arange(len(documents))

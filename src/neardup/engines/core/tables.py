@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from neardup.candidates.buckets import numbered_rows, unranked_pairs
 from neardup.columns import Numbers, Pairs
-from neardup.engines.core.decide import Outcome
+from neardup.engines.core.decide import Decisions, Outcome
 from neardup.engines.core.references import ReferenceMatches
 from neardup.verify.cosine import probabilities
 from neardup.verify.relation import COPY, RELATIONS, RelationNumbers, relations, swapped
@@ -165,6 +166,8 @@ def cluster_table(outcome: Outcome) -> pa.Table:
         outcome.plan.clustering.height: pa.array(decisions.weakest_link, from_pandas=True),
     }
     table = pa.table(columns)
+    for name, column in _person_columns(outcome, decisions.documents).items():
+        table = table.append_column(name, column)
     table = table.append_column("place", pa.array(np.arange(len(table))))
     table = table.sort_by([("cluster", "ascending"), ("place", "ascending")]).drop_columns(["place"])
     return table.replace_schema_metadata(_metadata(outcome))
@@ -194,6 +197,8 @@ def annotation_table(outcome: Outcome, id_column: str | None = None, rows: Numbe
         pc.if_else(empty, "empty", _evidence(outcome).take(at)),
     )
     table = pa.table({**named, **dict(zip(ANNOTATIONS, found, strict=True))})
+    if decisions.people is not None:
+        table = table.append_column(DECIDED_BY, _deciders(outcome, rows))
     return table if decisions.referenced is None else _with_references(table, decisions.referenced, rows)
 
 
@@ -221,6 +226,47 @@ def _with_references(table: pa.Table, found: ReferenceMatches, rows: Numbers) ->
     return table.append_column(IN_REFERENCE, names)
 
 
+DECIDED_BY = "decided_by"  # machine, or the name of a person
+MACHINE = "machine"
+
+
+def _deciders(outcome: Outcome, rows: Numbers) -> pa.Array:
+    """Who decided about each document: a person's name, machine, or null for one that is in no cluster."""
+    decisions, people = outcome.decisions, outcome.decisions.people
+    applied = {} if people is None else people.applied
+    inside = np.isin(rows, decisions.documents) | ~decisions.kept[rows]
+    names = [
+        applied[number].person if number in applied else MACHINE if known else None
+        for number, known in zip(rows.tolist(), inside.tolist(), strict=True)
+    ]
+    return pa.array(names, pa.string())
+
+
+def _person_columns(outcome: Outcome, rows: Numbers) -> dict[str, pa.Array]:
+    """What people decided of these documents, and what was decided without them; no columns without decisions."""
+    people, ids = outcome.decisions.people, outcome.documents.ids
+    if people is None:
+        return {}
+    found = [people.applied.get(number) for number in rows.tolist()]
+    other = people.machine_duplicate_of[rows]
+    return {
+        DECIDED_BY: _deciders(outcome, rows),
+        "decision": pa.array([one and one.action for one in found], pa.string()),
+        "decided_at": pa.array([one and one.time for one in found], pa.string()),
+        "machine_keep": pa.array(people.machine_keep[rows]),
+        "machine_duplicate_of": ids.take(pa.array(other, mask=other < 0)),
+    }
+
+
+def by_person(decisions: Decisions) -> NDArray[np.bool_]:
+    """Which members are removed on the word of a person alone: no copies, and below the threshold."""
+    people = decisions.people
+    if people is None:
+        return np.zeros(len(decisions.documents), np.bool_)
+    decided = np.isin(decisions.documents, np.array(sorted(people.applied), np.int64))
+    return decided & (decisions.duplicate_of >= 0) & ~decisions.direct & ~decisions.copies
+
+
 def added_names(names: Collection[str], taken: Collection[str]) -> list[str]:
     """The names of added columns: a name that the input has stays its own, and ours begins with neardup_."""
     return [f"neardup_{name}" if name in taken else name for name in names]
@@ -235,10 +281,11 @@ def renamed_columns(names: Collection[str], taken: Collection[str]) -> Iterator[
 
 def _evidence(outcome: Outcome) -> pa.Array:
     """Why each removed document goes: a copy of duplicate_of, a near-duplicate of it (direct), linked to it by a chain
-    of pairs, by the similarity of its cluster as a whole, or by a candidate pair that nothing verified."""
+    of pairs, by the similarity of its cluster as a whole, by a candidate pair that nothing verified, or by a person."""
     decisions, indirect = outcome.decisions, "cluster" if outcome.plan.clustering.links else "chain"
     direct = "unverified" if outcome.plan.check.level == "none" else "direct"
     names = np.where(decisions.copies, "copy", np.where(decisions.direct, direct, indirect))
+    names = np.where(by_person(decisions), "person", names)
     return pa.array(names, pa.string(), mask=decisions.duplicate_of < 0)
 
 

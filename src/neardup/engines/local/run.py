@@ -19,14 +19,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.columns import Numbers, Pairs
+from neardup.decisions.rules import text_digest
+from neardup.decisions.store import StandingDecision
 from neardup.documents import Problems, Source
 from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.empty import without_empty
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.leaders import Measure
+from neardup.engines.core.person_decisions import follow
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.references import ReferenceMatches, without_referenced
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
@@ -56,11 +60,13 @@ class RunSettings:
     memory: MemoryBudget = field(default_factory=MemoryBudget)
     expected: ExpectedShare | None = None  # of removed documents: only the guard compares it
     compare: tuple[str, ...] | None = None  # options of `neardup compare` that warnings show
+    command: tuple[str, ...] | None = None  # the words that repeat the run, without its output
     work: Workspace | None = None  # a work folder with a path, from which the run can be resumed
     references: FindReferences | None = (
         None  # removes documents that they have before the others are compared
     )
     within: bool = True  # whether the others are compared with each other at all
+    people: tuple[StandingDecision, ...] | None = None  # decisions of people, which are followed
 
 
 def run(
@@ -91,7 +97,7 @@ def run(
             everything = np.full(len(corpus), not settings.within)
             corpus = replace(corpus, referenced=found.mask(len(corpus)) | everything)
         matches = find_matches(plan, corpus, progress, settings.threads)
-        decisions = decided(plan, corpus, matches, progress, settings.threads)
+        decisions = decided(plan, corpus, matches, progress, settings.threads, settings.people)
         decisions = without_referenced(decisions, found)
     except BaseException:
         work.close(keep=True)
@@ -106,7 +112,14 @@ def read_corpus(job: Job, statistics: Statistics | None = None) -> Corpus:
     return represented(job, corpus, frequencies(job, corpus, statistics))
 
 
-def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, threads: int) -> Decisions:
+def decided(
+    plan: Plan,
+    corpus: Corpus,
+    matches: Matches,
+    progress: Progress,
+    threads: int,
+    people: Sequence[StandingDecision] | None = None,
+) -> Decisions:
     """Clusters and what to keep of them; pairs that candidates left out are measured where decisions need them."""
     measure = ShownMeasure(Measurer(plan, corpus, threads), progress)
 
@@ -115,6 +128,8 @@ def decided(plan: Plan, corpus: Corpus, matches: Matches, progress: Progress, th
 
     with progress.stage("clusters"):
         decisions = decide(plan, corpus, matches.representative, matches.pairs, measure, report)
+        if people is not None:
+            decisions = follow(plan, corpus, partial(_text_digests, corpus), decisions, people, measure)
         return without_empty(plan, corpus, np.flatnonzero(corpus.tokens == 0), decisions)
 
 
@@ -137,6 +152,12 @@ class ShownMeasure:
     def _shown(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         with self.progress.stage("verify clusters", len(left)):
             return measure(left, right)
+
+
+def _text_digests(corpus: Corpus, numbers: Numbers) -> list[bytes]:
+    """The digests of the texts of some documents, as decisions of people store them."""
+    texts = corpus.spool.read(numbers).to_arrow(pa.large_string())
+    return [text_digest(text.as_py()) for text in texts]
 
 
 @dataclass
@@ -165,7 +186,7 @@ class LocalRun:
         if threshold > self.plan.threshold:
             matches = find_more(plan, self.corpus, matches, self.progress, threads)
         quiet = replace(self.corpus, problems=Problems())  # they were counted the first time
-        decisions = decided(plan, quiet, matches, self.progress, threads)
+        decisions = decided(plan, quiet, matches, self.progress, threads, self.settings.people)
         return LocalRun(plan, self.settings, self.corpus, matches, decisions, self.progress)
 
     def _check_evidence(self, threshold: float) -> None:

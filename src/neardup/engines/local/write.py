@@ -306,6 +306,7 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         posting_lists_truncated=matches.truncated,
         pairs_already_in_one_cluster=matches.joined,
         against=None if decisions.referenced is None else decisions.referenced.report(),
+        people=None if decisions.people is None else decisions.people.report(),
         sources=count_sources(
             [source.name for source in corpus.sources],
             corpus.work.rows("read").numbers("source"),
@@ -327,5 +328,6 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         common_phrases=common_phrases(run.plan, corpus.statistics, map(corpus.spool.read, first)),
         expected=run.settings.expected,
         compare=run.settings.compare,
+        command=run.settings.command,
     )
     return make_report(run.plan, counts, context, files)
