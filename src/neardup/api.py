@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from neardup.decisions.store import read_decisions
-from neardup.documents import LIMITS, Limits, Problems, fitted, unified_schema
+from neardup.documents import LIMITS, Inputs, Limits, Problems, fitted, unified_schema
 from neardup.documents.dialects import Dialect
 from neardup.documents.given import as_inputs
+from neardup.documents.in_kind import chosen
+from neardup.engines.core.bars import shown_progress
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.guard import check_guard, is_guarded
@@ -197,14 +199,8 @@ class Result:
             raise GuardError(wrong)
 
     def _documents(self, mask: Any) -> Any:
-        given = self._given
-        if isinstance(given, list):
-            return [document for document, chosen in zip(given, mask.tolist(), strict=True) if chosen]
-        if _is_frame(given, "pandas"):
-            return given[mask]
-        if _is_frame(given, "polars"):
-            return given.filter(mask.tolist())
-        return _read_again(self._run, mask)
+        found = None if self._given is None else chosen(self._given, mask)
+        return _read_again(self._run, mask) if found is None else found
 
 
 def dedup(
@@ -243,14 +239,15 @@ def dedup(
     against: Any = None,
     within: bool = True,
     decisions: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Result:
     """Near-duplicates of a corpus: kept and removed documents, pairs and clusters.
 
     Args:
-        documents: A path (file, folder, glob) or several, an Arrow table, a pandas or Polars frame, or an iterable
-            of strings.
+        documents: A path (file, folder, glob, address) or several; an Arrow table, a pandas or Polars frame (lazy too),
+            a Hugging Face Dataset, DatasetDict or IterableDataset, a DuckDB relation, or anything with
+            `__arrow_c_stream__`; or an iterable of strings or of dicts. Kept documents come in the same type.
         method: The name of a method (`neardup.list_methods()`); None is that of the preset, or minhash.
         preset: The name of a preset, such as "fineweb"; it sets the method and its options.
         plan: A plan of `make_plan`, instead of method, preset and options.
@@ -296,7 +293,7 @@ def dedup(
             returned. Without a method, preset, plan or option, the method is that of the index.
         within: With `against`: whether the other documents are compared with each other too.
         decisions: A file of decisions of people (decisions.db of `neardup studio`), which are followed.
-        progress: An object that is notified of stages and progress.
+        progress: True draws bars, False does not, None does in a notebook; or an object that is notified of stages.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     references = references_of(against)
@@ -325,12 +322,29 @@ def dedup(
     people = None if decisions is None else tuple(read_decisions(Path(decisions)))
     settings = RunSettings(checked_threads(threads), strict, work_dir, budget, expected, people=people)
     plan, known = with_statistics(plan, statistics, df_unit)
+    with shown_progress(progress) as progress:
+        done = _run(plan, inputs, taken, settings, progress, known, references, limits, within)
+    return Result(done, given, guard)
+
+
+def _run(
+    plan: Plan,
+    inputs: Inputs,
+    columns: InputColumns,
+    settings: RunSettings,
+    progress: Progress,
+    known: Statistics | None,
+    references: list[Any],
+    limits: Limits,
+    within: bool,
+) -> LocalRun:
+    """The run, against references if there are some."""
     if not references:
-        return Result(run_local(plan, inputs, taken, settings, progress, known), given, guard)
-    with open_references(references, plan, known, taken, settings, limits) as opened:
-        opened.prepare(inputs, progress or Progress(), Problems(strict=strict))
+        return run_local(plan, inputs, columns, settings, progress, known)
+    with open_references(references, plan, known, columns, settings, limits) as opened:
+        opened.prepare(inputs, progress, Problems(strict=settings.strict))
         settings = replace(settings, references=opened.find, within=within)
-        return Result(run_local(plan, inputs, taken, settings, progress, opened.statistics), given, guard)
+        return run_local(plan, inputs, columns, settings, progress, opened.statistics)
 
 
 def references_of(against: Any) -> list[Any]:
@@ -412,7 +426,7 @@ def _pairs_against(
     delimiter: str | None = None,
     encoding: str | None = None,
     columns: Sequence[str] | str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> pa.Table:
     """The pairs of documents with those of references; parameters as of `dedup`."""
@@ -423,7 +437,7 @@ def _pairs_against(
             raise ParameterError(name, "pairs", "left out with against, which removes nothing", "a value")
     check_choice("duplicate_ids", duplicate_ids, "error", "rename")
     check_html_text(html_text, "pairs")
-    references, progress = references_of(against), progress or Progress()
+    references = references_of(against)
     plan = plan or (make_plan(**options) if options else plan_of_index(references) or make_plan())
     plan, known = with_statistics(plan, statistics, df_unit)
     budget = MemoryBudget(read_memory(memory))
@@ -432,9 +446,12 @@ def _pairs_against(
     sources, _ = as_inputs(documents, format, limits, unescape_formulas, html_text, dialect)
     taken = InputColumns(text_column, id_column, html, duplicate_ids, html_text)
     settings = RunSettings(checked_threads(threads), strict, work_dir, budget)
-    with open_references(references, plan, known, taken, settings, limits) as opened:
-        opened.prepare(sources, progress, Problems(strict=strict))
-        return cross_pairs(opened, sources, taken, Problems(strict=strict), progress)
+    with (
+        shown_progress(progress) as shown,
+        open_references(references, plan, known, taken, settings, limits) as opened,
+    ):
+        opened.prepare(sources, shown, Problems(strict=strict))
+        return cross_pairs(opened, sources, taken, Problems(strict=strict), shown)
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:
@@ -448,10 +465,6 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     from neardup.explain.passages import shared_passages
 
     return shared_passages(make_plan(**options), left, right)
-
-
-def _is_frame(given: Any, package: str) -> bool:
-    return type(given).__module__.split(".")[0] == package
 
 
 def _read_again(run: LocalRun, mask: Any) -> pa.Table:

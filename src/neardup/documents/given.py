@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from neardup.documents.dialects import Dialect
+from neardup.documents.in_kind import taken
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.limits import LIMITS, Limits
 from neardup.remote import is_address
@@ -30,6 +31,8 @@ def as_inputs(
     how["dialect"] = dialect
     if isinstance(documents, (str, os.PathLike)):
         return open_inputs([documents], format=format, **how), None
+    if (found := taken(documents)) is not None:
+        return open_inputs(found.sources, format=format, **how), found
     if isinstance(documents, (pa.Array, pa.ChunkedArray)):
         documents = documents.to_pylist()
     if isinstance(documents, (list, tuple)) and documents and _is_path(documents[0]):

@@ -69,8 +69,12 @@ def open_inputs(
         if isinstance(item, (str, os.PathLike)):
             found += _files(os.fspath(item), format, len(inputs) == 1, notes)
         else:
-            from neardup.documents.memory import memory_source
+            from neardup.documents.memory import MemorySource, memory_source
+            from neardup.documents.parquet import ParquetSource
 
+            if isinstance(item, (MemorySource, ParquetSource)):
+                found.append(item)
+                continue
             found.append(memory_source(item, "input" if len(inputs) == 1 else f"input {len(found) + 1}"))
     _refuse_twice(found)
     how = Reading(limits, unescape_formulas, html_text, dialect or Dialect())

@@ -8,54 +8,28 @@ from typing import Any
 
 import click
 
-from neardup.engines.core.progress import Progress
+from neardup.engines.core.bars import BarProgress
 from neardup.escapes import escape_controls
 from neardup.plurals import counted
 
 
-class TerminalProgress(Progress):
+class TerminalProgress(BarProgress):
     """One line for each stage on a terminal; notes alone elsewhere."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._bars: Any = None
-        self._task: Any = None
+        super().__init__(sys.stderr.isatty())
         self._compiled = 0
-        if sys.stderr.isatty():
-            self._bars = _bars()
         _on_compilation(self._compiling)
 
-    def __enter__(self) -> TerminalProgress:
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
     def __exit__(self, *error: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        super().__exit__(*error)
         _on_compilation(None)
-
-    def begin(self, name: str, total: int | None) -> None:
-        """A bar appears."""
-        if self._bars is not None:
-            self._task = self._bars.add_task(name, total=total or None)
-
-    def advance(self, amount: int) -> None:
-        """The bar grows."""
-        if self._bars is not None and self._task is not None:
-            self._bars.advance(self._task, amount)
-
-    def end(self, name: str) -> None:
-        """The bar is full."""
-        if self._bars is not None and self._task is not None:
-            done = self._bars.tasks[self._task].completed
-            self._bars.update(self._task, total=done or 1, completed=done or 1)
 
     def note(self, message: str) -> None:
         """A line above the bars."""
         message = escape_controls(message)
         if self._bars is not None:
-            self._bars.console.print(message, markup=False)
+            super().note(message)
         else:
             click.echo(f"neardup: {message}", err=True)
 
@@ -65,28 +39,6 @@ class TerminalProgress(Progress):
             self.note(
                 "compiling kernels for this machine: the first run of each method takes up to a minute longer"
             )
-
-
-def _bars() -> Any:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description:<24}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 _listener: Any = None
