@@ -109,6 +109,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup train/ -o clean --against test.jsonl --no-within
       neardup dedup news.jsonl -o - | head
       neardup dedup news.jsonl -o reviewed --decisions clean/decisions.db
+      neardup dedup news.jsonl -o clean --threshold 0.8 --save-config run.toml
+      neardup dedup --config run.toml --force
     """
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary

@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.support.config import (
+    CONFIG,
+    config_options,
+    config_words,
+    named_file,
+    read_config,
+    save_config,
+)
 from neardup.cli.support.groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ class MethodCommand(GroupedCommand):
     def __init__(self, *arguments: Any, default_method: str = "minhash", **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.default_method = default_method
-        self.params = [*_common(default_method), *self.params]
+        self.params = [*_common(default_method), *self.params, *config_options()]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The command's own options and those of the chosen method."""
@@ -60,6 +68,9 @@ class MethodCommand(GroupedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Chooses the method, reads its options, and refuses those of others by the names of their methods."""
+        if (config := named_file(args, "--config")) is not None:
+            args = self._with_config(ctx, config, args)
+        save, given = named_file(args, "--save-config"), list(args)
         named = _find_named(args)
         ctx.meta[WORDS] = tuple(args)
         asks_help = any(word in ctx.help_option_names for word in _before_dashes(args))
@@ -70,8 +81,27 @@ class MethodCommand(GroupedCommand):
         except click.NoSuchOption as error:
             _refuse_option(error, ctx.meta[METHOD])
             raise
+        if save is not None and not asks_help:
+            save_config(save, ctx, "--force" in given)
         _replace_values(ctx, bool(named))
         return rest
+
+    def _with_config(self, ctx: click.Context, path: str, args: list[str]) -> list[str]:
+        """The words of a file of options, and behind them those of the command line, which win."""
+        options = read_config(path)
+        named = {name: str(options[name]) for name in NAMING if name in options} | _find_named(args)
+        ctx.meta[METHOD], ctx.meta[CONFIG] = self._choose(named), path
+        parameters = self.get_params(ctx)
+        try:
+            typed, _, _ = self.make_parser(ctx).parse_args(list(args))
+        except click.UsageError:  # said when the words are parsed together
+            typed = {}
+        typed_inputs = typed.pop("inputs", ())
+        words = config_words(path, options, parameters, set(typed))
+        inputs = options.get("inputs", [])
+        inputs = [inputs] if isinstance(inputs, str) else [str(one) for one in inputs]
+        has_inputs = isinstance(typed_inputs, (tuple, list)) and len(typed_inputs) > 0
+        return [*words, *args, *([] if has_inputs else inputs)]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """--help, among the options that choose a method: it shows those of the chosen one."""

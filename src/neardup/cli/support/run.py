@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 import neardup
 from neardup.cli.support.against import opened_references, reference_identity
+from neardup.cli.support.config import CONFIG
 from neardup.cli.support.options import OpenInputs, open_inputs, reading_options
 from neardup.cli.support.show import TerminalProgress
 from neardup.documents import Inputs, Problems
@@ -79,6 +82,7 @@ def _run(
     work = work_folder(lambda: run_identity(plan, columns, sources, values), sources, values, output, force)
     try:
         guard: Any = {name: values.get(name) for name in ("expected", "compare", "command")}
+        guard["config"] = click.get_current_context().meta.get(CONFIG)
         people = given_decisions(values)
         settings = RunSettings(threads, values["strict"], work=work, people=people, **guard)
         with TerminalProgress() as progress, resumable(work, progress):

@@ -95,6 +95,7 @@ class RunContext:
         None  # options of `neardup compare` for these documents; None: not possible
     )
     command: tuple[str, ...] | None = None  # the words that repeat the run, without its output
+    config: str | None = None  # the file that options were taken from
 
 
 def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[str]) -> dict[str, Any]:
@@ -105,6 +106,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
         "engine": context.engine,
         "digest": plan.digest,
         "run": context.run,
+        "config": context.config,
         "documents": counts.documents,
         "kept": counts.documents - counts.removed,
         "removed": counts.removed,

@@ -61,6 +61,7 @@ class RunSettings:
     expected: ExpectedShare | None = None  # of removed documents: only the guard compares it
     compare: tuple[str, ...] | None = None  # options of `neardup compare` that warnings show
     command: tuple[str, ...] | None = None  # the words that repeat the run, without its output
+    config: str | None = None  # the file that options were taken from, which the report names
     work: Workspace | None = None  # a work folder with a path, from which the run can be resumed
     references: FindReferences | None = (
         None  # removes documents that they have before the others are compared

@@ -329,5 +329,6 @@ def run_report(run: LocalRun, files: list[str]) -> dict[str, Any]:
         expected=run.settings.expected,
         compare=run.settings.compare,
         command=run.settings.command,
+        config=run.settings.config,
     )
     return make_report(run.plan, counts, context, files)
