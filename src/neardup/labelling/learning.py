@@ -29,6 +29,7 @@ from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.specs import Spec
 from neardup.labelling.answers import answers_of
+from neardup.labelling.sampling import has_threshold
 from neardup.labelling.states import LABELLED
 from neardup.labelling.store import LabelStore
 from neardup.labelling.tags import tagged_pairs
@@ -169,8 +170,10 @@ def learn_from_labels(
 
 def measure(documents: Documents, plan: Plan, left: Numbers, right: Numbers, threads: int) -> Floats:
     """The similarities of pairs under a plan, with document frequencies of these documents."""
-    if plan.check.level == "none":
-        raise InputError(f"The method {plan.method} has no similarity, and so no threshold to learn.")
+    if not has_threshold(plan):
+        raise InputError(
+            f"The method {plan.method} has no threshold to learn: run dedup with another method."
+        )
     plan = plan.with_(statistics="")  # frequencies are counted over these documents
     with Workspace() as work:
         corpus = read_corpus(Job(plan, documents.sources(), work, PLAIN, threads=threads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -22,8 +23,17 @@ from neardup.labelling.quality import FOUND
 from neardup.labelling.store import NewPair
 from neardup.plan import Plan
 from neardup.plurals import counted
+from neardup.registry import get_method
 
-__all__ = ["FROM", "UNION", "around_threshold", "found_pairs", "from_methods", "spread_evenly"]
+__all__ = [
+    "FROM",
+    "UNION",
+    "around_threshold",
+    "found_pairs",
+    "from_methods",
+    "has_threshold",
+    "spread_evenly",
+]
 
 FROM = ("spread", "methods", "threshold", "found")
 UNION = ("minhash:threshold=0.4", "imatch", "simhash")  # the paper: shingling and I-Match
@@ -68,13 +78,14 @@ def from_methods(
         plan = spec.plan.with_(pairs="all")
         for a, b, value in _pairs(plan, open_input(), columns, threads, progress, work_dir, rng):
             by[a, b].append(spec.name)
-            similarity.setdefault((a, b), value)
+            if has_threshold(plan):
+                similarity.setdefault((a, b), value)
     strata: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
     for pair, names in by.items():
         strata[tuple(names)].append(pair)
     chosen = _in_turn([_shuffled(pairs, rng) for _, pairs in sorted(strata.items())], count)
     return [
-        NewPair(pair[0], pair[1], _known(similarity[pair]), "found by " + ", ".join(by[pair]))
+        NewPair(pair[0], pair[1], _known(similarity.get(pair, math.nan)), "found by " + ", ".join(by[pair]))
         for pair in chosen
     ]
 
@@ -84,8 +95,10 @@ def around_threshold(
     progress: Progress | None = None, work_dir: Any = None,
 ) -> list[NewPair]:  # fmt: skip
     """The pairs with the similarities nearest to the threshold, half of them below it; a document is in few of them."""
-    if plan.check.level == "none":
-        raise InputError(f"The method {plan.method} has no similarity, and so no pairs around a threshold.")
+    if not has_threshold(plan):
+        raise InputError(
+            f"The method {plan.method} has no threshold: choose another method, or --from methods."
+        )
     rng = np.random.default_rng(seed)
     loose = plan.with_(pairs="all", threshold=ANY)
     found = list(_pairs(loose, open_input(), columns, threads, progress, work_dir, rng))
@@ -110,6 +123,11 @@ def found_pairs(
             kept.append((float(keys[row]), NewPair(a, b, None if value is None else float(value), FOUND)))
         kept = sorted(kept, key=lambda one: one[0])[:count]
     return [one for _, one in kept]
+
+
+def has_threshold(plan: Plan) -> bool:
+    """Whether a method decides by a similarity, and not by a number of hashes that agree."""
+    return plan.check.level != "none" and "threshold" in get_method(plan.method).parameters
 
 
 def _pairs(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -168,7 +166,7 @@ def _votes(store: LabelStore, item: Item) -> str:
         (
             named(judge),
             shown_answer(item.kind, scheme, answer),
-            math.nan if seconds is None else round(seconds, 1),
+            "–" if seconds is None else f"{seconds:.1f}",
         )
         for judge, answer, seconds in rows
         if judge not in out

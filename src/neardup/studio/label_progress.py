@@ -122,6 +122,11 @@ def _agreement(found: Agreement) -> str:
     return shown
 
 
+def _seconds(value: float) -> str:
+    """Seconds with one decimal."""
+    return "–" if math.isnan(value) else f"{value:.1f}"
+
+
 def _judges(store: LabelStore, found: list[JudgeQuality], several: bool) -> str:
     head = ["judge", "judged", "skipped", "median s"]
     head += ["agreement", "kappa"] if several else []
@@ -134,7 +139,7 @@ def _judges(store: LabelStore, found: list[JudgeQuality], several: bool) -> str:
             f"{named(one.judge)}{flags}",
             one.judged,
             one.skipped,
-            None if math.isnan(one.seconds) else round(one.seconds, 1),
+            _seconds(one.seconds),
         ]
         row += [one.raw, one.kappa] if several else []
         if pots:

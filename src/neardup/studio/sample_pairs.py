@@ -13,6 +13,7 @@ from neardup.labelling.sampling import (
     around_threshold,
     found_pairs,
     from_methods,
+    has_threshold,
     in_words,
     spread_evenly,
 )
@@ -59,7 +60,7 @@ def sample(request: Request) -> Response:
     if not has_store(request):
         return go("/label")
     store, plan = store_of(request), run_of(request).plan
-    left_out = {"threshold"} if plan.check.level == "none" else set()
+    left_out = set() if has_threshold(plan) else {"threshold"}
     left_out |= set() if pool_size(store) else {"suggested"}
     radios = "".join(_kind(name, *words) for name, words in KINDS.items() if name not in left_out)
     field = (
