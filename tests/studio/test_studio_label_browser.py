@@ -91,6 +91,7 @@ def test_clusters_protocol_and_tables(browser: Any, running: Running) -> None:
         page.goto(f"{running.url}/label")
         page.get_by_role("button", name="Begin: Two phases").click()
         page.get_by_role("link", name="Clusters").click()
+        page.wait_for_url("**/label/clusters")
         page.keyboard.press("2")
         assert page.get_by_role("checkbox").nth(1).is_checked() is False
         by_keys(page, "Enter")
@@ -132,7 +133,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     texts = {row["id"]: row["text"] for row in rows}
     ids = list(texts)
-    store.add([NewPair(a, b, 0.5, a) for a, b in zip(ids, ids[1:] + ids[:1], strict=True)], texts)
+    store.add([NewPair(a, b, 0.5, a) for a, b in zip(ids[::2], [*ids[1::2], ids[0]], strict=False)], texts)
     store.close()
     started = Running(folder / "clean")
     yield started
@@ -155,7 +156,7 @@ def test_hostile_documents_are_text(browser: Any, hostile: Running) -> None:
             assert page.evaluate("document.documentElement.scrollWidth") <= WIDE
             seen += 1
             by_keys(page, "4")
-        assert seen == len(DOCUMENTS)
+        assert seen == (len(DOCUMENTS) + 1) // 2
         for path in ("/label", "/label/tables", "/label/protocol", "/learn"):
             page.goto(hostile.url + path)
             assert page.locator("img, iframe, svg[onload], script:not([src])").count() == 0
