@@ -26,7 +26,10 @@ class Target:
     @property
     def name(self) -> str:
         """What a title calls it."""
-        return self.run.name if self.run is not None else self.folder.resolve().name
+        if self.run is not None:
+            return self.run.name
+        # The address of a database may have a password before the host, or behind the question mark.
+        return (self.index or "").partition("?")[0].rstrip("/").rpartition("/")[2] or "index"
 
 
 def open_target(
