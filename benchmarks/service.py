@@ -2,6 +2,7 @@
 
     python benchmarks/service.py                          # an index of 100,000 documents: results/service-100k.json
     python benchmarks/service.py --documents 1000000      # results/service-1m.json
+    python benchmarks/service.py --documents 1000000 --index FOLDER   # an index of it that was built before; it grows
     python benchmarks/service.py --quick                  # does it all work? two thousand documents, a few seconds
 
 Server and load generator share the cores of the machine; the CPU time of each is stated. Parts:
@@ -45,6 +46,7 @@ IN_REDIS = 100_000  # documents: more would take hours to insert
 BULK = 10_000  # documents
 ASKED = 1000  # questions one by one
 JSON = {"content-type": "application/json"}
+RUN = f"{time.time_ns():x}"  # in ids, so that a document is new to an index of an earlier run
 Record = dict[str, Any]
 
 
@@ -90,7 +92,7 @@ def overhead(served: Served, index: Path, texts: list[str]) -> dict[str, float]:
 def bulk(served: Served, texts: list[str]) -> dict[str, float]:
     """Documents a second of one NDJSON body; the body is made before the clock starts."""
     body = "".join(
-        json.dumps({"id": f"bulk-{n}", "text": text}) + "\n" for n, text in enumerate(texts)
+        json.dumps({"id": f"bulk-{RUN}-{n}", "text": text}) + "\n" for n, text in enumerate(texts)
     ).encode()
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=600)
     before, begin, mine = served.cpu, time.perf_counter(), time.process_time()
@@ -121,7 +123,8 @@ def build(corpus: corpora.Corpus, folder: Path) -> Path:
 
 def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace) -> Record:
     """All parts of ours."""
-    index, port = build(corpus, OUTPUTS / "service.index"), free_port()
+    port = free_port()
+    index = given.index or build(corpus, OUTPUTS / "service.index")
     asked = pq.read_table(texts, columns=["text"]).column("text").to_pylist()
     command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", str(port)]
     found: Record = {
@@ -131,19 +134,21 @@ def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace)
     }
     found["command"] = shown(command[2:], port)
     with serving(command, port) as served:
-        generated_load(served, texts, "--seconds", 3, "--start", "warm")
+        generated_load(served, texts, "--seconds", 3, "--start", f"warm-{RUN}")
         if "overhead" in given.parts:
             found["overhead"] = overhead(served, index, asked[:ASKED])
         found |= loads(served, texts, given)
         if "bulk" in given.parts:
             found["bulk"] = bulk(served, index_inputs.fresh_texts(given.bulk, 77))
-    shutil.rmtree(index)
+    if not given.index:
+        shutil.rmtree(index)
     return found
 
 
 def loads(served: Served, texts: Path, given: argparse.Namespace) -> Record:
     """The parts that all sides have."""
     rates = ("--queries", given.queries, "--adds", given.adds, "--seconds", given.seconds)
+    rates += ("--start", f"added-{RUN}")
     found: Record = {}
     if "load" in given.parts:
         found["load"] = generated_load(served, texts, *rates)
@@ -211,6 +216,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--adds", type=float, default=100, help="a second")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--bulk", type=int, default=BULK)
+    parser.add_argument("--index", type=Path, help="built before, with the options of ours")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()

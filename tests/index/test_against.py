@@ -190,3 +190,22 @@ def test_references_are_read_with_the_limits_of_the_command_line(tmp_path: Path)
 def test_parameters_about_removals_are_refused_by_pairs_across(name: str) -> None:
     with pytest.raises(ParameterError, match=name):
         neardup.pairs(["a text"], against=["a text"], **{name: 0.5})
+
+
+def test_documents_without_a_match_do_not_change_the_type_of_ids(tmp_path: Path) -> None:
+    """The second chunk of the input has no match, and the references have integers and strings."""
+    text = "the harbour council voted on Tuesday to widen the northern berth and to repair the old crane"
+    long = " ".join(map(str, range(300_000)))
+    mine = [{"id": 1, "text": text}, {"id": 2, "text": long}, {"id": 3, "text": text}]
+    with Index(tmp_path / "i", method="minhash") as index:
+        index.add([{"id": 7, "text": text}])
+        found = neardup.pairs(mine, against=index)
+        assert found.select(["left", "right"]).to_pylist() == [
+            {"left": 1, "right": 7},
+            {"left": 3, "right": 7},
+        ]
+        index.add([{"id": "x", "text": text}])
+        found = neardup.pairs(mine, against=index)
+        assert found.column("right").to_pylist() == ["7", "x"] * 2
+        result = neardup.dedup(mine, against=[index, [{"id": "y", "text": long}]], within=False)
+        assert [row["id"] for row in result.kept] == []

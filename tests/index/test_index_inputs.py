@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.columns import Texts
+from neardup.documents import Problems
 from neardup.errors import InputError
+from neardup.index import streams
 from neardup.index.index import Index
 from neardup.index.inputs import AttributeColumns, InputChunk, unique_ids
 from neardup.index.truth import Attributes
@@ -60,6 +62,37 @@ def test_in_python_the_last_document_of_an_id_wins_unless_asked(tmp_path: Path) 
         assert len(index) == 0
         index.add(rows)
         assert len(index) == 2 and index.get("a").text == "last text"  # type: ignore[union-attr]
+
+
+def test_streams_are_those_of_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a stream change neither ids nor matches; a bad row is named by its number in the stream."""
+    monkeypatch.setattr(streams, "BATCH", 3)
+    texts = [f"the harbour council voted on Tuesday for berth number {n // 2} again" for n in range(10)]
+    texts[7] += " \ud800"
+    problems = Problems()
+    with (
+        Index(tmp_path / "a", method="minhash") as whole,
+        Index(tmp_path / "b", method="minhash") as streamed,
+    ):
+        assert whole.add(texts).new == streamed.add(iter(texts), problems=problems).new == 10
+        assert streamed.add(({"id": f"x{n}", "text": text} for n, text in enumerate(texts[:5]))).new == 5
+        assert [one.record for one in problems.first] == [8]
+        streamed.delete([f"x{n}" for n in range(5)])
+        asked = [f"no match {n} here" for n in range(4)] + texts
+        assert streamed.query_many(iter(asked)).equals(whole.query_many(asked))
+        assert pa.types.is_integer(streamed.query_many(iter(asked)).schema.field("id").type)
+        with pytest.raises(InputError, match="for more than one document"):
+            streamed.add(iter([{"id": n % 4, "text": "twice"} for n in range(5)]), duplicate_ids="error")
+
+
+def test_datasets_of_hugging_face(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"id": f"d{n}", "text": f"a museum shows log book number {n} of the captain"} for n in range(5)]
+    with Index(tmp_path / "i", method="minhash", threshold=0.9) as index:
+        assert index.add(datasets.Dataset.from_list(rows)).new == 5
+        lazy = datasets.Dataset.from_list(rows).to_iterable_dataset()
+        assert index.add(lazy).unchanged == 5
+        assert index.query_many(lazy).column("relation").to_pylist() == ["copy"] * 5
 
 
 def test_attributes_of_documents(tmp_path: Path) -> None:

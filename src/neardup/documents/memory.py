@@ -24,6 +24,7 @@ class MemorySource:
     format: str = "memory"
     compression: str | None = None
     replaced: tuple[int, ...] = ()  # rows with lone surrogates, which no table can hold
+    first: int = 1  # the number of the first row: of a part of a stream another one
 
     @property
     def size(self) -> int | None:
@@ -47,9 +48,9 @@ class MemorySource:
         """Batches of rows, without copying."""
         each = max(1, self.table.get_total_buffer_size() // max(1, self.table.num_rows))
         most = max(1, min(BATCH_ROWS, BATCH_BYTES // each))
-        start = 1
+        start = self.first
         for row in self.replaced:
-            problems.add(self.name, "lone surrogate", record=row, action="replaced")
+            problems.add(self.name, "lone surrogate", record=row + start - 1, action="replaced")
         for batch in self.table.to_batches(max_chunksize=most):
             numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -57,8 +57,8 @@ def selected(
 def match_table(queries: Sequence[Id], matches: Sequence[Match], learned: bool = False) -> pa.Table:
     """The matches of documents: query, id, similarity, containment, relation, and of a learned method probability."""
     columns = {
-        "query": _ids(queries),
-        "id": _ids([match.id for match in matches]),
+        "query": id_array(queries),
+        "id": id_array([match.id for match in matches]),
         "similarity": pa.array([match.similarity for match in matches], pa.float64()),
         "containment": pa.array([match.containment for match in matches], pa.float64()),
         "relation": pa.array([match.relation for match in matches], pa.string()),
@@ -68,7 +68,7 @@ def match_table(queries: Sequence[Id], matches: Sequence[Match], learned: bool =
     return pa.table(columns)
 
 
-def _ids(ids: Sequence[Id]) -> pa.Array:
+def id_array(ids: Sequence[Id]) -> pa.Array:
     """Ids as they are; as strings where there are integers and strings, or none."""
     same = len({type(one) for one in ids}) == 1
     return pa.array(ids) if same else pa.array([str(one) for one in ids], pa.string())
@@ -78,12 +78,17 @@ def joined_tables(parts: Sequence[pa.Table]) -> pa.Table:
     """Tables of matches as one; ids are strings if some of them are."""
     if not parts:
         return match_table([], [])
-    names = [name for name in ("query", "id") if len({part.schema.field(name).type for part in parts}) > 1]
-    return pa.concat_tables([_with_strings(part, names) for part in parts])
+    columns = {name: alike([part.column(name) for part in parts]) for name in ("query", "id")}
+    for name, values in columns.items():
+        parts = [
+            part.set_column(part.schema.get_field_index(name), name, column)
+            for part, column in zip(parts, values, strict=True)
+        ]
+    return pa.concat_tables(parts)
 
 
-def _with_strings(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    for name in names:
-        column = table.column(name).cast(pa.string())
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    return table
+def alike(columns: Sequence[Any]) -> list[Any]:
+    """Columns of ids in one type: strings if some of them are; an empty one has no say."""
+    kinds = {column.type for column in columns if len(column)}
+    kind = next(iter(kinds)) if len(kinds) == 1 else pa.string()
+    return [column if column.type == kind else column.cast(kind) for column in columns]

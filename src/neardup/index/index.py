@@ -44,6 +44,7 @@ from neardup.index.search import CapturedSearch
 from neardup.index.signed import Signer, Store, stored_text
 from neardup.index.state import IndexState
 from neardup.index.stored_pairs import stored_neighbours
+from neardup.index.streams import is_stream, streamed_chunks
 from neardup.index.truth import Attributes, Columns, Id, Snapshot
 from neardup.index.upkeep import refresh, refresh_due, set_refresh_after, summary
 from neardup.index.verify import Verification, verify
@@ -160,14 +161,19 @@ class Index(IndexState):
         """The matches of many documents: a table of query, id, similarity, containment, relation (and probability).
 
         Args:
-            documents: Paths, a table, a frame, or a list, as for `neardup.dedup`.
+            documents: Paths, a table, a frame, a list or an iterator, as for `add`.
             threshold: A higher threshold than that of the index.
             limit: The most matches of a document.
             progress: An object that is notified of progress.
             columns: text_column, id_column, html, html_text, format, as for `neardup.dedup`.
         """
-        sources, how, _ = opened_inputs(documents, columns)
-        found = self.matches(sources, how, threshold=threshold, limit=limit, progress=progress)
+        self.check_threshold(threshold)
+        if is_stream(documents):
+            chunks = streamed_chunks(self.plan, documents, columns)
+        else:
+            sources, how, _ = opened_inputs(documents, columns)
+            chunks = input_chunks(self.plan, sources, how, AttributeColumns(), Problems())
+        found = self._tables(chunks, threshold, limit, progress or Progress())
         return joined_tables([part for _, part in found])
 
     def matches(
@@ -182,8 +188,13 @@ class Index(IndexState):
     ) -> Iterator[tuple[Sequence[Id], pa.Table]]:
         """As `query_many` for open inputs, piece by piece: the ids of some documents, and their matches."""
         self.check_threshold(threshold)
-        progress = progress or Progress()
-        for chunk in input_chunks(self.plan, sources, columns, AttributeColumns(), problems or Problems()):
+        chunks = input_chunks(self.plan, sources, columns, AttributeColumns(), problems or Problems())
+        yield from self._tables(chunks, threshold, limit, progress or Progress())
+
+    def _tables(
+        self, chunks: Iterable[InputChunk], threshold: float | None, limit: int | None, progress: Progress
+    ) -> Iterator[tuple[Sequence[Id], pa.Table]]:
+        for chunk in chunks:
             for part in chunk.parts(QUERIES):
                 with self.reading() as (snapshot, search):
                     table = self._match_table(snapshot, search, part, threshold, limit)
@@ -318,12 +329,16 @@ class Index(IndexState):
         Batches of up to 10,000 documents are committed as a whole, one after the other.
 
         Args:
-            documents: Paths, a table, a frame, a list of texts or dicts, as for `neardup.dedup`.
+            documents: Paths, a table, a frame, a list of texts or dicts, as for `neardup.dedup`; an iterator or a
+                dataset of Hugging Face is read 8,192 documents at a time.
             attributes: The columns of groups with access, quality, time and url.
             problems: Collects bad records; None counts them without a report.
             progress: An object that is notified of progress.
             columns: text_column, id_column, html, html_text, format, as for `neardup.dedup`.
         """
+        if is_stream(documents) and not self._counts_first():
+            given = streamed_chunks(self.plan, documents, columns, attributes, problems, self._last() + 1)
+            return self.add_chunks(given, progress or Progress())
         sources, how, _ = opened_inputs(documents, columns)
         return self.add_sources(sources, how, attributes=attributes, problems=problems, progress=progress)
 
@@ -339,11 +354,8 @@ class Index(IndexState):
         """As `add`, for inputs that are open."""
         problems, progress = problems or Problems(), progress or Progress()
         self._ensure_statistics(sources, columns, problems, progress)
-        with self._truth.reading() as snapshot:
-            last = snapshot.last()
-        chunks = input_chunks(
-            self.plan, sources, columns, attributes or AttributeColumns(), problems, last + 1
-        )
+        first = self._last() + 1
+        chunks = input_chunks(self.plan, sources, columns, attributes or AttributeColumns(), problems, first)
         return self.add_chunks(with_policy(chunks, columns.duplicate_ids), progress)
 
     def add_chunks(self, chunks: Iterable[InputChunk], progress: Progress) -> Addition:
@@ -435,6 +447,14 @@ class Index(IndexState):
         """Write the stored documents to a jsonl or parquet file; returns how many."""
         with self._truth.reading() as snapshot:
             return export_stored(snapshot, self.plan, self.store, path, progress or Progress(), force)
+
+    def _last(self) -> int:
+        with self._truth.reading() as snapshot:
+            return snapshot.last()
+
+    def _counts_first(self) -> bool:
+        """Whether documents must be read twice: document frequencies are counted over the first ones."""
+        return bool(self.plan.counts) and self.statistics is None
 
     def _ensure_statistics_for(self, document: Any) -> None:
         if self.plan.counts:

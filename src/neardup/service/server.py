@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import resource
 import signal
@@ -68,6 +69,8 @@ def serve(index: Index, settings: Settings) -> None:
     log = Log()
     service = Service(index, settings, tokens, log)
     service.warm_up()
+    gc.collect()
+    gc.freeze()  # what lives as long as the server is not searched for garbage again: that takes a tenth of a second
     sys.setswitchinterval(SWITCH)
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers = [ServerLog(log)] if name == "uvicorn" else []

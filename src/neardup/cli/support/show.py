@@ -123,7 +123,9 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
     lines += [f"Warning: {escape_controls(warning)}" for warning in report["warnings"]]
     lines += _without_lines(report, mode)
     lines += _page_lines(report)
-    lines += _cluster_lines(report["largest_clusters"][:5]) if within else []
+    lines += (
+        _cluster_lines(report["largest_clusters"][:5], report.get("against") is not None) if within else []
+    )
     lines += problem_lines(report["problems"])
     if folder is not None:
         lines.append(escape_controls(f"written to {folder}: " + ", ".join(report["files"])))
@@ -259,9 +261,9 @@ def _have(documents: int) -> str:
     return f"{counted(documents, 'document')} {'has' if documents == 1 else 'have'}"
 
 
-def _cluster_lines(clusters: list[dict[str, Any]]) -> list[str]:
+def _cluster_lines(clusters: list[dict[str, Any]], against: bool) -> list[str]:
     if not clusters:
-        return ["no near-duplicates found"]
+        return ["no near-duplicates among the other documents" if against else "no near-duplicates found"]
     lines = ["largest clusters:"]
     for cluster in clusters:
         link = _link(cluster)
