@@ -147,8 +147,7 @@ def measure_ours(corpus: corpora.Corpus, texts: Path, given: argparse.Namespace)
 
 def loads(served: Served, texts: Path, given: argparse.Namespace) -> Record:
     """The parts that all sides have."""
-    rates = ("--queries", given.queries, "--adds", given.adds, "--seconds", given.seconds)
-    rates += ("--start", f"added-{RUN}")
+    rates = ("--queries", given.queries, "--adds", given.adds, "--seconds", given.seconds, "--start", RUN)
     found: Record = {}
     if "load" in given.parts:
         found["load"] = generated_load(served, texts, *rates)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from random_corpora import random_texts
 from random_documents import documents
 
 from neardup.cli import group
-from neardup.errors import ParameterError
+from neardup.errors import InputError, ParameterError
 from neardup.index.collapse import clusters_by_master, collapse
 from neardup.index.decisions import crawl_order
 from neardup.index.documents import MASTERS, Document, best_first, find_neighbours, may_see, reserved_bits
-from neardup.index.inputs import read_access
+from neardup.index.index import Index
+from neardup.index.inputs import AttributeColumns, read_access
 from neardup.index.stored_pairs import access_of
 from neardup.registry import get_method
 
@@ -307,3 +311,73 @@ def test_groups_without_a_column_of_groups_are_refused(
     assert "needs --access-column" in capsys.readouterr().err
     main(["collapse", str(path), "--access-groups", "staff", "--access-column", "groups"])
     assert capsys.readouterr().out == ""
+
+
+# result lists of an index ------------------------------------------------------------------------------
+
+
+def indexed_pages(folder: Path, method: str) -> tuple[Index, dict[str, dict[str, object]]]:
+    rng = random.Random(method)
+    texts = random_texts(rng, 30)
+    rows: dict[str, dict[str, object]] = {}
+    for n in range(40):
+        access = rng.choice([None, "board", "board,staff", "staff"])
+        rows[f"p{n}"] = {
+            "id": f"p{n}",
+            "text": rng.choice(texts),
+            "who": access,
+            "q": rng.choice([None, 1, 2, 3]),
+        }
+    index = Index(folder, method=method)
+    columns = AttributeColumns(access="who", quality="q")
+    index.add(pa.Table.from_pylist(list(rows.values())), attributes=columns)
+    return index, rows
+
+
+@pytest.mark.parametrize("method", ["minhash", "simhash", "spotsigs"])
+def test_a_result_list_of_an_index(tmp_path: Path, method: str) -> None:
+    """Folded by the index's matches, printed in the plainest way; hidden documents have no influence."""
+    index, rows = indexed_pages(tmp_path / "i", method)
+    ids = [*rows, "unknown"]
+    random.Random(1).shuffle(ids)
+    near = {
+        name: {match.id for match in index.query(str(row["text"]))} | {name} for name, row in rows.items()
+    }
+    with index:
+        for groups in ((), ("board",), ("staff", "board")):
+            found = [(one.shown.id, [each.id for each in one.folded]) for one in index.collapse(ids, groups)]
+            visible = [
+                name
+                for name in ids
+                if name in rows
+                and (not rows[name]["who"] or set(str(rows[name]["who"]).split(",")) & set(groups))
+            ]
+            free = sorted(visible, key=lambda name: (-float(rows[name]["q"] or -1), visible.index(name)))  # type: ignore[arg-type]
+            expected = []
+            while free:
+                folded = sorted(near[free[0]] & set(free) - {free[0]}, key=visible.index)
+                expected.append((free[0], folded))
+                free = [name for name in free[1:] if name not in folded]
+            first = {shown: min(map(visible.index, [shown, *folded])) for shown, folded in expected}
+            assert found == sorted(expected, key=lambda one: first[one[0]])
+            assert index.collapse(visible, groups) == index.collapse(ids, groups)
+            assert sum(1 + len(folded) for _, folded in found) == len(visible)
+        with pytest.raises(ParameterError, match="a list of names"):
+            index.collapse(ids, "board")
+
+
+def test_the_command_folds_documents_of_an_index(tmp_path: Path) -> None:
+    index, rows = indexed_pages(tmp_path / "i", "minhash")
+    index.close()
+    listed = tmp_path / "results.csv"
+    listed.write_text("id\n" + "\n".join([*rows, "gone"]) + "\n")
+    words = ["collapse", str(listed), "--index", str(tmp_path / "i"), "--access-groups", "staff", "--json"]
+    found = CliRunner().invoke(group, words, catch_exceptions=False)
+    shown = [json.loads(line) for line in found.stdout.splitlines()]
+    with Index(tmp_path / "i") as again:
+        expected = again.collapse(list(rows), ["staff"])
+    assert shown == [{"id": one.shown.id, "folded": [each.id for each in one.folded]} for one in expected]
+    assert "1 document of" in found.stderr and "does not have them: gone" in found.stderr
+    for more in (["--method", "minhash"], ["--quality-column", "q"]):
+        refused = CliRunner().invoke(group, [*words, *more])
+        assert isinstance(refused.exception, InputError) and "leave" in str(refused.exception)

@@ -72,12 +72,19 @@ def collapse(
     listed by rank, time (newest first) or length (longest first). Neighbours are found by fingerprint, among visible
     documents alone; the bits of `same` must be equal (see `reserved_bits`).
     """
-    if order not in ORDERS:
-        raise ParameterError("order", "collapse", "'rank', 'time' or 'length'", order)
     if isinstance(groups, str):
         raise ParameterError("groups", "collapse", "a list of names", groups)
     visible = [document for document in results if may_see(groups, document.access)]
-    clusters = clusters_by_master(visible, find_neighbours(visible, distance, same), master=master)
+    return folded(visible, find_neighbours(visible, distance, same), order=order, master=master)
+
+
+def folded(
+    visible: Sequence[Document], neighbours: Neighbours, *, order: Order = "rank", master: Master = "quality"
+) -> list[CollapsedResult]:
+    """Visible documents, best first, with near-duplicates folded under the master of each."""
+    if order not in ORDERS:
+        raise ParameterError("order", "collapse", "'rank', 'time' or 'length'", order)
+    clusters = clusters_by_master(visible, neighbours, master=master)
     return [
         CollapsedResult(visible[place], listed([visible[other] for other in others], order))
         for place, *others in clusters

@@ -7,7 +7,7 @@ is compared exactly, as the plan says. docs/index-guide.md and docs/durability.m
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.errors import InputError, ParameterError, PlanError
 from neardup.index.answers import CheckedDocument, IndexedDocument, joined_tables, match_table, selected
 from neardup.index.bulk import Addition, PreparedChunk, add_prepared, prepared, prepared_chunks, store
-from neardup.index.collapse import Order, listed_clusters
+from neardup.index.collapse import CollapsedResult, Order, listed_clusters
 from neardup.index.decisions import IndexDecision, crawl_order
 from neardup.index.documents import Master
 from neardup.index.export import export_stored
@@ -40,6 +40,7 @@ from neardup.index.lookup import matches_of_texts
 from neardup.index.matches import Match
 from neardup.index.new_documents import decide
 from neardup.index.opened import open_index
+from neardup.index.result_lists import collapsed
 from neardup.index.search import CapturedSearch
 from neardup.index.signed import Signer, Store, stored_text
 from neardup.index.state import IndexState
@@ -312,6 +313,39 @@ class Index(IndexState):
         with self.reading() as (snapshot, search):
             documents, near = stored_neighbours(search, snapshot, progress or Progress(), threshold)
         return list(listed_clusters(documents, near, master, order))
+
+    def collapse(
+        self,
+        ids: Sequence[Id],
+        groups: Collection[str] = (),
+        *,
+        master: Master = "quality",
+        order: Order = "rank",
+        threshold: float | None = None,
+    ) -> list[CollapsedResult]:
+        """A result list of indexed documents, near-duplicates folded under the best one that these groups may see.
+
+        Args:
+            ids: Ids of documents, best first; those that the index does not have are left out.
+            groups: The groups that the results are for.
+            master: The document that is shown of near-duplicates: quality, rank, newest, shortest_url or longest.
+            order: The order of folded documents: rank, time (newest first) or length (longest first).
+            threshold: A higher threshold than that of the index.
+        """
+        return self.collapse_known(ids, groups, master, order, threshold)[0]
+
+    def collapse_known(
+        self,
+        ids: Sequence[Id],
+        groups: Collection[str],
+        master: Master,
+        order: Order,
+        threshold: float | None = None,
+    ) -> tuple[list[CollapsedResult], list[Id]]:
+        """As `collapse`, and the ids that the index does not have."""
+        self.check_threshold(threshold)
+        with self.reading() as (snapshot, search):
+            return collapsed(search, snapshot, ids, groups, order, master, threshold)
 
     # changing -----------------------------------------------------------------------------------
 

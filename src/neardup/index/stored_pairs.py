@@ -94,13 +94,40 @@ def stored_neighbours(
             if table.node(document.digest) == len(first):
                 first.append(seq)
             documents.append(document)
-    representatives = np.array(first, np.int64)
+    _link_all(table, search, snapshot, np.array(first, np.int64), progress, threshold)
+    return documents, table.neighbours(documents)
+
+
+def neighbours_among(
+    search: CapturedSearch,
+    snapshot: Snapshot,
+    rows: StoredRows,
+    progress: Progress,
+    threshold: float | None = None,
+) -> tuple[list[Document], Neighbours]:
+    """The documents of some rows, and which of them are near each other: others have no influence."""
+    documents, table, first = list(documents_of(rows)), NodeTable(), list[int]()
+    for document, seq in zip(documents, rows.seqs.tolist(), strict=True):
+        if table.node(document.digest) == len(first):
+            first.append(seq)
+    _link_all(table, search, snapshot, np.array(first, np.int64), progress, threshold)
+    return documents, table.neighbours(documents)
+
+
+def _link_all(
+    table: NodeTable,
+    search: CapturedSearch,
+    snapshot: Snapshot,
+    representatives: Numbers,
+    progress: Progress,
+    threshold: float | None,
+) -> None:
+    """Link distinct texts, given by their first document, to each other."""
     with progress.stage("look up", len(representatives)):
         for start in range(0, len(representatives), LOOKED_UP):
             some = representatives[start : start + LOOKED_UP]
             _link_stored(table, search, snapshot, some, representatives, threshold)
             progress.advance(len(some))
-    return documents, table.neighbours(documents)
 
 
 def _link_stored(

@@ -8,7 +8,7 @@ import click
 import pyarrow as pa
 
 from neardup.cli.support import options
-from neardup.cli.support.pages import attribute_columns
+from neardup.cli.support.pages import attribute_columns, report_problems
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, join_tables, open_inputs
 from neardup.errors import InputError
@@ -66,6 +66,23 @@ def ranked_documents(
         )
         for n, number in enumerate(visible)
     ]
+
+
+def ranked_ids(path: str, values: dict[str, Any]) -> list[Any]:
+    """The ids of a file in order."""
+    pages = options.open_inputs([path], values)
+    table = _table(path, pages.sources, pages.problems)
+    name = pages.columns.id or "id"
+    if name not in table.column_names:
+        raise InputError(f"{path} has no id column: name one with --id-column.")
+    report_problems(pages.problems)
+    kind = table.schema.field(name).type
+    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise InputError(f"{path}: the ids in column {name!r} are neither strings nor integers.")
+    ids = table.column(name).to_pylist()
+    if None in ids:
+        raise InputError(f"{path}: record {1 + ids.index(None)} has no id.")
+    return ids
 
 
 def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
