@@ -13,7 +13,7 @@ from neardup.cli.support.against import add_to_index, base_plan, check_against, 
 from neardup.cli.support.compare_words import compare_words
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import grouped
-from neardup.cli.support.method_options import ChosenMethod, MethodCommand, repeated_words
+from neardup.cli.support.method_options import ChosenMethod, repeated_words
 from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
 from neardup.cli.support.spark_engine import run_on_spark, take_engine
@@ -22,6 +22,14 @@ from neardup.cli.support.standard_output import (
     refuse_binary,
     refuse_folder_options,
     standard_output,
+)
+from neardup.cli.support.units import (
+    DedupCommand,
+    run_units,
+    take_rule,
+    unit_options,
+    unit_summary,
+    usual_policy,
 )
 from neardup.output import refuse_address
 from neardup.remote_output import work_place
@@ -34,7 +42,7 @@ STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard 
 DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
 
 
-@click.command(cls=MethodCommand)
+@click.command(cls=DedupCommand)
 @options.inputs
 @options.output(
     "DIR", "The folder to write to, also s3://…; - writes what is kept to standard output.", remote=True
@@ -89,6 +97,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
     options.value("--decisions FILE", "Follow what people decided in neardup studio."),
     removing,
 )
+@unit_options
 @options.run
 def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values: Any) -> None:
     """Remove or mark the near-duplicates among the documents of INPUT.
@@ -111,12 +120,15 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup news.jsonl -o reviewed --decisions clean/decisions.db
       neardup dedup news.jsonl -o clean --threshold 0.8 --save-config run.toml
       neardup dedup --config run.toml --force
+      neardup dedup corpus.parquet -o clean --unit paragraph
+      neardup dedup corpus.parquet -o clean --preset c4
     """
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary
     from neardup.documents import output_format
     from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.guard import is_guarded
+    from neardup.engines.local.units.write import UnitOptions
     from neardup.engines.local.write import check_output, document_files, run_report, write_run, write_stream
     from neardup.engines.local.write_tables import record_files
     from neardup.plans import complete_plan
@@ -130,6 +142,16 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         refuse_folder_options(mode, values, with_page, engine is not None)
     if with_page:
         refuse_page(output, force or values["resume"])
+    beside = {
+        "report": with_page,
+        "engine spark": engine is not None,
+        "mode annotate": mode == "annotate",
+        "output -": piped,
+    }
+    beside |= {name: values[name] for name in ("against", "dry_run", "decisions")}
+    rule, least = take_rule(values, chosen.method.name, beside)
+    if rule is not None:
+        usual_policy(values)
     check_against(values)
     base = base_plan(chosen, values["against"])
     values["compare"] = compare_words(inputs, chosen, values) if base == chosen.plan() else None
@@ -149,6 +171,9 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
             click.echo(STOPPED, err=True)
             raise SystemExit(3)
 
+    def finish_units(report: dict[str, Any]) -> None:
+        emit(values["as_json"], report, [unit_summary(report, output, perf_counter() - start)])
+
     if engine is not None:
         from neardup.cli.support.spark_folder import table_names
 
@@ -156,6 +181,13 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
 
         tables = table_names(mode)
         finish(run_on_spark(engine, plan, inputs, values, Path(output), tables, force, guard=guard))
+        return
+
+    if rule is not None:
+        values.pop("dry_run")
+        unit = rule.kind if rule.count == 1 else f"{rule.kind}:{rule.count}"
+        asked = UnitOptions(unit, least, format, table_format, force, escape, mode != "none")
+        run_units(plan, inputs, values, output, asked, finish_units)
         return
 
     if values.pop("dry_run"):

@@ -19,6 +19,7 @@ from neardup.engines.local.checkpoint.workspace import can_be_resumed
 from neardup.errors import InputError, PlanError
 from neardup.output import is_file_name, one_line
 from neardup.plan import Plan
+from neardup.plurals import plural
 from neardup.review.checked_report import REPORT, damaged_report, read_report
 from neardup.review.finished import FoundTexts, Mask, TableName, booleans
 from neardup.review.texts import Place, find_texts, input_place
@@ -41,6 +42,11 @@ def open_folder(path: str | os.PathLike[str]) -> RunFolder:
     report = read_report(folder)
     if not all(map(is_file_name, report["files"])):
         raise damaged_report(folder, "files is missing or wrong")
+    if (unit := report.get("unit")) is not None:
+        noun = plural(str(unit).partition(":")[0])
+        raise InputError(
+            f"{folder} is about {noun}, and the page shows documents: removed_units in it has each removal"
+        )
     try:
         plan = Plan.from_json(json.dumps(report["plan"]))
     except PlanError as error:

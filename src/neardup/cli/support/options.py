@@ -267,6 +267,10 @@ def open_inputs(inputs: Sequence[str], values: dict[str, Any]) -> OpenInputs:
         raise InputError("An INPUT has no name: give a file, a folder, a glob, or - for standard input.")
     threads, columns = checked_threads(values["threads"]), taken_columns(values)
     sources = documents.open_inputs(list(inputs), **reading_options(values))
+    if values.get("unit") is not None:
+        from neardup.engines.local.units.source import unit_inputs
+
+        sources = unit_inputs(sources, columns, values["unit"])
     return OpenInputs(sources, columns, documents.Problems(strict=values["strict"]), threads)
 
 

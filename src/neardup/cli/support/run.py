@@ -133,6 +133,7 @@ def run_identity(
         "plan": plan.to_dict(),
         "columns": {**asdict(columns), **options, "stats": values["stats"]},
         "inputs": inputs_identity(sources),
+        **({} if values.get("unit") is None else {"unit": asdict(values["unit"])}),
         **_against(values),
         **_decisions(values),
     }

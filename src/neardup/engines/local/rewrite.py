@@ -95,7 +95,7 @@ def changed_batches(
         text, _ = choose_columns(source.names(), text=columns.text, id=columns.id, source=source.name)
         for batch in source.read(layout.columns, problems, raw=layout.verbatim):
             stop = min(done + len(batch), len(spool.offsets) - 1)
-            yield _changed(batch, text, _new_texts(spool, cuts, done, stop))
+            yield with_texts(batch, text, _new_texts(spool, cuts, done, stop))
             done += len(batch)
 
 
@@ -112,7 +112,7 @@ def _new_texts(spool: Spool, cuts: Cuts, start: int, stop: int) -> dict[int, byt
     }
 
 
-def _changed(batch: Batch, column: str, texts: dict[int, bytes]) -> Batch:
+def with_texts(batch: Batch, column: str, texts: dict[int, bytes]) -> Batch:
     """The batch with some of its texts replaced."""
     if not texts:
         return batch
