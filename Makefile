@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many tests start processes, which load modules faster once their bytecode is written.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-all fuzz fuzz-release test-lowest test-newest lint audit bench bench-index bench-service bench-spark docs wheel clean
+.PHONY: lock help demo test test-nojit test-all fuzz fuzz-release test-lowest test-newest lint audit bench bench-index bench-service bench-spark docs wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,12 @@ lint: $(BIN)/.lint  ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+LOCK := .venv-lock
+lock:  ## rewrite requirements-dev.lock and docs/licences.md from an environment made for it
+	$(PYTHON) -m venv --clear $(LOCK)
+	$(LOCK)/bin/pip install --quiet --disable-pip-version-check -e '.[test,lint,trafilatura,java]' packaging
+	$(LOCK)/bin/python tools/dependencies.py
+
 audit: $(BIN)/.core  ## known vulnerabilities of the installed packages (pip-audit; its data is at pypi.org)
 	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet --disable-pip-version-check pip-audit; }
 	$(VENV)/audit/bin/pip-audit --strict --skip-editable --path $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -115,5 +121,5 @@ wheel: $(BIN)/.core  ## a wheel for this platform with compiled kernels, in dist
 	@ls -l dist
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(LOWEST) $(NEWEST) dist src/neardup/kernels/compiled site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) $(LOCK) dist src/neardup/kernels/compiled site demo-output fuzz-findings benchmarks/work .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -53,7 +53,7 @@ def command(path: Path, folder: Path, memory: str, *more: str) -> list[str]:
 
 
 def one_run(name: str, memory: str, options: sections.Options) -> Record:
-    """What a run costs, and what was foretold of it."""
+    """What a run costs, and what was estimated of it."""
     corpus, folder = corpora.find(name), OUTPUTS / f"{name}-budget"
     shutil.rmtree(folder, ignore_errors=True)
     threads = max(options.threads)
@@ -64,7 +64,7 @@ def one_run(name: str, memory: str, options: sections.Options) -> Record:
     row |= {"documents": corpus.documents, "megabytes": round(corpus.megabytes, 1), "memory": memory}
     if "error" not in row:
         row["report"] = essentials(json.loads((folder / "report.json").read_text()), row)
-        row["foretold"] = foretold(given)
+        row["estimated"] = estimated(given)
     shutil.rmtree(folder, ignore_errors=True)
     return row
 
@@ -88,7 +88,7 @@ def essentials(report: Record, row: Record) -> Record:
     }
 
 
-def foretold(given: list[str]) -> Record:
+def estimated(given: list[str]) -> Record:
     """What a dry run of the same command expects."""
     said = subprocess.run([*given, "--dry-run", "--json"], capture_output=True, text=True, check=True).stdout
     found: Record = json.loads(said)
@@ -167,9 +167,9 @@ def estimates(result: Record) -> str:
     names = [name for name in FORETOLD if name != "disk_bytes"]
     rows = []
     for row in good(result["records"]):
-        cells = [quotient(row["foretold"][name]["expected"], row["report"][name]) for name in names]
+        cells = [quotient(row["estimated"][name]["expected"], row["report"][name]) for name in names]
         rows.append([row["name"], *cells])
-    return "Foretold by `--dry-run`, times what came:\n\n" + table(
+    return "Estimated by `--dry-run`, as a multiple of what was measured:\n\n" + table(
         ["corpus", "time", "memory", "candidates", "removed"], rows
     )
 

@@ -111,7 +111,7 @@ def bulk(served: Served, texts: list[str]) -> dict[str, float]:
 
 
 def build(corpus: corpora.Corpus, folder: Path) -> Path:
-    """An index of the corpus, made anew."""
+    """An index of the corpus, made from scratch."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     options = {"threshold": THRESHOLD, "ngram": NGRAM, "num_perm": NUM_PERM, "bands": BANDS, "rows": ROWS}

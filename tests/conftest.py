@@ -1,4 +1,4 @@
-"""How the suite runs: the same examples each time; NEARDUP_EXAMPLES=5000 tries more than the usual 50.
+"""How the suite runs: the same examples each time; NEARDUP_EXAMPLES=5000 tries more than the usual 30.
 
 With NUMBA_DISABLE_JIT=1 the kernels are plain Python, where integers of fixed width warn when they wrap.
 """
@@ -27,7 +27,7 @@ STORIES = overlapping(random.Random(1), 5)
 
 settings.register_profile(
     "neardup",
-    max_examples=int(os.environ.get("NEARDUP_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("NEARDUP_EXAMPLES", "30")),
     derandomize=True,
     database=None,
     deadline=None,  # the first call of a kernel compiles it
@@ -76,6 +76,25 @@ def run_every_method() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than processors: some wait for a JVM, for servers and for other processes that they started."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
+# Scopes that take longest on a machine that does nothing else, the longest first: they start first, so that no worker
+# is left with one at the end. The others follow by their number of tests. `--durations=0` shows what belongs here.
+LONGEST = (
+    "spark", "service/test_abuse.py", "service/test_trouble.py", "service/test_postgres.py", "index/test_truth.py",
+    "cli/test_main.py", "engine/test_battery.py", "quality/test_floors.py", "index/test_index_command.py",
+    "cli/test_evaluate.py", "fuzz/test_fuzz.py", "test_examples.py", "index/test_several_processes.py",
+    "service/test_service_docs.py", "service/test_service_kills.py", "service/test_start.py",
+    "pages/test_pages_browser.py", "cli/test_help_examples.py", "kernels/test_tokens.py", "learn/test_learning.py",
+    "index/crashes/test_states.py", "index/crashes/test_faults.py", "documents/test_defects.py",
+    "kernels/test_quick_kernels.py", "hardening/test_faults.py", "cli/test_learn.py",
+)  # fmt: skip
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Gives a worker of `make test` whole files, whose fixtures are then made once, and one worker all of Spark.
 
@@ -88,7 +107,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class WholeFiles(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::")[0]
-            return "spark" if "/spark/" in file else file
+            return "spark" if "/spark/" in file else file.removeprefix("tests/")
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for scope in reversed(LONGEST):
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return WholeFiles(config, log)
 

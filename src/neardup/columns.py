@@ -27,7 +27,7 @@ class _NoPandas:
 
 
 def _convert_without_pandas() -> None:
-    """Let Arrow look for pandas once, in vain: it imports it, in 0.2 s, to see if lists are frames."""
+    """Let Arrow look for pandas once, without a list: it imports it, in 0.2 s, to see if lists are frames."""
     finder: Any = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:

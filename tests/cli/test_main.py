@@ -19,7 +19,7 @@ from neardup.cli import main
 from neardup.registry import methods
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs away"
-MAIN = "import sys; from neardup.cli import main; main(sys.argv[1:])"
+MAIN = "from neardup.cli import main; main()"  # without Numba, as the installed command
 NOTHING_KEPT = ("--checkpoint", "600")  # on a busy machine as well
 
 

@@ -30,7 +30,7 @@ SHAPES = [
 
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
-    return corpus(families=45)
+    return corpus(families=30)
 
 
 @pytest.fixture(scope="module")

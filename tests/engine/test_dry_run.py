@@ -35,7 +35,7 @@ def _shuffled(count: int) -> list[int]:
     return random.Random(1).sample(range(count), count)
 
 
-def foretold(*arguments: object) -> dict[str, object]:
+def estimated(*arguments: object) -> dict[str, object]:
     done = CliRunner().invoke(group, ["dedup", *map(str, arguments), "--dry-run", "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
@@ -50,7 +50,7 @@ def test_a_sample_tells_what_the_whole_will_do(
 ) -> None:
     size = large.stat().st_size
     monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", size // 3)
-    found = foretold(large, "-o", tmp_path / "out")
+    found = estimated(large, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     real = neardup.dedup(large)
     report = real.write(tmp_path / "real")
@@ -60,7 +60,7 @@ def test_a_sample_tells_what_the_whole_will_do(
     assert found["candidates"]["low"] / 2 <= report["pairs"]["candidates"] <= 2 * found["candidates"]["high"]
 
 
-def test_a_crowd_is_foretold_as_the_linear_work_it_is(
+def test_a_hot_bucket_is_estimated_as_the_linear_work_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import random
@@ -76,7 +76,7 @@ def test_a_crowd_is_foretold_as_the_linear_work_it_is(
     pq.write_table(pa.table({"text": texts}), path, row_group_size=100)
     monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", path.stat().st_size // 2)
     monkeypatch.setattr(forecast_module, "SAMPLE_SHARE", 0)
-    found = foretold(path, "-o", tmp_path / "out", "--clusters", "components")
+    found = estimated(path, "-o", tmp_path / "out", "--clusters", "components")
     assert found["sampled_documents"] < 1500  # the square of what it saw would be far too much
     report = neardup.dedup(path, clusters="components").write(tmp_path / "real")
     # How many it takes hangs on which document comes first.
@@ -87,7 +87,7 @@ def test_a_crowd_is_foretold_as_the_linear_work_it_is(
 def test_small_inputs_are_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text("".join(json.dumps({"text": f"text {k % 5} of five or so"}) + "\n" for k in range(20)))
-    found = foretold(path, "-o", tmp_path / "out")
+    found = estimated(path, "-o", tmp_path / "out")
     assert found["documents"] == {"expected": 20, "low": 20, "high": 20}
     assert found["removed"]["expected"] == 15
 
@@ -96,7 +96,7 @@ def test_a_sample_of_everything_has_no_ranges(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     texts = [f"text {k % 5} of five or so" for k in range(20)]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts) + "{broken\n")
-    found = foretold(path, "-o", tmp_path / "out")
+    found = estimated(path, "-o", tmp_path / "out")
     report = neardup.dedup(path).report
     known = {"documents": 20, "removed": 15, "candidates": report["pairs"]["candidates"]}
     assert {name: found[name]["expected"] for name in known} == known
@@ -133,12 +133,12 @@ def test_a_sample_is_read_as_the_whole_would_be(tmp_path: Path) -> None:
     ]
     path = tmp_path / "pages.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert foretold(path, "-o", tmp_path / "out")["removed"]["expected"] == 7
+    assert estimated(path, "-o", tmp_path / "out")["removed"]["expected"] == 7
     fields = ["--method", "simhash", "--fields", "title"]
-    assert foretold(path, "-o", tmp_path / "out", *fields)["removed"]["expected"] == 6
+    assert estimated(path, "-o", tmp_path / "out", *fields)["removed"]["expected"] == 6
 
 
-def test_nothing_to_foretell(tmp_path: Path) -> None:
+def test_nothing_to_estimate(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("{broken\n")
     done = CliRunner().invoke(
         group,
@@ -163,7 +163,7 @@ def test_a_gzipped_file_that_is_read_to_its_end_is_known_exactly(
         )
     if room == "exactly":
         monkeypatch.setattr(forecast_module, "SAMPLE_BYTES", 1 << 20)
-    found = foretold(path, "-o", tmp_path / "out")
+    found = estimated(path, "-o", tmp_path / "out")
     assert found["documents"] == {"expected": 123, "low": 123, "high": 123}
     assert found["removed"]["low"] == found["removed"]["high"]
     printed = CliRunner().invoke(group, ["dedup", str(path), "-o", str(tmp_path / "out"), "--dry-run"]).output

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score
 
 import naive_scores as naive
 from neardup.evaluate.clusterings import bcubed, score_clustering
@@ -18,6 +17,8 @@ labelings = st.integers(2, 12).flatmap(
 
 @given(labelings)
 def test_clusterings(two: tuple[list[int], list[int]]) -> None:
+    from sklearn.metrics import adjusted_rand_score  # late: collecting the tests would take seconds longer
+
     labelled, found = map(np.array, two)
     scores = score_clustering(labelled, found)
     assert (scores.bcubed_precision, scores.bcubed_recall) == pytest.approx(naive.bcubed(*two))

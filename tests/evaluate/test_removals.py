@@ -91,8 +91,8 @@ def test_undecided_labels_are_counted_at_once(labels: int, groups: int, monkeypa
     assert found.tolist() == list(expected.values())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_replay_decides_as_a_run_at_that_threshold(kind: str) -> None:
+@pytest.fixture(scope="module")
+def replay() -> Replay:
     texts, _ = collection(7)
     every = neardup.pairs(texts, ngram=1, threshold=0.05, bands=400, rows=1).to_pylist()
     scored = Similarities(
@@ -102,7 +102,12 @@ def test_a_replay_decides_as_a_run_at_that_threshold(kind: str) -> None:
     )
     plan = neardup.make_plan(ngram=1, threshold=0.05, bands=400, rows=1)
     base = neardup.dedup(pa.table({"id": range(len(texts)), "text": texts}), plan=plan)._run
-    replay = Replay.of(plan, base.corpus, base.matches.representative, scored)
+    return Replay.of(plan, base.corpus, base.matches.representative, scored)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replay_decides_as_a_run_at_that_threshold(kind: str, replay: Replay) -> None:
+    texts, _ = collection(7)
     for threshold in (0.3, 0.5, 0.8):
         run = neardup.dedup(texts, ngram=1, threshold=threshold, clusters=kind, bands=400, rows=1)._run
         found = replay.decide(threshold, kind)

@@ -53,7 +53,7 @@ def _add_all(path: str, segments: str, texts: list[str], started: Callable, resu
     results.put(added)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", [pytest.param("sqlite", marks=pytest.mark.slow), "postgres"])
 def test_of_processes_with_the_same_texts_one_adds_each(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

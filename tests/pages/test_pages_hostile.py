@@ -14,7 +14,7 @@ from parsed import check_page
 import neardup
 from hostile_documents import DOCUMENTS
 from neardup.explain.passages import shared_passages
-from neardup.pages.charts import Bar, Curve, bars, curves, histogram
+from neardup.pages.charts import Bar, Line, bars, curves, histogram
 from neardup.pages.document import document
 from neardup.pages.escaping import NAME, safe
 from neardup.pages.evaluation_page import EvaluationPage, MethodErrorList, ShownError, Table, evaluation_page
@@ -22,7 +22,7 @@ from neardup.pages.graphs import ClusterGraph, Link, Node, cluster_graph
 from neardup.pages.removal_list import RemovalGroup, ShownRemoval
 from neardup.pages.run_page import Breakdown, RunPage, run_page
 from neardup.pages.side_by_side import MOST_CHARACTERS, Caption, one_text, side_by_side
-from neardup.pages.thresholds import Similarities
+from neardup.pages.thresholds import SimilarityCounts
 
 STORY = "the council met on monday and voted for the new bridge over the river after a long debate"
 PLAN = neardup.make_plan(ngram=3)
@@ -58,7 +58,7 @@ def hostile_run_page(*texts: str) -> str:
         RunPage(
             name=texts[0],
             report=report_of(texts[0]),
-            similarities=Similarities(0.7, texts[0], [0] * 800 + [1] * 201, [0] * 800 + [1] * 201, 1),
+            similarities=SimilarityCounts(0.7, texts[0], [0] * 800 + [1] * 201, [0] * 800 + [1] * 201, 1),
             sizes={2: 1, 7: 1},
             breakdowns=[Breakdown(hostile, [Bar(hostile, 3, 4)]) for hostile in texts],
             graphs=[hostile_graph(hostile) for hostile in texts],
@@ -88,7 +88,7 @@ def hostile_evaluation_page(*texts: str) -> str:
         for one in texts
         for kind in ("false positive", "false negative")
     ]
-    lines = [Curve(one, [(0.0, 1.0), (1.0, 0.0)], (0.5, 0.5)) for one in texts]
+    lines = [Line(one, [(0.0, 1.0), (1.0, 0.0)], (0.5, 0.5)) for one in texts]
     return evaluation_page(
         EvaluationPage(
             title=texts[0],
@@ -144,7 +144,7 @@ def test_the_largest_page_is_below_five_megabytes() -> None:
     compared = shared_passages(PLAN, f"{STORY} {hostile}", f"{hostile} {STORY}")
     removal = ShownRemoval('"' * 500, "'" * 500, 0.5, "copy", "direct", 3, None, False, compared, None)
     groups = [RemovalGroup("many", "words", [removal] * 400)]
-    similarities = Similarities(0.0, "similarity", [10**9] * 1001, [10**9] * 1001)
+    similarities = SimilarityCounts(0.0, "similarity", [10**9] * 1001, [10**9] * 1001)
     bars = [Breakdown("h", [Bar('"' * 300, 3, 4)] * 60)] * 3
     graphs = [
         ClusterGraph('"' * 500, 99, [Node('"' * 500, True, 0.1)] * 40, [Link(0, 1, 0.5, False)] * 780, "")

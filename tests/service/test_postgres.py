@@ -17,7 +17,7 @@ import neardup
 sys.path.insert(0, str(Path(__file__).parent.parent / "index"))
 from postgres import Server, missing
 
-ROUNDS = 60
+ROUNDS = 32
 
 
 @pytest.fixture(scope="module")

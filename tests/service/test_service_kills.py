@@ -130,7 +130,7 @@ def kill_again_and_again(folder: Path, times: int, seconds: Any) -> None:
 
 
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path, 5, lambda: random.Random(time.time()).uniform(0.1, 0.5))
+    kill_again_and_again(tmp_path, 3, lambda: random.Random(time.time()).uniform(0.1, 0.5))
 
 
 @pytest.mark.slow

@@ -47,7 +47,12 @@ def test_components_report_what_leaders_remove(spark, options: dict) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"clusters": "average"}, {"clusters": "components"}, {"keep": "none"}, {"verify": "none"}],
+    [
+        {"clusters": "average"},
+        pytest.param({"clusters": "components"}, marks=pytest.mark.slow),
+        {"keep": "none"},
+        pytest.param({"verify": "none"}, marks=pytest.mark.slow),
+    ],
     ids=["average", "components", "none", "unverified"],
 )
 def test_evidence_and_warnings_are_those_of_the_local_engine(spark, options: dict) -> None:

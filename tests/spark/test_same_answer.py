@@ -275,7 +275,7 @@ def test_joins_in_blocks(spark, table, options, pairs, partitions):
         spark.conf.unset("spark.neardup.partitions")
 
 
-@pytest.mark.parametrize("clusters", ["leaders", "components"])
+@pytest.mark.parametrize("clusters", ["leaders", pytest.param("components", marks=pytest.mark.slow)])
 def test_numbers_keep_documents_apart(spark, clusters):
     """The words of candidates are compared too; pairs that numbers keep apart have no similarity."""
     frame = "the bank paid {} dlrs in {} for the shares of a smaller bank which it took over with {} branches"

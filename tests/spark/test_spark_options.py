@@ -56,7 +56,7 @@ HONOURED = {  # a value of each option that is honoured
     "table_format": ["--table-format", "parquet"],
     "duplicate_ids": ["--duplicate-ids", "error"],
 }
-QUICK = {"mode", "max_record"}  # the others are slow: each is a run of both engines
+QUICK = {"max_record"}  # the others are slow: each is a run of both engines
 ELSEWHERE = {  # tested in other files
     "inputs", "output", "force", "resume", "strict", "work_dir", "as_json", "unescape_formulas", "report",
     "delimiter", "encoding", "columns",

@@ -13,7 +13,7 @@ from neardup.evaluate.method_errors import MethodErrors
 from neardup.evaluate.report import figure, rows
 from neardup.evaluate.results import Evaluation, MethodComparison, MethodResult
 from neardup.evaluate.scores import Floats
-from neardup.pages.charts import Curve
+from neardup.pages.charts import Line
 from neardup.pages.evaluation_page import EvaluationPage, MethodErrorList, ShownError, Table, evaluation_page
 from neardup.plurals import counted
 
@@ -127,15 +127,15 @@ def _compared(one: MethodComparison) -> list[str]:
     ]
 
 
-def _precision_recall(result: MethodResult) -> Curve:
+def _precision_recall(result: MethodResult) -> Line:
     counts = result.counts
     points = _points(result.curve.recall, result.curve.precision)
-    return Curve(result.name, points, _dot(counts.recall, counts.precision))
+    return Line(result.name, points, _dot(counts.recall, counts.precision))
 
 
-def _f1(result: MethodResult) -> Curve:
+def _f1(result: MethodResult) -> Line:
     points = _points(result.curve.thresholds, result.curve.f1)
-    return Curve(result.name, points, _dot(result.threshold, result.counts.f1))
+    return Line(result.name, points, _dot(result.threshold, result.counts.f1))
 
 
 def _dot(x: float, y: float) -> tuple[float, float] | None:

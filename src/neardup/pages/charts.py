@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neardup.pages.escaping import safe, shortened_name
 
-__all__ = ["Bar", "Curve", "bars", "curves", "histogram", "legend"]
+__all__ = ["Bar", "Line", "bars", "curves", "histogram", "legend"]
 
 WIDTH, HEIGHT = 640, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 48
@@ -24,7 +24,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Line:
     """Points of a line, and the one that is in use."""
 
     name: str
@@ -86,7 +86,7 @@ def _bar(row: Bar, most: int) -> str:
     )
 
 
-def curves(lines: Sequence[Curve], *, label: str, x_axis: str, y_axis: str) -> str:
+def curves(lines: Sequence[Line], *, label: str, x_axis: str, y_axis: str) -> str:
     """Lines in the unit square with a legend; a dot marks the setting in use."""
     height = 360
     wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from neardup.explain.passages import Comparison
-from neardup.pages.charts import Curve, curves
+from neardup.pages.charts import Line, curves
 from neardup.pages.document import Section, document
 from neardup.pages.escaping import named, safe
 from neardup.pages.parts import Cell, note, table
@@ -63,8 +63,8 @@ class EvaluationPage:
     title: str
     sentences: Sequence[str] = ()
     tables: Sequence[Table] = ()
-    precision_recall: Sequence[Curve] = ()
-    f1: Sequence[Curve] = ()
+    precision_recall: Sequence[Line] = ()
+    f1: Sequence[Line] = ()
     methods: Sequence[MethodErrorList] = ()
     notes: Sequence[str] = field(default_factory=tuple)
 

@@ -13,7 +13,7 @@ from neardup.pages.graphs import ClusterGraph, cluster_graph
 from neardup.pages.parts import Cell, note, share, size_text, table, tiles, warning
 from neardup.pages.removal_list import RemovalGroup, removal_list
 from neardup.pages.run_record import cost_section, files_section, problem_section, settings_section
-from neardup.pages.thresholds import Similarities, pair_chart, threshold_section
+from neardup.pages.thresholds import SimilarityCounts, pair_chart, threshold_section
 from neardup.plurals import counted
 
 __all__ = ["Breakdown", "RunPage", "run_head", "run_page"]
@@ -53,7 +53,7 @@ class RunPage:
 
     name: str
     report: Mapping[str, Any]
-    similarities: Similarities
+    similarities: SimilarityCounts
     sizes: Mapping[int, int]  # clusters by size
     breakdowns: Sequence[Breakdown]
     graphs: Sequence[ClusterGraph]

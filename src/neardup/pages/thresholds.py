@@ -9,7 +9,7 @@ from neardup.pages.charts import histogram
 from neardup.pages.parts import note, table
 from neardup.plurals import counted
 
-__all__ = ["Similarities", "pair_chart", "threshold_section"]
+__all__ = ["SimilarityCounts", "pair_chart", "threshold_section"]
 
 CHART_BINS = 50
 EXPLANATION = (
@@ -20,7 +20,7 @@ EXPLANATION = (
 
 
 @dataclass(frozen=True)
-class Similarities:
+class SimilarityCounts:
     """Pairs and removals of a run by similarity, in equal bins from 0 to 1; the last bin is 1 itself."""
 
     threshold: float
@@ -31,7 +31,7 @@ class Similarities:
     verified: bool = True
 
 
-def threshold_section(found: Similarities) -> str:
+def threshold_section(found: SimilarityCounts) -> str:
     """The histogram of pairs, the slider, and a table of thresholds."""
     if not found.verified:
         return note("Pairs were not measured (--verify none), so that no other threshold can be shown.")
@@ -79,7 +79,7 @@ def _steps(start: int, bins: int) -> range:
     return range((start // step + 1) * step, bins + 1, step)
 
 
-def _below(found: Similarities, start: int) -> str:
+def _below(found: SimilarityCounts, start: int) -> str:
     lower = sum(found.removals[:start]) + found.unmeasured
     return (
         f"{counted(lower, 'removal')} of this run {'is' if lower == 1 else 'are'} below its threshold. "
@@ -88,7 +88,7 @@ def _below(found: Similarities, start: int) -> str:
     )
 
 
-def _slider(found: Similarities, start: int, removals: Sequence[int], pairs: Sequence[int]) -> str:
+def _slider(found: SimilarityCounts, start: int, removals: Sequence[int], pairs: Sequence[int]) -> str:
     """A slider that the script of the page shows and moves."""
     bins, total = len(found.pairs) - 1, removals[0] + found.unmeasured
     series = (",".join(map(str, values)) for values in (removals, pairs))

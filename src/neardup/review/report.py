@@ -11,7 +11,7 @@ from neardup.output import OutputFolder
 from neardup.pages.charts import Bar
 from neardup.pages.graphs import ClusterGraph, Link, Node
 from neardup.pages.run_page import Breakdown, RunPage, run_page
-from neardup.pages.thresholds import Similarities
+from neardup.pages.thresholds import SimilarityCounts
 from neardup.plurals import counted
 from neardup.review.breakdown import by_column, by_date, date_column, largest, source_column
 from neardup.review.evidence import (
@@ -61,7 +61,7 @@ def make_page(finished: Finished, *, by: str | None = None, date: str | None = N
     return RunPage(
         name=finished.name,
         report=report,
-        similarities=Similarities(
+        similarities=SimilarityCounts(
             plan.threshold,
             decided_by(plan),
             pairs.bins.tolist(),

@@ -2,7 +2,7 @@
 
 frequencies  tables of frequencies: mergeable, frozen, named by a digest
 counters     counting in bounded memory: exactly, with sorted runs on disk, or by a sketch
-units        the unit of document frequency: what counts once
+units        the unit of document frequency: texts, clusters, or values of a column
 file         the file format: one parquet file; not imported here, because most commands need no pyarrow.parquet
 """
 

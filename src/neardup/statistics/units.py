@@ -1,4 +1,4 @@
-"""The unit of document frequency: what counts once, however many of its documents have a feature.
+"""The unit of document frequency: documents that count as one, however many of them have a feature.
 
 A large cluster of near-duplicates makes its own phrases look common, and loses their weight. If a cluster of a first
 pass, or a host, counts once, only phrases that unrelated documents share are common.

@@ -75,5 +75,5 @@ def test_there_are_enough_states(recorder: Recorder) -> None:
 
 
 def test_some_states_after_a_crash_are_sound(recorder: Recorder, scratch: Path) -> None:
-    states = session_states(recorder, "minhash", 1, 0, 17, 4)
-    assert check_states(recorder, states, "minhash", 1, scratch) > 100
+    states = session_states(recorder, "minhash", 1, 0, 34, 4)
+    assert check_states(recorder, states, "minhash", 1, scratch) > 50

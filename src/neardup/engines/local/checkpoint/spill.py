@@ -51,7 +51,7 @@ class Window(io.RawIOBase):
 
 
 @dataclass
-class Segment:
+class SpilledBlock:
     """Consecutive rows in a file: one of the work folder, or a part of the only one that has no name."""
 
     rows: int
@@ -99,7 +99,7 @@ class SpilledRows:
         self, name: str, place: Callable[[str], Path | None], folder: Any = None, most: int = 64 << 20
     ) -> None:
         self.name, self.complete, self._most = name, False, most
-        self.segments: list[Segment] = []
+        self.segments: list[SpilledBlock] = []
         self._place, self._folder = place, folder
         self._waiting: list[pa.RecordBatch] = []
         self._unnamed: IO[bytes] | None = None
@@ -132,13 +132,13 @@ class SpilledRows:
             if path is not None:
                 with self._open(path) as file:
                     file.write(data)
-                self.segments.append(Segment(self._rows, path, 0, data.size, zlib.crc32(data)))
+                self.segments.append(SpilledBlock(self._rows, path, 0, data.size, zlib.crc32(data)))
             else:
                 self._unnamed = self._unnamed or self._open(None)
                 start = self._unnamed.seek(0, os.SEEK_END)
                 self._unnamed.write(data)
                 self._unnamed.flush()
-                self.segments.append(Segment(self._rows, self._unnamed, start, data.size))
+                self.segments.append(SpilledBlock(self._rows, self._unnamed, start, data.size))
         except OSError as error:
             raise cannot_write(error) from None
         self._waiting, self._bytes, self._rows = [], 0, 0

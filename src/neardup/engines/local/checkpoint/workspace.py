@@ -24,7 +24,7 @@ from typing import Any, Literal
 from neardup.checked_json import Invalid, check, check_members, read_json
 from neardup.documents import Source, stamp
 from neardup.engines.local.checkpoint.budget import MemoryBudget
-from neardup.engines.local.checkpoint.spill import Segment, SpilledRows, cannot_write, synced
+from neardup.engines.local.checkpoint.spill import SpilledBlock, SpilledRows, cannot_write, synced
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.errors import InputError, OutputError
 from neardup.output import is_file_name
@@ -151,12 +151,12 @@ class Workspace:
             rows.segments = [self._segment(*entry) for entry in stage["files"]]
             self._synced[name] = len(rows.segments)
 
-    def _segment(self, file: str, rows: int, size: int, checksum: int) -> Segment:
+    def _segment(self, file: str, rows: int, size: int, checksum: int) -> SpilledBlock:
         """The rows in a file of the folder, if it is what was written."""
         assert self.path is not None
         if not (is_file_name(file) and file.endswith(".arrow")):
             raise Invalid(f"it names {file!r}, which is no file of a work folder")
-        segment = Segment(rows, self.path / file, 0, size, checksum)
+        segment = SpilledBlock(rows, self.path / file, 0, size, checksum)
         if not segment.is_whole():
             raise Invalid(f"{file} is not what was written")
         return segment
