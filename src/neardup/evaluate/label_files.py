@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.columns import Numbers
-from neardup.documents import Problems, open_inputs
+from neardup.documents import Limits, Problems, Source, open_inputs
 from neardup.documents.document_columns import ID_NAMES
 from neardup.documents.formulas import unescaped
 from neardup.documents.input_files import files_below, format_of
@@ -44,6 +44,7 @@ SCORE_NAMES = ("score", "similarity")
 YES = {"yes", "true", "y", "t", "1"}
 NO = {"no", "false", "n", "f", "0", ""}
 IRRELEVANT = {"", "irrelevant"}
+LIMITS = Limits(record=16 << 20, decompressed=1 << 30)  # of a table of labels, which is kept in memory
 
 
 @dataclass(frozen=True)
@@ -140,10 +141,11 @@ def read_label_table(source: str, name: str = "") -> LabelTable:
     Messages call the file `name`.
     """
     problems = Problems()
-    inputs = open_inputs([source])
+    inputs = open_inputs([source], limits=LIMITS)
     if len(inputs) != 1 or inputs[0].format in ("text", "mail", "lines"):
         raise InputError(f"{source} is not a table of labels: use csv, tsv, jsonl or parquet")
     names, records, parts = inputs[0].names(), [], []
+    _refuse_nested(inputs[0])
     for batch in inputs[0].read(names, problems):
         records += batch.numbers.tolist()
         parts.append([batch.columns.column(name) for name in names])
@@ -151,6 +153,13 @@ def read_label_table(source: str, name: str = "") -> LabelTable:
         raise InputError(str(problems.first[0]).rpartition(" (")[0])
     columns = {name: [cell for part in parts for cell in _cells(part[k])] for k, name in enumerate(names)}
     return LabelTable(name or source, names, columns, records)
+
+
+def _refuse_nested(source: Source) -> None:
+    """Refuse a table with lists or objects as cells: as texts they would be names of clusters, or ids."""
+    for column in source.schema():
+        if pa.types.is_nested(column.type):
+            raise InputError(f"{source.name} is not a table of labels: {column.name!r} holds lists or objects")
 
 
 def _cells(column: pa.Array) -> Iterator[str]:
@@ -351,7 +360,7 @@ def _label(table: LabelTable, row: int, cell: str, positive_from: float) -> str:
         grade = float(cell)
     except ValueError:
         grade = math.nan
-    if not math.isnan(grade):
+    if math.isfinite(grade):
         return "duplicate" if grade >= positive_from else "different"
     label = pair_label(cell)
     if label is None:
