@@ -159,7 +159,9 @@ def _refuse_nested(source: Source) -> None:
     """Refuse a table with lists or objects as cells: as texts they would be names of clusters, or ids."""
     for column in source.schema():
         if pa.types.is_nested(column.type):
-            raise InputError(f"{source.name} is not a table of labels: {column.name!r} holds lists or objects")
+            raise InputError(
+                f"{source.name} is not a table of labels: {column.name!r} holds lists or objects"
+            )
 
 
 def _cells(column: pa.Array) -> Iterator[str]:
