@@ -13,7 +13,7 @@ from starlette.responses import Response
 from neardup.errors import InputError
 from neardup.pages.escaping import safe
 from neardup.pages.parts import note, share, table, tiles
-from neardup.pages.thresholds import Similarities, threshold_section
+from neardup.pages.thresholds import SimilarityCounts, threshold_section
 from neardup.plans import comparison_plan
 from neardup.review.evidence import decided_by, read_clusters, read_pairs
 from neardup.review.folder import RunFolder
@@ -86,12 +86,12 @@ def _intro(run: RunFolder) -> str:
     return f"<p>{safe(words)}</p>\n"
 
 
-def _similarities(request: Request, run: RunFolder) -> Similarities:
+def _similarities(request: Request, run: RunFolder) -> SimilarityCounts:
     """Recorded pairs and removals by similarity, read once."""
     kept = request.app.state.studio.kept
     if "similarities" not in kept:
         clusters, pairs = read_clusters(run, ()), read_pairs(run, ())
-        kept["similarities"] = Similarities(
+        kept["similarities"] = SimilarityCounts(
             run.plan.threshold,
             decided_by(run.plan),
             pairs.bins.tolist(),
@@ -99,11 +99,11 @@ def _similarities(request: Request, run: RunFolder) -> Similarities:
             clusters.unmeasured,
             verified=run.plan.check.level != "none",
         )
-    found: Similarities = kept["similarities"]
+    found: SimilarityCounts = kept["similarities"]
     return found
 
 
-def _chosen(request: Request, run: RunFolder, threshold: float, found: Similarities) -> str:
+def _chosen(request: Request, run: RunFolder, threshold: float, found: SimilarityCounts) -> str:
     """The form of the threshold, and what the recorded evidence says about it."""
     fields = (
         '<label for="at">Threshold</label>'
