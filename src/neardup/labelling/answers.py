@@ -27,16 +27,16 @@ DOCUMENT = (
     Answer("yes", "Yes", "y", "yes"),
     Answer("no", "No", "n", "no"),
     Answer("unclear", "I don’t know", "d", "unclear"),
-    Answer("other", "Other: an error message, nothing to read", "o", "other"),
+    Answer("other", "Other", "o", "other"),
     Answer("language", "Not my language", "l", "not my language"),
 )
 PAIR = (
-    Answer("duplicate", "Duplicate: the same, in as much detail", "1", "duplicate"),
-    Answer("containment a", "Containment: A has more", "2", "containment", "a"),
-    Answer("containment b", "Containment: B has more", "3", "containment", "b"),
-    Answer("near", "Near, but not the same", "4", "near"),
+    Answer("duplicate", "Duplicate", "1", "duplicate"),
+    Answer("containment a", "A contains B", "2", "containment", "a"),
+    Answer("containment b", "B contains A", "3", "containment", "b"),
+    Answer("near", "Near, not the same", "4", "near"),
     Answer("different", "Different", "5", "different"),
-    Answer("broken", "One or both are broken", "6", "broken"),
+    Answer("broken", "Broken", "6", "broken"),
 )
 FIVE = (
     Answer("duplicate", "Duplicate", "1", "duplicate"),

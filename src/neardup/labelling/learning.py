@@ -32,6 +32,7 @@ from neardup.labelling.answers import answers_of
 from neardup.labelling.sampling import has_threshold
 from neardup.labelling.states import LABELLED
 from neardup.labelling.store import LabelStore
+from neardup.labelling.suggestion import PoolScore
 from neardup.labelling.tags import tagged_pairs
 from neardup.learn.model.file import Model
 from neardup.learn.training.data import LabelledDocuments, prepare, some_documents
@@ -284,14 +285,16 @@ def _interval(values: list[float]) -> Interval:
 
 
 def pool_scores(
-    documents: Documents, model: Model, path: Path, pairs: Sequence[tuple[str, str]], threads: int
-) -> list[tuple[str, str, float, float]]:
-    """The score of each pair under a model that is stored at `path`, and its probability to be a near-duplicate."""
+    documents: Documents, plan: Plan, model: Model, path: Path, pairs: Sequence[tuple[str, str]], threads: int
+) -> list[PoolScore]:
+    """Each pair under the plan of the run, and under a model that is stored at `path`."""
     place = {id: k for k, id in enumerate(documents.ids.to_pylist())}
     some = [(a, b) for a, b in pairs if a in place and b in place]
     if not some:
         return []
     ends = np.array([(place[a], place[b]) for a, b in some], np.int64)
     score = measure(documents, Spec("andd", {"model": str(path)}).plan, ends[:, 0], ends[:, 1], threads)
+    similarity = measure(documents, plan, ends[:, 0], ends[:, 1], threads)
     shown = model.probability.of(score) if model.probability else np.clip(0.5 + score - model.threshold, 0, 1)
-    return [(a, b, float(s), float(p)) for (a, b), s, p in zip(some, score, shown, strict=True)]
+    columns = (similarity.tolist(), score.tolist(), shown.tolist())
+    return [PoolScore(a, b, *values) for (a, b), *values in zip(some, *columns, strict=True)]

@@ -23,10 +23,10 @@ Other: an error message, an empty page, text that cannot be read.
 Not my language: you cannot judge it."""
 ABOUT_PAIRS = """Judge the text itself. Ignore menus, advertisements and layout; headlines may differ.
 Duplicate: the same text, perhaps with small changes, in as much detail.
-Containment: one has all of the other and clearly more; choose the one that has more.
-Near, but not the same: the same template, event or product, but another text, date, place or number that matters.
+A contains B, B contains A: one has all of the other and clearly more.
+Near, not the same: the same template, event or product, but another text, date, place or number that matters.
 Different: about other things.
-One or both are broken: nothing to judge on one side."""
+Broken: nothing to judge on one side or on both."""
 
 
 @dataclass(frozen=True)

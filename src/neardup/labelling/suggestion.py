@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.labelling.store import LabelStore, NewPair
 
-__all__ = ["SUGGESTED", "add_to_pool", "pool_size", "score_pool", "suggest"]
+__all__ = ["SUGGESTED", "PoolScore", "add_to_pool", "pool_size", "score_pool", "suggest"]
 
 SUGGESTED = "suggested"
 BINS = 10
@@ -35,12 +36,23 @@ def pool_size(store: LabelStore) -> int:
 UNKNOWN = "NOT EXISTS (SELECT 1 FROM items i WHERE i.kind = 'pair' AND i.a = p.a AND i.b = p.b)"
 
 
-def score_pool(store: LabelStore, scores: Iterable[tuple[str, str, float, float]]) -> None:
-    """Stores the score and the probability of pairs of the pool under the current model."""
+@dataclass(frozen=True)
+class PoolScore:
+    """A pair of the pool: its similarity in the run, its score under a model, and the probability that it means."""
+
+    a: str
+    b: str
+    similarity: float
+    score: float
+    probability: float
+
+
+def score_pool(store: LabelStore, scores: Iterable[PoolScore]) -> None:
+    """Stores what a run and a model say of pairs of the pool."""
     with store.writing() as db:
         db.executemany(
-            "UPDATE pool SET score = ?, probability = ? WHERE a = ? AND b = ?",
-            [(score, probability, a, b) for a, b, score, probability in scores],
+            "UPDATE pool SET similarity = ?, score = ?, probability = ? WHERE a = ? AND b = ?",
+            [(one.similarity, one.score, one.probability, one.a, one.b) for one in scores],
         )
 
 

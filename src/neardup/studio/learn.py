@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 FOLDER = "learned"  # of models, in the folder of the result
 NEXT = 20
+SEE = "The workbench shows what it changes, pair by pair."
 
 
 @router.get("/learn")
@@ -128,9 +129,7 @@ def _advice(run: dict[str, Any], best: dict[str, Any]) -> str:
         return note(f"On these labels no threshold is better than {run['threshold']:g}.")
     sure = (best["difference_interval"]["low"] or 0) > 0
     how = "is better" if sure else "may be better, and is not surely so: label more"
-    return note(
-        f"The threshold {best['threshold']:g} {how}. See what it changes on the pages of other thresholds."
-    )
+    return note(f"The threshold {best['threshold']:g} {how}. {SEE}")
 
 
 def _model(request: Request, found: dict[str, Any]) -> str:
@@ -179,13 +178,12 @@ def learn(request: Request) -> Response:
             path = _write_model(run.path, learned.model)
             result["model"] = str(path)
             job.at = "score the pool"
-            scores = pool_scores(documents, learned.model, path, pool, threads)
+            scores = pool_scores(documents, run.plan, learned.model, path, pool, threads)
             score_pool(store, scores)
-            before = {(a, b): s for a, b, s in store.rows("SELECT a, b, similarity FROM pool")}
             result["pool"] = len(scores)
             result["pool_changed"] = sum(
-                (score >= learned.model.threshold) != (before[a, b] >= run.plan.threshold)
-                for a, b, score, _ in scores
+                (one.score >= learned.model.threshold) != (one.similarity >= run.plan.threshold)
+                for one in scores
             )
         with store.writing() as db:
             db.execute("REPLACE INTO meta VALUES ('learned', ?)", (json.dumps(result),))
@@ -253,11 +251,11 @@ def run_again(request: Request) -> Response:
 
 
 def _removed(report: dict[str, Any]) -> int:
-    return int(report["documents"]["removed"])
+    return int(report["removed"])
 
 
 def _read(report: dict[str, Any]) -> int:
-    return int(report["documents"]["read"])
+    return int(report["documents"])
 
 
 @router.post("/learn/next")
