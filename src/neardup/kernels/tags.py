@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.tokens import load
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 
+ONES, HIGHS = U64(0x0101010101010101), U64(0x8080808080808080)
 HASH_START = 0xCBF29CE484222325  # FNV-1a, 64 bits
 HASH_STEP = 0x100000001B3
 
@@ -60,8 +62,14 @@ def look_up(table, hash):
 
 @jit
 def find_byte(data, i, byte):
-    """The next position of a byte from i on, or the size of the page."""
-    size = len(data)
+    """The next position of a byte from i on, or the size of the page; eight bytes at a time."""
+    size, pattern = len(data), U64(U64(byte) * ONES)
+    while i + 8 <= size:
+        x = load(data, U64(i)) ^ pattern
+        zeros = U64(U64(x - ONES) & ~x & HIGHS)  # the lowest bit is that of the first byte that is equal
+        if zeros:
+            return i + np.int64(U64(U64(U64(zeros - U64(1)) & ~zeros & ONES) * ONES) >> U64(56)) - 1
+        i += 8
     while i < size and data[i] != byte:
         i += 1
     return i
