@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from budgets import budget_goals, budgets_page
+from cold import cold_goals, cold_page, methods_page
 from goals import Goal, goals_page
 from index_page import index_goals, index_page
 from records import DASH, Record, fastest_peer, table, time_of
@@ -120,7 +121,12 @@ processes against the peer's whole process."""
 
 def more_goals(results: dict[str, Record]) -> list[Goal]:
     """The goals of memory budgets, of the index and of the service."""
-    return budget_goals(results.get("budgets", {})) + index_goals(results) + service_goals(results)
+    return (
+        cold_goals(results)
+        + budget_goals(results.get("budgets", {}))
+        + index_goals(results)
+        + service_goals(results)
+    )
 
 
 def write(quick: bool = False) -> str:
@@ -132,9 +138,13 @@ def write(quick: bool = False) -> str:
     )
     pages = [
         INTRODUCTION,
+        *(cold_page(results["cold"], circumstances(results["cold"])) if "cold" in results else []),
         goals_page(results, more_goals(results)),
         *map(speed_page, speeds),
     ]
+    pages += (
+        methods_page(results["methods"], circumstances(results["methods"])) if "methods" in results else []
+    )
     for name, title in (("scaling", "How it scales: neardup, warm, one thread"), ("startup", "Start-up")):
         pages += [simple_page(title, results[name])] if name in results else []
     pages += [limits_page(results["limits"])] if "limits" in results else []

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import budgets
+import cold
 import measure
 import report
 import sections
@@ -19,7 +20,7 @@ from peers import PEERS
 from settings import RESULTS, WORK
 
 SCALING = ["100k", "400k", "200k-distinct", "200k-identical", "20k-near-identical", "10k-template"]
-SECTIONS = ("speed", "scaling", "startup", "limits", "budgets")
+SECTIONS = ("cold", "methods", "speed", "scaling", "startup", "limits", "budgets")
 
 
 def arguments() -> argparse.Namespace:
@@ -79,6 +80,9 @@ def main() -> None:
     threads = tuple(map(int, given.threads.split(",")))
     options = sections.Options(chosen_peers(given.peers), given.reps, threads, timeout=given.timeout)
     wanted, names = given.sections.split(","), given.corpus.split(",")
+    for name, section in (("cold", cold.cold), ("methods", cold.methods)):
+        if name in wanted:
+            store(name, section(names[-1], options), given.quick)
     if "speed" in wanted:
         for name in names:
             result = sections.speed(name, options)
