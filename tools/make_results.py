@@ -1,4 +1,4 @@
-"""Writes docs/results.md: every study that the data on this machine allows, with date, machine and commands.
+"""Writes docs/results-tables.md: every study that the data on this machine allows, with date, machine and commands.
 
     python tools/make_results.py [--data FOLDER] [--only NAME,NAME…]
 
@@ -18,14 +18,15 @@ from pathlib import Path
 import neardup
 from neardup.cli.study import as_markdown
 from neardup.evaluate.studies.data import DataFolder, default_folder
-from neardup.evaluate.studies.registry import Study, get_study, studies
+from neardup.evaluate.studies.registry import OWN, Study, get_study, studies
 
-PAGE = Path(__file__).parent.parent / "docs" / "results.md"
-HEAD = """# The papers' tables, reproduced
+PAGE = Path(__file__).parent.parent / "docs" / "results-tables.md"
+HEAD = """# The papers' tables, in full
 
-Every study of `neardup study list` that our data allows, ours beside the paper's. The data is not part of the
-project; [evaluation](evaluation.md) says how to run the same on your own. Made by `python tools/make_results.py`
-with neardup {version}, Python {python}, on {cores} cores of a {machine} machine.
+[The short page](results.md) says what to make of them. Every study of `neardup study list` that our data allows,
+ours beside the paper's. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on
+your own. Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a
+{machine} machine.
 
 | study | source | date | seconds | command |
 |---|---|---|---|---|
@@ -70,12 +71,17 @@ def main() -> None:
     data, wanted = DataFolder(given.data), [name for name in given.only.split(",") if name]
     for name in wanted:
         get_study(name)
-    sections = []
-    for study in studies().values():
-        again = not wanted or study.name in wanted
-        sections.append(section(study, data) if again else known(study))
-        if again:
-            print(sections[-1][0], flush=True)
+    chosen = [study for study in studies().values() if study.name != OWN]
+    sections = {study.name: known(study) for study in chosen}
+    for study in chosen:
+        if not wanted or study.name in wanted:
+            sections[study.name] = section(study, data)
+            print(sections[study.name][0], flush=True)
+            write(list(sections.values()))
+
+
+def write(sections: list[tuple[str, str]]) -> None:
+    """Write the page, after each study, so that a run that is stopped loses nothing."""
     facts = {
         "version": neardup.__version__,
         "python": platform.python_version(),

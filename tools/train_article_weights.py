@@ -2,6 +2,10 @@
 
     python tools/train_article_weights.py                 # from all labelled pages; writes the file
     python tools/train_article_weights.py --half          # from the development half; prints only
+    python tools/train_article_weights.py --validate      # four folds of sites, by kind of page; prints only
+
+The labelled pages are nearly all news, and weights learned from them alone lose lists, sub-headings and tables of other
+sites. So every page is used in up to five more forms (`article_kinds.py`), each at PART of its weight.
 
 A block is labelled by whether the gold text holds it: tokens of page and gold are aligned, and more than half of the
 block's must be matched in runs of at least four. The model is a logistic regression, strongly regularised, in which
@@ -11,21 +15,38 @@ the folder NEARDUP_DATA (or ../shared/data beside the repository).
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 import sys
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from article_gold import TOKEN, in_development_half, read_documents  # noqa: E402
+from article_kinds import KINDS, Words, rewritten  # noqa: E402
+
+from article_gold import (  # noqa: E402
+    TOKEN,
+    average,
+    in_development_half,
+    precision_and_recall,
+    read_documents,
+)
 from neardup import kernels  # noqa: E402
-from neardup.text.article import FEATURES, describe_page  # noqa: E402
+from neardup.text.article import (  # noqa: E402
+    FEATURES,
+    choose_blocks,
+    describe_page,
+    join_blocks,
+)
 from neardup.text.encoding import page_bytes  # noqa: E402
 from neardup.text.markup import Page, scan_page  # noqa: E402
 from neardup.text.vocabulary import HINT_NAMES  # noqa: E402
@@ -36,6 +57,9 @@ LEAST_SPREAD = 0.25  # rare features are scaled as if they were less rare: a few
 NEVER_FOR = {f"named {hint}" for hint in HINT_NAMES if hint not in ("article", "body", "main")}
 NEVER_FOR |= {f"in <{tag}>" for tag in ("nav", "aside", "footer", "header", "form")}
 LEAST_RUN = 4  # tokens
+PART = 0.3  # the weight of a page in another form, of that of the page
+FOLDS = 4
+Labelled = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def block_tokens(page: Page) -> list[list[str]]:
@@ -97,6 +121,62 @@ def learn(labelled: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> dict[str
     return {name: round(weight, 3) + 0.0 for name, weight in found.items()}
 
 
+def in_all_forms(documents: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Every page as it is, and in the forms that it can be rewritten to, with the name of the form."""
+    words = Words([page["gold"] for page in documents])
+    found = [("as it is", page) for page in documents]
+    for page in documents:
+        for kind in KINDS:
+            made = rewritten(page, kind, words, random.Random(page["id"] + kind))
+            found += [] if made is None else [(kind, made)]
+    return found
+
+
+def labelled(pages: Iterable[tuple[str, dict[str, Any]]]) -> list[Labelled]:
+    """Features, labels and weights of the blocks of all pages."""
+    found = []
+    for kind, page in pages:
+        features, labels, importance = label_page(page)
+        found.append((features, labels, importance * (1.0 if kind == "as it is" else PART)))
+    return found
+
+
+def fold(page: dict[str, Any]) -> int:
+    """The fold of a page: that of its site, which is in one fold alone."""
+    return hashlib.sha256(urlparse(page["url"]).netloc.encode()).digest()[0] % FOLDS
+
+
+def validate(pages: list[tuple[str, dict[str, Any]]]) -> None:
+    """Print precision, recall and F1 on unseen sites, by kind of page, with the other forms in training and without."""
+    rows = labelled(pages)
+    for name, forms in (("as they are", ("as it is",)), ("all forms", ("as it is", *KINDS))):
+        scores: dict[str, list[tuple[float, float]]] = {}
+        for number in range(FOLDS):
+            used = [
+                row
+                for row, (kind, page) in zip(rows, pages, strict=True)
+                if fold(page) != number and kind in forms
+            ]
+            weights = np.array([*learn(used).values()])
+            for kind, page in pages:
+                if fold(page) == number:
+                    scores.setdefault(kind, []).append(
+                        precision_and_recall(page["gold"], extract(page, weights))
+                    )
+        for kind, values in scores.items():
+            mean = average(values)
+            print(f"learned from pages {name:12} {kind:10} {len(values):4} pages: P {mean.precision:.3f} "
+                  f"R {mean.recall:.3f} F1 {mean.f1:.3f}")  # fmt: skip
+
+
+def extract(page: dict[str, Any], weights: np.ndarray) -> str:
+    """The text that these weights choose."""
+    scanned = scan_page(page_bytes(page["html"]))
+    attributes, features = describe_page(scanned)
+    scores = kernels.blocks.weighted_sums(features, weights)
+    return join_blocks(scanned, choose_blocks(scores, attributes))
+
+
 def main() -> None:
     """Learns and writes."""
     documents = read_documents("article_extraction")
@@ -105,8 +185,11 @@ def main() -> None:
             "The labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction."
         )
     half = "--half" in sys.argv[1:]
-    found = learn([label_page(page) for page in documents if not half or in_development_half(page["id"])])
-    stored = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    pages = in_all_forms([page for page in documents if not half or in_development_half(page["id"])])
+    if "--validate" in sys.argv[1:]:
+        validate(pages)
+        return
+    stored = json.dumps(learn(labelled(pages)), indent=1, ensure_ascii=False) + "\n"
     if half:
         print(stored)
     else:

@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "threshold": 0.25,
     },
     "news-pages": {  # whole pages with their boilerplate: the best options of docs/methods/rare_phrases.md
-        "method": "rare_phrases", "ngram": 2, "function": "df4", "around": 30, "passage": 20, "rare": 0.9,
+        "method": "rare_phrases", "ngram": 2, "function": "df4", "around": 30, "passage": 20,
         "threshold": 0.1,
     },
 }  # fmt: skip

@@ -109,7 +109,7 @@ def test_documents_without_signatures_are_counted_and_only_their_copies_pair(
     printed = capsys.readouterr().out
     assert "1 document has no tokens: kept, never matched\n" in printed
     assert "4 documents have no features of spotsigs: matched with exact copies only\n" in printed
-    assert "every pair that reaches the threshold of 0.1 is found\n" in printed
+    assert "every pair that reaches the threshold of 0.15 is found\n" in printed
 
 
 def test_an_empty_lexicon_is_reported(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_studies_are_found_by_pattern() -> None:
     names = [study.name for study in find_studies(["andd_figure_*", "slides_bands", "andd_*"])]
     assert names[:5] == ["andd_figure_1", "andd_figure_2", "andd_figure_4", "andd_figure_5", "slides_bands"]
     assert {"andd_protocol", "andd_table_2", "andd_table_5", "andd_senders"} < set(names)
-    assert len(find_studies(["all", "slides_bands"])) == len(studies())
+    assert len(find_studies(["all", "slides_bands", "own_data"])) == len(studies())
     with pytest.raises(ParameterError, match="slides_bands"):
         find_studies(["nothing_*"])
 
@@ -85,12 +86,46 @@ def test_a_table_in_markdown() -> None:
     assert lines[-1] == "- a note"
 
 
+def test_the_methods_on_a_folder_of_ones_own(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    stories = [[f"the word{rng.randrange(300)}" for _ in range(40)] for _ in range(6)]
+    rows, clusters = [], ["id,cluster"]
+    for number in range(18):
+        words = [word if rng.random() > 0.1 else "a change" for word in stories[number % 6]]
+        rows.append(json.dumps({"id": str(number), "text": " ".join(words)}))
+        clusters.append(f"{number},c{number % 6}")
+    (tmp_path / "documents.jsonl").write_text("\n".join(rows))
+    refused = CliRunner().invoke(group, ["study", "run", "own_data", "--data", str(tmp_path)])
+    assert "needs documents" in str(refused.exception) and "clusters.csv" in str(refused.exception)
+    (tmp_path / "clusters.csv").write_text("\n".join(clusters))
+    given = [
+        "study",
+        "run",
+        "own_data",
+        "--data",
+        str(tmp_path),
+        "--plots",
+        str(tmp_path / "plots"),
+        "--json",
+    ]
+    found = CliRunner().invoke(group, given, catch_exceptions=False)
+    table, curve = json.loads(found.stdout)
+    assert all(row[4] == 1.0 for row in table["rows"] if row[0].endswith("-shingles"))
+    assert [row[0] for row in table["rows"]] == curve["columns"][1:]
+    assert (tmp_path / "plots" / "own_data.png").stat().st_size > 1000
+
+
+def test_a_study_without_curves_says_that_it_has_no_figure(tmp_path: Path) -> None:
+    found = CliRunner().invoke(group, ["study", "run", "slides_bands", "--plots", str(tmp_path)])
+    assert "slides_bands: no figure to draw" in found.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not PRESENT, reason="the SpotSigs gold set is not here ($NEARDUP_DATA)")
 def test_spot_signatures_beat_shingles_on_whole_pages() -> None:
     """The paper's claim, on our half of its data: table 1."""
     table = get_study("spotsigs_table_1").run(DataFolder())[0]
-    f1 = {str(row[0]): float(row[6] or 0) for row in table.rows}
+    f1 = {str(row[0]): float(row[7] or 0) for row in table.rows}
     assert f1["SpotSigs [0.2,0.85]"] > 0.93
     assert f1["SpotSigs, all"] > f1["3-shingles, all"] and f1["SpotSigs, all"] > f1["1-shingles, all"]
     assert f1["I-Match-S [0.4,0.75]"] > f1["I-Match [0.4,0.75]"]

@@ -109,12 +109,17 @@ class Exact(EveryPair):
 
         Documents with equal features are linked to the one of the smallest id hash. A frequent feature pairs a
         document only with the `most` documents nearest in size (then in id hash): linear in its posting list.
+        The matcher `partitions` truncates no posting list.
         """
-        from neardup.candidates.prefix import match
+        from neardup.candidates import partitions, prefix
 
         order = np.argsort(id_hashes, kind="stable")  # the pairs must not depend on the order of the input
         collection = collect(_as_sets(features).take(order))
-        matches = match(collection, check_threshold(threshold), threads, most)
+        limit = check_threshold(threshold)
+        if self.matcher == "partitions":
+            matches = partitions.match(collection, limit, threads)
+        else:
+            matches = prefix.match(collection, limit, threads, most)
         found = link(collection, matches)
         found = replace(found, left=order[found.left], right=order[found.right])
         return found.take(between(found.left, found.right, first)), matches.work.details.get("truncated", 0)

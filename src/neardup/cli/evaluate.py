@@ -91,9 +91,13 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
 
 
 def read_input(
-    inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
+    inputs: tuple[str, ...],
+    values: dict[str, Any],
+    progress: Any,
+    stages: Sequence[Text] = (),
+    also: Sequence[str] = (),
 ) -> Documents:
-    """The documents of INPUT, with the text and columns that these text stages need."""
+    """The documents of INPUT, with the text and columns that these text stages need, and others."""
     from neardup.evaluate.corpus import read_documents
 
     if not Path(values["labels"]).exists():  # known before much is read
@@ -101,7 +105,7 @@ def read_input(
     opened = options.open_inputs(inputs, values)
     for note in opened.sources.notes:
         progress.note(note)
-    return read_documents(opened.sources, opened.columns, progress, values["strict"], stages)
+    return read_documents(opened.sources, opened.columns, progress, values["strict"], stages, also)
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array, progress: Any = None) -> Truth:

@@ -103,9 +103,12 @@ def _draw(tables: list[StudyTable], name: str, folder: Path | None) -> None:
     from neardup.evaluate.study_plots import plot_table
 
     folder.mkdir(parents=True, exist_ok=True)
-    for table in tables:
-        if table.plot:
-            click.echo(f"{name}: {plot_table(folder / f'{name}.png', table)}", err=True)
+    figures = [table for table in tables if table.plot]
+    if not figures:
+        click.echo(f"{name}: no figure to draw: its tables have no curve", err=True)
+    for number, table in enumerate(figures, 1):
+        target = folder / (f"{name}.png" if len(figures) == 1 else f"{name}_{number}.png")
+        click.echo(f"{name}: {plot_table(target, table)}", err=True)
 
 
 def as_dict(name: str, table: StudyTable) -> dict[str, Any]:

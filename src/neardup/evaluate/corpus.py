@@ -76,9 +76,11 @@ def read_documents(
     progress: Progress,
     strict: bool = False,
     stages: Sequence[Text] = (),
+    also: Sequence[str] = (),
 ) -> Documents:
-    """The documents as `dedup` reads them, with the text and the columns that these text stages need."""
+    """The documents as `dedup` reads them, with the text and columns that these text stages need, and others."""
     fields, markup = _inputs_of(stages)
+    fields = tuple(dict.fromkeys((*fields, *also)))
     problems = Problems(strict=strict)
     alone = len(sources) == 1 and sources[0].format == "memory"
     known = [source.rows for source in sources]

@@ -18,15 +18,19 @@ def plot_table(path: str | Path, table: StudyTable) -> Path:
         if title == "loss":  # the complement of another column
             continue
         points = [(row[0], row[column]) for row in numbers if isinstance(row[column], float)]
-        style = {"color": COLOURS[column - 1], "marker": MARKERS[column - 1]}
+        style = {
+            "color": COLOURS[(column - 1) % len(COLOURS)],
+            "marker": MARKERS[(column - 1) % len(MARKERS)],
+        }
         if points:
+            style["linestyle"] = DASHES[(column - 1) // len(COLOURS) % len(DASHES)]  # type: ignore[assignment]
             axes.plot([x for x, _ in points], [y for _, y in points], label=title, **style)  # type: ignore[arg-type]
         for number, row in enumerate(named):
             level = row[column]
             if isinstance(level, float):
                 axes.axhline(level, color=style["color"], linewidth=0.9, linestyle=DASHES[1 + number % 3],
                              label=f"{title}: {row[0]}")  # fmt: skip
-    axes.set(xlabel=table.columns[0], ylabel="max F1")
+    axes.set(xlabel=table.columns[0], ylabel=table.measure)
     if numbers and max(row[0] for row in numbers) >= 16 * min(row[0] for row in numbers):  # type: ignore[type-var, operator]
         axes.set_xscale("log", base=2)
     finish_figure(figure, [axes], table.title)

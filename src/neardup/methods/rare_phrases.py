@@ -28,7 +28,7 @@ def rare_phrases(
     passage: Natural = 50,
     inverse: bool = False,
     inside: bool = False,
-    rare: Part = 0.5,
+    rare: Part = 1.0,
     common_above: Count | None = None,
     recall: Chance = 0.95,
     num_perm: Count | None = None,
@@ -55,8 +55,8 @@ def rare_phrases(
         passage: Words are counted once in each passage of so many words; 0 counts them once in each document.
         inverse: Divide the weight by the document frequency of the phrase.
         inside: With inverse: divide the frequency of the words by that of the phrase before the function is applied.
-        rare: The share of the phrases of two documents or more that count as rare, the least frequent ones; 1
-            leaves it to common_above.
+        rare: The share of the phrases of two documents or more that count as rare, the least frequent ones; 1,
+            the default, leaves it to common_above. The paper has 0.5, which is worse on small collections.
         common_above: Phrases in more documents than this are common at any share. Unless given: 5 if clusters
             are the unit of document frequency, else 8 √documents, at least 42.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.

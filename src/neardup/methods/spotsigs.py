@@ -16,18 +16,20 @@ from neardup.text.words import Words
 from neardup.verify.multiset import MultisetJaccard
 from neardup.weights.counts import Counts
 from neardup.weights.frequency import IdfRange
+from neardup.weights.selection import AtLeast
 
 
 @method(use="News articles inside page templates", speed="medium", exact=True)
 def spotsigs(
     *,
-    threshold: Share = 0.1,
+    threshold: Share = 0.15,
     antecedents: WordList = "paper",
-    distance: Count = 2,
-    chain: Count = 3,
+    distance: Count = 1,
+    chain: Count = 2,
     stopwords: WordList = "en",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
+    min_signatures: Natural = 0,
     matcher: Literal["auto", "prefix", "partitions"] = "auto",
 ) -> Plan:
     """Documents that share the words behind their stop words: boilerplate of pages has few of them and hardly counts.
@@ -46,12 +48,15 @@ def spotsigs(
             words, '@words.txt'.
         idf_low: The least normalised idf of a signature that counts; above 0, a counting pass comes first.
         idf_high: The greatest normalised idf of a signature that counts.
-        matcher: The search; every one gives the same result.
+        min_signatures: Documents with fewer signatures are kept and never matched: a few signatures are shared by
+            chance.
+        matcher: The search; every one gives the same result. In `dedup`, partitions pairs a document with every one
+            that shares a frequent signature, and prefix with those nearest in size: its cost stays linear.
     """
     return Plan(
         method="spotsigs",
         text=Words(),
-        view=_spots("spotsigs", antecedents, distance, chain, stopwords, idf_low, idf_high),
+        view=_spots("spotsigs", antecedents, distance, chain, stopwords, idf_low, idf_high, min_signatures),
         candidates=Exact(matcher),
         check=MultisetJaccard(),
         threshold=threshold,
@@ -64,11 +69,12 @@ def spotsigs_lsh(
     *,
     threshold: Share = 0.25,
     antecedents: WordList = "paper",
-    distance: Count = 2,
-    chain: Count = 3,
+    distance: Count = 1,
+    chain: Count = 2,
     stopwords: WordList = "en",
     idf_low: Part = 0.0,
     idf_high: Share = 1.0,
+    min_signatures: Natural = 0,
     recall: Chance = 0.95,
     bands: Count | None = None,
     rows: Count | None = None,
@@ -87,7 +93,7 @@ def spotsigs_lsh(
         seed: The seed of the permutations.
     """
     shape = choose_bands(threshold, recall, bands=bands, rows=rows)
-    view = _spots("spotsigs_lsh", antecedents, distance, chain, stopwords, idf_low, idf_high)
+    view = _spots("spotsigs_lsh", antecedents, distance, chain, stopwords, idf_low, idf_high, min_signatures)
     return Plan(
         method="spotsigs_lsh",
         text=Words(),
@@ -101,11 +107,19 @@ def spotsigs_lsh(
 
 
 def _spots(
-    name: str, antecedents: WordList, distance: int, chain: int, stopwords: WordList, low: float, high: float
+    name: str,
+    antecedents: WordList,
+    distance: int,
+    chain: int,
+    stopwords: WordList,
+    low: float,
+    high: float,
+    least: int,
 ) -> View:
-    """Counted spot signatures, those outside an idf range left out."""
+    """Counted spot signatures, those outside an idf range left out, of documents with enough of them."""
     if low > high:
         raise ParameterError("idf_low", name, f"at most idf_high, {high:g}", low)
     spots = Spots(antecedents, distance, chain, stopwords)
     limits: tuple[Weight, ...] = () if (low, high) == (0.0, 1.0) else (IdfRange(spots, low, high),)
-    return View(spots, (*limits, Counts()))
+    enough: tuple[Weight, ...] = (AtLeast(least),) if least else ()
+    return View(spots, (*limits, Counts(), *enough))

@@ -65,7 +65,7 @@ class PhraseWeight(CorpusAware):
     around: int = 20
     inverse: bool = False
     inside: bool = False
-    rare: float = 0.5
+    rare: float = 1.0
     common_above: int | None = None
     alone: float = 0.01
     details: ClassVar[bool] = False

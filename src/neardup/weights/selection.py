@@ -1,4 +1,4 @@
-"""Weight stages that sample: a part of the features represents all of them."""
+"""Weight stages that select: a sample of the features, or the documents with enough of them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ class OneIn(PlainWeight):
         self, features: Features, tokens: Tokens | None = None, statistics: Statistics | None = None
     ) -> Features:
         return keep_only(features, stirred(features.hashes) % np.uint64(self.p) == 0)
+
+
+@dataclass(frozen=True)
+class AtLeast(PlainWeight):
+    """No features for documents that have fewer than `count`: they are never matched (SpotSigs, section 5.4)."""
+
+    count: int
+
+    def __call__(
+        self, features: Features, tokens: Tokens | None = None, statistics: Statistics | None = None
+    ) -> Features:
+        weights = np.ones(len(features.hashes)) if features.weights is None else features.weights
+        before = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
+        enough = before[features.offsets[1:]] - before[features.offsets[:-1]] >= self.count
+        return keep_only(features, np.repeat(enough, features.sizes))
 
 
 def stirred(hashes: Hashes) -> Hashes:

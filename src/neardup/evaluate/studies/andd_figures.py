@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from neardup.columns import Features
 from neardup.evaluate.studies import andd_scores
-from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, Experiment, mail, news
-from neardup.evaluate.studies.andd_scores import WORD, estimates, f1, fixed, learned, plain, vectors
+from neardup.evaluate.studies.andd_baselines import spot_forms, tf_idf_forms, tuned_vectors
+from neardup.evaluate.studies.andd_data import GOLD, HALF, MAIL, OURS, Experiment, mail, news_settings
+from neardup.evaluate.studies.andd_scores import estimates, f1, learned, vectors
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
-from neardup.plan import View
+from neardup.learn.training.setup import TrainingSetup
 from neardup.signatures.quantised import QuantisedMinHash
 from neardup.signatures.sign_bits import SignBits
 from neardup.weights.checks import keep_only
-from neardup.weights.frequency import TfIdf
 
 SEEDS = range(1, 6)  # of the projections
 
 
 @study("ANDD, figure 1", GOLD)
-def andd_figure_1(data: DataFolder) -> list[StudyTable]:
+def andd_figure_1(data: DataFolder) -> Iterator[StudyTable]:
     """Max F1 of sign bits of learned weights, by their number."""
-    experiment = news(data)
+    for name, experiment in news_settings(data):
+        yield _figure_1(name, experiment)
+
+
+def _figure_1(setting: str, experiment: Experiment) -> StudyTable:
     found = {
         aim: list(andd_scores.learned_vectors(experiment, experiment.setup(aim=aim)))
         for aim in ("vectors", "signatures")
@@ -40,7 +46,7 @@ def andd_figure_1(data: DataFolder) -> list[StudyTable]:
     columns = ["bits", "learned for vectors", "learned for signatures", "loss"]
     notes = [HALF, "the paper: 0.943 at 384 bits", "up to 512 bits: the mean of five draws of the projections",
              "loss: of weights learned for signatures, against vectors learned for vectors"]  # fmt: skip
-    return [StudyTable("ANDD, figure 1: news", columns, rows, notes, plot=True)]
+    return StudyTable(f"ANDD, figure 1: news, {setting}", columns, rows, notes, plot=True)
 
 
 def _bits(experiment: Experiment, found: list[tuple[Features, np.ndarray]], bits: int, seed: int) -> float:
@@ -58,11 +64,17 @@ def _vectors(experiment: Experiment, found: list[tuple[Features, np.ndarray]]) -
 
 
 @study("ANDD, figure 2", GOLD)
-def andd_figure_2(data: DataFolder) -> list[StudyTable]:
+def andd_figure_2(data: DataFolder) -> Iterator[StudyTable]:
     """Max F1 of min-hashes of learned weights, by their number."""
-    experiment = news(data)
+    for name, experiment in news_settings(data):
+        yield _figure_2(name, experiment)
+
+
+def _figure_2(setting: str, experiment: Experiment) -> StudyTable:
     found = list(andd_scores.learned_vectors(experiment, experiment.setup(similarity="jaccard")))
-    raw = f1([experiment.score(vectors(features, "jaccard", data.threads), test) for features, test in found])
+    raw = f1(
+        [experiment.score(vectors(features, "jaccard", experiment.threads), test) for features, test in found]
+    )
     rows: list[list[Cell]] = []
     for slots in (8, 16, 32, 48, 80, 128, 256):
         signature = QuantisedMinHash(slots)
@@ -73,7 +85,8 @@ def andd_figure_2(data: DataFolder) -> list[StudyTable]:
         HALF,
         "the paper: 0.931 with 80 min-hashes; they estimate Σ min / Σ max, not the extended Jaccard",
     ]
-    return [StudyTable("ANDD, figure 2: news", ["min-hashes", "max F1", "loss"], rows, notes, plot=True)]
+    columns = ["min-hashes", "max F1", "loss"]
+    return StudyTable(f"ANDD, figure 2: news, {setting}", columns, rows, notes, plot=True)
 
 
 @study("ANDD, figure 4", MAIL)
@@ -81,18 +94,19 @@ def andd_figure_4(data: DataFolder) -> list[StudyTable]:
     """Max F1 on mail with the heaviest words of each message alone."""
     experiment = mail(data)
     found = list(andd_scores.learned_vectors(experiment, experiment.setup()))
-    idf = experiment.represent(View(WORD, (TfIdf(WORD),)))
+    idf = {name: experiment.represent(view) for name, view in tf_idf_forms().items()}
     rows: list[list[Cell]] = []
     for most in (5, 10, 20, 40, 80, None):
         ours = [
             experiment.score(vectors(heaviest(x, most), "cosine", data.threads), test) for x, test in found
         ]
-        theirs = experiment.best(vectors(heaviest(idf, most), "cosine", data.threads))
-        rows.append([most or "all", float(f1(ours).mean()), float(f1(theirs).mean())])
-    spots = f1(plain(experiment, fixed()["SpotSigs"], "cosine"))
-    rows.append(["SpotSigs", float(spots.mean()), None])
+        theirs = [experiment.best(vectors(heaviest(x, most), "cosine", data.threads)) for x in idf.values()]
+        means = [float(f1(scores).mean()) for scores in (ours, *theirs)]
+        rows.append([most or "all", *means])
+    spots = f1(tuned_vectors(experiment, spot_forms(), "cosine").scores)
+    rows.append(["SpotSigs", float(spots.mean()), *(None for _ in idf)])
     notes = [OURS, "the paper: 0.621 and 0.525 with 5 words"]
-    return [StudyTable("ANDD, figure 4: mail", ["active words", "ANDD", "TF-IDF"], rows, notes, plot=True)]
+    return [StudyTable("ANDD, figure 4: mail", ["active words", "ANDD", *idf], rows, notes, plot=True)]
 
 
 def heaviest(features: Features, most: int | None) -> Features:
@@ -108,20 +122,30 @@ def heaviest(features: Features, most: int | None) -> Features:
 
 
 @study("ANDD, figure 5", GOLD)
-def andd_figure_5(data: DataFolder) -> list[StudyTable]:
-    """Max F1 on unseen clusters, by the number of training documents."""
-    experiment = news(data)
-    rows: list[list[Cell]] = [["none (initial weights)", _initial(experiment, data.threads), 0.856]]
-    full = float(f1(learned(experiment, experiment.setup())).mean())
-    for most in (20, 40, 60, 120, 250):
-        mean = float(f1(learned(experiment, experiment.setup(), most)).mean())
-        rows.append([most, mean, 0.953 if most == 60 else None])
-    rows.append(["all", full, 0.956])
-    columns = ["training documents", "max F1", "paper"]
-    return [StudyTable("ANDD, figure 5: news, article text", columns, rows, [HALF], plot=True)]
+def andd_figure_5(data: DataFolder) -> Iterator[StudyTable]:
+    """Max F1 on unseen clusters, by the number of training documents, from chosen and from random weights."""
+    for name, experiment in news_settings(data):
+        yield _figure_5(name, experiment)
 
 
-def _initial(experiment: Experiment, threads: int) -> float:
-    setup = experiment.setup()
+def _figure_5(setting: str, experiment: Experiment) -> StudyTable:
+    rows: list[list[Cell]] = []
+    paper = {None: 0.856, 60: 0.953, "all": 0.956}
+    for most in (None, 20, 40, 60, 120, 250, "all"):
+        means: list[Cell] = []
+        for initial in ("auto", "random"):
+            setup = experiment.setup(initial=initial)
+            if most is None:
+                means.append(_initial(experiment, setup))
+            else:
+                found = learned(experiment, setup, most if isinstance(most, int) else None)
+                means.append(float(f1(found).mean()))
+        rows.append(["none (initial weights)" if most is None else most, *means, paper.get(most)])
+    columns = ["training documents", "max F1", "from random weights", "paper"]
+    notes = [HALF, "the paper starts from tf-idf"]
+    return StudyTable(f"ANDD, figure 5: news, {setting}", columns, rows, notes, plot=True)
+
+
+def _initial(experiment: Experiment, setup: TrainingSetup) -> float:
     features = experiment.prepared(setup).weigh(setup.initial_weights, "clip")
-    return float(f1(experiment.best(vectors(features, "cosine", threads))).mean())
+    return float(f1(experiment.best(vectors(features, "cosine", experiment.threads))).mean())

@@ -14,7 +14,6 @@ from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import ClusterScores, Curve, Floats, ScoredPairs, make_curve, score_clusters
 from neardup.evaluate.studies.andd_data import Experiment
 from neardup.features.shingles import Shingles
-from neardup.features.spots import Spots
 from neardup.learn.model.file import Model
 from neardup.learn.training.data import some_documents
 from neardup.learn.training.learner import learn_from
@@ -24,8 +23,7 @@ from neardup.plan import Signature, View
 from neardup.signatures.sign_bits import SignBits
 from neardup.verify.bits import BitAgreement
 from neardup.verify.jaccard import Agreement
-from neardup.weights.counts import Counts
-from neardup.weights.frequency import IdfRange, TfIdf
+from neardup.weights.frequency import IdfRange
 
 WORD = Shingles(1)
 LEXICON = View(WORD, (IdfRange(WORD, 0.4, 0.75),))  # of I-Match
@@ -40,11 +38,6 @@ def best_threshold(curve: Curve) -> float:
     """The threshold of the maximum F1, above 0."""
     choices = np.flatnonzero(curve.thresholds > 0)
     return float(curve.thresholds[choices[curve.f1[choices].argmax()]]) if len(choices) else 1.0
-
-
-def plain(experiment: Experiment, view: View, kind: Similarity) -> list[ScoredPairs]:
-    """Vectors of fixed weights."""
-    return experiment.best(vectors(experiment.represent(view), kind, experiment.threads))
 
 
 def vectors(features: Features, kind: Similarity, threads: int) -> Pairs:
@@ -68,13 +61,15 @@ def learned_vectors(
 
 def models(experiment: Experiment, setup: TrainingSetup, most: int | None = None) -> list[Model]:
     """The model of every run; each setup is trained once."""
-    if (setup, most) not in experiment._models:
+
+    def train() -> list[Model]:
         data = experiment.prepared(setup)
         place = np.full(len(experiment.documents), -1)
         place[data.numbers] = np.arange(len(data))
         known = [some_clusters(data.truth, place[train], most) for train, _ in experiment.splits]
-        experiment._models[setup, most] = [learn_from(some_documents(data, some), setup) for some in known]
-    found: list[Model] = experiment._models[setup, most]
+        return [learn_from(some_documents(data, some), setup) for some in known]
+
+    found: list[Model] = experiment.once(("models", setup, most), train)
     return found
 
 
@@ -109,14 +104,6 @@ def signed(experiment: Experiment, setup: TrainingSetup, signature: Signature) -
     ]
 
 
-def estimated(experiment: Experiment, view: View, signature: Signature, width: int = 1) -> list[ScoredPairs]:
-    """Estimates from signatures of fixed weights."""
-    features = experiment.represent(view)
-    return [
-        experiment.score(estimates(signature, features, test, width), test) for _, test in experiment.splits
-    ]
-
-
 def estimates(signature: Signature, features: Features, some: Numbers, width: int = 1) -> Pairs:
     """The agreement of all pairs of some documents' signatures, in groups of `width` slots."""
     i, j = np.triu_indices(len(some), 1)
@@ -125,17 +112,15 @@ def estimates(signature: Signature, features: Features, some: Numbers, width: in
     return pairs.take(pairs.similarity > 0)
 
 
+def signature_pairs(signature: Signature, features: Features, width: int = 1) -> Pairs:
+    """The agreement of all pairs of signatures."""
+    return estimates(signature, features, np.arange(len(features)), width)
+
+
 def wins_and_p_values(first: Floats, second: Floats) -> str:
     """Runs won, and the p-values of the paired and the corrected t-test."""
     wins, tests = int((first > second).sum()), (paired_t_test(first, second), corrected_t_test(first, second))
     return f"{wins} of {len(first)}, p = {tests[0].p_value:.2g} / {tests[1].p_value:.2g}"
-
-
-def fixed(width: int = 1) -> dict[str, View]:
-    """The fixed weights of tables 2 and 4."""
-    grams = Shingles(width)
-    found = {"TF-IDF": View(grams, (TfIdf(grams),)), "binary": View(grams)}
-    return found | ({"SpotSigs": View(Spots(), (Counts(),))} if width == 1 else {})
 
 
 def by_cluster(experiment: Experiment, split: int, pairs: ScoredPairs) -> ClusterScores:

@@ -38,7 +38,7 @@ def _table(name: str, data: DataFolder, documents: Documents, truth: Truth) -> S
     figures = []
     for number, (own, other) in enumerate(halves(truth, SPLITS, seed=1), 1):
         promised, choice, score = _try_half(
-            data, _part(documents, truth, own), _part(documents, truth, other)
+            data, take_part(documents, truth, own), take_part(documents, truth, other)
         )
         figures.append((promised, score.f1, score.wrong_share, score.duplicates_removed))
         rows.append([number, choice, *figures[-1]])
@@ -64,7 +64,7 @@ def _try_half(
     return promised, found.best.setting.name, scores
 
 
-def _part(documents: Documents, truth: Truth, chosen: Mask) -> tuple[Documents, Truth]:
+def take_part(documents: Documents, truth: Truth, chosen: Mask) -> tuple[Documents, Truth]:
     """Some documents with their labels."""
     mask = pa.array(chosen)
     fields = {name: column.filter(mask) for name, column in documents.fields.items()}

@@ -198,7 +198,8 @@ def rare_phrases_figure_6(data: DataFolder) -> Iterator[StudyTable]:
             [threshold, *(result.curve.at(threshold).mcc for result in results.values())]
             for threshold in thresholds
         ]
-        yield StudyTable(f"Figure 6 on the {name}", ["threshold", *results], rows, NOTES)
+        title = f"Figure 6 on the {name}"
+        yield StudyTable(title, ["threshold", *results], rows, NOTES, plot=True, measure="MCC")
 
 
 WEBIS, MAIL = "webis_pairs", "email_campaigns"

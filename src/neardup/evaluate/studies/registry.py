@@ -25,6 +25,7 @@ class StudyTable:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default_factory=tuple)  # why they differ
     plot: bool = False  # drawn as a figure: the other columns by the first
+    measure: str = "max F1"  # what the other columns of a figure are
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Study:
     run: Callable[[DataFolder], list[StudyTable]]
 
 
+OWN = "own_data"  # runs on the user's own folder, and only by its name
 _STUDIES: dict[str, Study] = {}
 
 
@@ -74,7 +76,8 @@ def find_studies(patterns: Sequence[str]) -> list[Study]:
     """The studies of these names, in order and each once; 'all' and patterns ('andd_*') work too."""
     found: dict[str, Study] = {}
     for pattern in patterns:
-        matching = fnmatch.filter(studies(), "*" if pattern == "all" else pattern)
+        known = [name for name in studies() if name != OWN]
+        matching = fnmatch.filter(known, "*" if pattern == "all" else pattern)
         for name in matching or [pattern]:
             found[name] = get_study(name)
     return list(found.values())

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from neardup.candidates.allpairs import Kind
 from neardup.evaluate.labels import pack_pairs
+from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
 from neardup.evaluate.studies.data import DataFolder, found
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
-from neardup.evaluate.studies.views import ViewScorer, at_threshold, best, distinct_features, megabytes
+from neardup.evaluate.studies.views import (
+    ViewScorer,
+    at_threshold,
+    best,
+    distinct_features,
+    keys_megabytes,
+    megabytes,
+)
 from neardup.features.antecedents import PRESETS
 from neardup.features.shingles import Shingles
 from neardup.features.spots import Spots
 from neardup.plan import Feature, View, Weight
+from neardup.registry import get_method
 from neardup.weights.counts import Counts
 from neardup.weights.frequency import IdfRange, TfIdf
 
 GOLD = "spotsigs_gold"
 HALF = "our half of the gold set has 1,092 pages in 33 clusters, the paper's whole 2,160 in 68"
 # Best on whole pages and on article text.
-BETTER = {"antecedents": "is_the_said_was_there", "distance": 1, "chain": 2}
+KEYS = {"spotsigs_lsh": 32, "imatch": 1, "imatch_spots": 1}  # of a document
+CURVE = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.44, 0.5, 0.6, 0.7, 0.8, 0.9)
+PAPERS = {"distance": 2, "chain": 3}
+BETTER: dict[str, Any] = {"antecedents": "is_the_said_was_there", "distance": 1, "chain": 2}
 OWN_TEXT = (
     "pages are read as their visible text, parsed by an HTML5 parser; the paper does not say how it read them"
 )
@@ -68,12 +82,17 @@ def _table_1(name: str, bench: Bench) -> StudyTable:
     ]
     rows: list[list[Cell]] = []
     for title, view, pointer, paper in views:
+        start = time.process_time()
         features, result = view_scorer.features(view), view_scorer.score(title, view)
+        seconds = time.process_time() - start
         size = megabytes(features, pointer, features.weights is not None)
-        rows.append([title, distinct_features(features), size, *best(result), paper])
+        rows.append([title, distinct_features(features), size, seconds, *best(result), paper])
     window = {"idf_low": 0.4, "idf_high": 0.75}
     methods: dict[str, tuple[str, dict[str, Any]]] = {
-        "LSH-S [0.2,0.85] k=6 l=32": ("spotsigs_lsh", {"idf_low": 0.2, "idf_high": 0.85, "threshold": 0.09}),
+        "LSH-S [0.2,0.85] k=6 l=32": (
+            "spotsigs_lsh",
+            {"idf_low": 0.2, "idf_high": 0.85, "threshold": 0.09, "bands": 32, "rows": 6, **PAPERS},
+        ),
         "I-Match [0.4,0.75]": ("imatch", window),
         "I-Match-S [0.4,0.75]": ("imatch_spots", window),
         "I-Match-S, 10 lexicons": ("imatch_spots", {**window, "lexicons": 10, "drop": 0.33}),
@@ -81,11 +100,24 @@ def _table_1(name: str, bench: Bench) -> StudyTable:
     papers = ["6,848 · 2.0 · 0.44 · 0.96 / 0.90 / 0.93", "9,473 · 0.1 · – · 1.00 / 0.03 / 0.05"]
     papers += ["4,575 · 0.1 · – · 0.96 / 0.23 / 0.37", ""]
     for (title, (method, options)), paper in zip(methods.items(), papers, strict=True):
-        rows.append([title, None, None, *at_threshold(found(bench, method, **options)), paper])
-    columns = ["method", "features", "MB", "τ", "precision", "recall", "F1"]
+        view = get_method(method).plan(**options).view
+        features, start = view_scorer.features(replace(view, signature=None)), time.process_time()
+        result = found(bench, method, **options)
+        seconds = time.process_time() - start
+        size = keys_megabytes(len(features), KEYS[method] * options.get("lexicons", 1))
+        rows.append([title, distinct_features(features), size, seconds, *at_threshold(result), paper])
+    columns = ["method", "features", "MB", "CPU s", "τ", "precision", "recall", "F1"]
     columns.append("paper: features · MB · τ · P / R / F1")
     own = "LSH-S and I-Match at their own threshold; the others at the one with the best F1"
-    return StudyTable(f"SpotSigs, table 1, on the {name}", columns, rows, [HALF, OWN_TEXT, own])
+    accounts = (
+        "MB as section 5.4.1 counts: 4 bytes a feature, 2 its count, 4 a pointer; for LSH-S and I-Match 4 bytes a "
+        "key and 4 a pointer, without the features that verify candidates"
+    )
+    timing = (
+        "CPU s: all pairs by brute force for shingles and SpotSigs, the whole method for LSH-S and I-Match"
+    )
+    notes = [HALF, OWN_TEXT, own, accounts, timing]
+    return StudyTable(f"SpotSigs, table 1, on the {name}", columns, rows, notes)
 
 
 @study("SpotSigs, figure 4", GOLD)
@@ -115,6 +147,7 @@ def spotsigs_figure_5(data: DataFolder) -> Iterator[StudyTable]:
     for name, bench in texts(data):
         view_scorer = ViewScorer(bench)
         rows: list[list[Cell]] = []
+        results: dict[str, MethodResult] = {}
         paper = {("spots", "jaccard"): 0.94, ("3-shingles", "jaccard"): 0.69, ("words", "jaccard"): 0.71}
         paper |= {("spots", "cosine"): 0.89, ("3-shingles", "cosine"): 0.53}
         features: dict[str, Feature] = {"spots": Spots(), "3-shingles": Shingles(3), "words": Shingles(1)}
@@ -126,11 +159,12 @@ def spotsigs_figure_5(data: DataFolder) -> Iterator[StudyTable]:
                 "cosine": View(feature, (limits, TfIdf(feature))),
             }
             for kind, view in views.items():
-                result = view_scorer.score(title, view, kind)
+                result = results[f"{title}, {kind}"] = view_scorer.score(title, view, kind)
                 rows.append([title, kind, *best(result), paper.get((title, kind))])
         columns = ["features [0.2,0.85]", "similarity", "τ", "precision", "recall", "F1", "paper's best F1"]
         notes = [HALF, "the text gives 0.71 to 3-shingles and table 1 to words; we follow the table"]
         yield StudyTable(f"SpotSigs, figure 5, on the {name}", columns, rows, notes)
+        yield curves(f"SpotSigs, figure 5, on the {name}: F1 by threshold", results)
 
 
 @study("SpotSigs, figure 6", GOLD)
@@ -138,12 +172,20 @@ def spotsigs_figure_6(data: DataFolder) -> Iterator[StudyTable]:
     """Best F1 of spot signatures for each set of antecedents."""
     for name, bench in texts(data):
         view_scorer = ViewScorer(bench)
-        rows: list[list[Cell]] = [
-            [preset, *best(view_scorer.score(preset, spots(antecedents=preset)))] for preset in PRESETS
-        ]
+        results = {preset: view_scorer.score(preset, spots(antecedents=preset)) for preset in PRESETS}
+        rows: list[list[Cell]] = [[preset, *best(result)] for preset, result in results.items()]
         columns = ["antecedents", "τ", "precision", "recall", "F1"]
         notes = [HALF, "figure 6 has no figures to read off but the best, 0.94 with the paper's set"]
         yield StudyTable(f"SpotSigs, figure 6, on the {name}", columns, rows, notes)
+        yield curves(f"SpotSigs, figure 6, on the {name}: F1 by threshold", results)
+
+
+def curves(title: str, results: Mapping[str, MethodResult]) -> StudyTable:
+    """F1 by threshold, to be drawn."""
+    rows: list[list[Cell]] = [
+        [threshold, *(result.curve.at(threshold).f1 for result in results.values())] for threshold in CURVE
+    ]
+    return StudyTable(title, ["threshold", *results], rows, [HALF], plot=True, measure="F1")
 
 
 @study("SpotSigs, 5.3.2", GOLD)
@@ -157,7 +199,7 @@ def spotsigs_sweeps(data: DataFolder) -> Iterator[StudyTable]:
         for distance in (1, 2, 3, 4, 5):
             rows.append(["distance", distance, *best(view_scorer.score("", spots(distance=distance)))])
         for bands in (8, 16, 32, 64):
-            result = found(bench, "spotsigs_lsh", bands=bands, rows=6, threshold=0.09)
+            result = found(bench, "spotsigs_lsh", bands=bands, rows=6, threshold=0.09, **PAPERS)
             rows.append(["bands (l), k = 6", bands, *at_threshold(result)])
         notes = [
             HALF,
@@ -178,7 +220,7 @@ def spotsigs_relative_recall(data: DataFolder) -> Iterator[StudyTable]:
         for threshold in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
             row: list[Cell] = [threshold]
             for method in ("spotsigs", "spotsigs_lsh"):
-                pairs = found(bench, method, threshold=threshold, **window).pairs
+                pairs = found(bench, method, threshold=threshold, **window, **PAPERS).pairs
                 reach = pairs.score >= threshold - 1e-9
                 share = (
                     np.isin(reference_pairs, pack_pairs(pairs.left, pairs.right)[reach]).mean()
@@ -191,4 +233,5 @@ def spotsigs_relative_recall(data: DataFolder) -> Iterator[StudyTable]:
         notes = [
             f"{len(reference_pairs):,} pairs of I-Match-S; the paper's figures are for WT10g, which we do not have"
         ]
-        yield StudyTable(f"Recall relative to I-Match-S, on the {name}", columns, rows, notes)
+        title = f"Recall relative to I-Match-S, on the {name}"
+        yield StudyTable(title, columns, rows, notes, plot=True, measure="recall")

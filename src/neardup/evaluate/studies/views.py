@@ -72,6 +72,11 @@ def megabytes(features: Features, pointer: int, weighted: bool = True) -> float:
     return (len(features.hashes) * each + 4 * len(features)) / 2**20
 
 
+def keys_megabytes(documents: int, keys: int) -> float:
+    """Memory of a table of keys: 4 bytes for each, and a pointer of 4."""
+    return documents * keys * 8 / 2**20
+
+
 def distinct_features(features: Features) -> int:
     """The number of distinct features of all documents."""
     return len(np.unique(features.hashes))

@@ -33,6 +33,7 @@ class LabelledDocuments:
     statistics: Statistics
     numbers: Numbers  # among all documents
     threads: int = 1
+    times: Floats | None = None  # of the documents; None: folds are drawn at random
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -101,7 +102,10 @@ def some_documents(data: LabelledDocuments, some: Numbers) -> LabelledDocuments:
     chosen = np.repeat(np.isin(np.arange(len(data)), some), sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes[some])]).astype(np.int64)
     entries = Entries(offsets, data.entries.hashes[chosen], np.ascontiguousarray(data.entries.values[chosen]))
-    return replace(data, entries=entries, truth=renumbered(data.truth, some), numbers=data.numbers[some])
+    times = None if data.times is None else data.times[some]
+    return replace(
+        data, entries=entries, truth=renumbered(data.truth, some), numbers=data.numbers[some], times=times
+    )
 
 
 def renumbered(truth: Truth, numbers: Numbers) -> Truth:

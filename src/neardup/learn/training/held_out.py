@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.columns import Numbers
 from neardup.engines.core.progress import Progress
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
-from neardup.learn.training.data import LabelledDocuments
+from neardup.learn.training.data import LabelledDocuments, renumbered, some_documents
 from neardup.learn.training.fit import fit
 from neardup.learn.training.loss import Floats, Products, score
-from neardup.learn.training.sample import Instances, folds
+from neardup.learn.training.sample import Fold, Instances, folds
 from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
+from neardup.learn.training.times import are_known, time_folds
 from neardup.signatures.sign_bits import bit_agreement
 
 FOLDS = 4
@@ -29,6 +31,8 @@ class HeldOut:
     regularization: float
     f1_by_regularization: dict[float, float]  # mean of the best F1 of each fold
     scores: dict[str, ScoredPairs]  # by the treatment of negative weights
+    data: LabelledDocuments  # the documents of these pairs: all, or the later ones
+    by_time: bool = False
 
 
 def choose_initial_weights(
@@ -59,17 +63,18 @@ def cross_validate(
     progress: Progress,
 ) -> HeldOut | None:  # fmt: skip
     """The regularization and the scores of every fold; None if fewer than two folds have near-duplicates."""
-    parts = [part for part in folds(data.truth, FOLDS, rng) if has_pairs(data.truth, part)]
+    parts, by_time = choose_folds(data, rng)
     if len(parts) < 2:
         return None
     default = setup.default_regularization(len(data))
     regularizations = (*sorted({*setup.regularizations, default}), NO_TRAINING)
+    if len(setup.regularizations) == 1:  # given: nothing to choose
+        regularizations = setup.regularizations
     scores = np.zeros((len(parts), len(regularizations)))
     weights: list[list[Floats]] = []
     with progress.stage("learn on folds", len(parts) * len(regularizations)):
         for row, part in enumerate(parts):
-            inside = part[instances.left] | part[instances.right]
-            inner, outer = np.flatnonzero(~inside), np.flatnonzero(inside)
+            inner, outer = _inner_and_outer(part, instances)
             known, outside = products.take(inner), products.take(outer)
             labels, amounts = instances.positive[inner], instances.weight[inner]
             weights.append([])
@@ -84,12 +89,36 @@ def cross_validate(
     with progress.stage("score held-out pairs"):
         kinds = ("clip", "keep") if setup.negative == "auto" else (setup.negative,)
         chosen = [row[best] for row in weights]
+        held = np.flatnonzero(np.any([part.held for part in parts], axis=0))
+        judged = data if len(held) == len(data) else some_documents(data, held)
         held_out_scores = {kind: _held_out_scores(data, setup, parts, chosen, kind) for kind in kinds}
     return HeldOut(
         regularizations[best],
         dict(zip(regularizations, scores.mean(axis=0).tolist(), strict=True)),
         held_out_scores,
+        judged,
+        by_time,
     )
+
+
+def choose_folds(data: LabelledDocuments, rng: np.random.Generator) -> tuple[list[Fold], bool]:
+    """Folds with near-duplicates: by time, if the times are known, and else at random."""
+    drawn = [Fold(part, ~part & (data.truth.units >= 0)) for part in folds(data.truth, FOLDS, rng)]
+    if data.times is not None and are_known(data.truth, data.times):
+        times = np.nan_to_num(data.times, nan=-np.inf)
+        later = [fold for fold in time_folds(data.truth, times) if has_pairs(data.truth, fold.held)]
+        if len(later) >= 2 and has_pairs(data.truth, later[-1].known):
+            return later, True
+    return [fold for fold in drawn if has_pairs(data.truth, fold.held)], False
+
+
+def _inner_and_outer(fold: Fold, instances: Instances) -> tuple[Numbers, Numbers]:
+    """The pairs that a fold's model learns from, and those that it is scored on."""
+    left, right = instances.left, instances.right
+    inner = fold.known[left] & fold.known[right]
+    either = fold.held | fold.known
+    outer = either[left] & either[right] & ~inner
+    return np.flatnonzero(inner), np.flatnonzero(outer)
 
 
 def validation_f1(setup: TrainingSetup, value: Floats, positive: Mask, weight: Floats) -> float:
@@ -104,11 +133,8 @@ def validation_f1(setup: TrainingSetup, value: Floats, positive: Mask, weight: F
 
 
 def choose_regularization(setup: TrainingSetup, scores: Floats, default: int) -> int:
-    """The column of the chosen regularization: the default, unless another is clearly better.
-
-    For signatures the best is far from the default: there the highest mean decides.
-    """
-    if setup.aim == "signatures":
+    """The column of the chosen regularization: the default, unless another is clearly better."""
+    if setup.takes_highest:
         return int(scores.mean(axis=0).argmax())
     return clearly_best(scores, default)
 
@@ -142,19 +168,28 @@ def weighted_f1(value: Floats, positive: Mask, weight: Floats) -> float:
 def _held_out_scores(
     data: LabelledDocuments,
     setup: TrainingSetup,
-    parts: Sequence[Mask],
+    parts: Sequence[Fold],
     weights: Sequence[Floats],
     negative: str,
 ) -> ScoredPairs:
-    """The scores of all pairs inside a fold and between a fold and its training documents, each pair once."""
+    """The scores of all pairs inside a fold and between a fold and its training documents, each pair once.
+
+    If some documents are never held out, only pairs of the others count, by their numbers among them.
+    """
     left, right, value = [], [], []
     number = np.full(len(data), len(parts))
     for k, part in enumerate(parts):
-        number[part] = k
+        number[part.held] = k
     for k, one in enumerate(weights):
         similar = data.similar(one, negative, setup.similarity)
-        mine = np.minimum(number[similar.left], number[similar.right]) == k
+        a, b = number[similar.left], number[similar.right]
+        mine = (np.minimum(a, b) == k) & (np.maximum(a, b) < len(parts))
         left.append(similar.left[mine])
         right.append(similar.right[mine])
         value.append(similar.score[mine])
-    return score_pairs(data.truth, np.concatenate(left), np.concatenate(right), np.concatenate(value))
+    held = number < len(parts)
+    place = np.cumsum(held) - 1
+    truth = data.truth if held.all() else renumbered(data.truth, np.flatnonzero(held))
+    return score_pairs(
+        truth, place[np.concatenate(left)], place[np.concatenate(right)], np.concatenate(value)
+    )

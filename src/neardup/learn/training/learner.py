@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,21 +22,36 @@ from neardup.learn.training.label_checks import check_labels, contradictions, wa
 from neardup.learn.training.loss import Floats, multiply
 from neardup.learn.training.sample import Instances, SimilarPairs, draw_instances
 from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
+from neardup.learn.training.unlike import unlike
 
 MEMORY = 256 << 20  # bytes of quadratic forms, which bound the number of instances
 INSTANCES = 4_000  # positive pairs, and as many negative ones
+NO_TIMES = (
+    "labels are held out at random, not by time: too few labelled documents have a date, or too few of the later "
+    "ones have near-duplicates"
+)
 UNSAFE = "every threshold removes more than 1 % wrongly on held-out labels; the safest one was taken"
 
 
 def learn(
-    documents: Documents, truth: Truth, setup: TrainingSetup | None = None, progress: Progress | None = None
+    documents: Documents,
+    truth: Truth,
+    setup: TrainingSetup | None = None,
+    progress: Progress | None = None,
+    times: Floats | None = None,
 ) -> Model:
-    """The model learned from labels."""
+    """The model learned from labels; with the times of all documents, labels are held out by time."""
     setup, progress = setup or TrainingSetup(), progress or Progress()
     check_labels(truth)
     with progress.stage("read k-grams"):
         data = prepare(documents, truth, setup.weight, setup.text, setup.threads)
-    return learn_from(data, setup, progress)
+        if times is not None:
+            data = replace(data, times=times[data.numbers])
+    model = learn_from(data, setup, progress)
+    if times is not None and not model.training["held_out_by_time"]:
+        model.training["warnings"].append(NO_TIMES)
+    model.training["warnings"] += unlike(documents, data, setup)
+    return model
 
 
 def learn_from(data: LabelledDocuments, setup: TrainingSetup, progress: Progress | None = None) -> Model:
@@ -77,13 +93,15 @@ def _model(
         scores = {kind: _own_scores(data, setup, found.weights, kind) for kind in kinds}
     else:
         scores = held_out.scores
-    decision = decide_by(data, scores, setup.goal)
+    judged = data if held_out is None else held_out.data
+    decision = decide_by(judged, scores, setup.goal)
     values = np.einsum("gj,j->g", data.entries.values, found.weights)
     figures = {
         "documents": len(data),
         "positive_pairs": data.truth.positives,
         "instances": len(instances),
         "held_out": held_out is not None,
+        "held_out_by_time": held_out is not None and held_out.by_time,
         "goal": str(setup.goal),
         **_rounded(decision.counts, ("f1", "precision", "recall")),
         "outcome": _rounded(decision.outcome, ("f1", "wrong_share", "duplicates_removed")),
@@ -102,7 +120,7 @@ def _model(
         negative=decision.negative,
         threshold=decision.threshold,
         clusters=decision.clusters,
-        probability=_probability(scores[decision.negative], data.truth),
+        probability=_probability(scores[decision.negative], judged.truth),
         statistics=most_frequent(data.statistics),
         training=figures,
     )

@@ -10,16 +10,18 @@ from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError
-from neardup.evaluate.corpus import read_documents
+from neardup.evaluate.corpus import Documents, read_documents
 from neardup.evaluate.goals import parse_goal
 from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.public import labels_of
+from neardup.evaluate.scores import Floats
 from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
 from neardup.learn.model.weight import INITIAL_CHOICES
 from neardup.learn.training.learner import learn
 from neardup.learn.training.query_files import read_queries
-from neardup.learn.training.setup import TrainingSetup
+from neardup.learn.training.setup import RANDOM, REGULARIZATIONS, TrainingSetup
+from neardup.learn.training.times import parse_times
 from neardup.workers import checked_threads
 
 
@@ -34,6 +36,7 @@ def train_model(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
+    time_column: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Model:
@@ -49,17 +52,23 @@ def train_model(
         id_column: As for `dedup`.
         html: As for `dedup`.
         format: As for `dedup`.
+        time_column: A column of dates: labels are held out by time, and the figures are those of later documents.
         progress: An object that is notified of stages and progress.
         options: The options of `neardup learn`: ngram, tokens, similarity, fields, tags, queries, features,
-            initial_weights, negative, aim, goal, seed, threads.
+            initial_weights, regularization, negative, aim, goal, seed, threads.
     """
     setup = training_setup(**options)
     inputs, _ = as_inputs(documents, format)
     columns = InputColumns(text_column, id_column, html)
-    read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text])
-    return learn(
-        read, labels_of(labels, read.ids, positive_from, duplicates, document_labels), setup, progress
-    )
+    also = () if time_column is None else (time_column,)
+    read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text], also=also)
+    truth = labels_of(labels, read.ids, positive_from, duplicates, document_labels)
+    return learn(read, truth, setup, progress, times_of(read, time_column))
+
+
+def times_of(documents: Documents, column: str | None) -> Floats | None:
+    """The times in a column; None without a column."""
+    return None if column is None else parse_times(documents.fields[column].to_pylist())
 
 
 def training_setup(
@@ -72,6 +81,7 @@ def training_setup(
     queries: str | os.PathLike[str] | None = None,
     features: str | Sequence[str] | None = None,
     initial_weights: str = "auto",
+    regularization: str | float = "auto",
     negative: Any = "auto",
     aim: Any = "vectors",
     goal: str = "f1",
@@ -83,8 +93,8 @@ def training_setup(
     if names is not None and not names:
         raise ParameterError("features", "learn", "at least one name", features)
     get_features(names or ())
-    if initial_weights != "auto" and initial_weights not in INITIAL_CHOICES:
-        choices = "auto or one of " + ", ".join(INITIAL_CHOICES)
+    if initial_weights not in ("auto", RANDOM, *INITIAL_CHOICES):
+        choices = f"auto, {RANDOM} or one of " + ", ".join(INITIAL_CHOICES)
         raise ParameterError("initial_weights", "learn", choices, initial_weights)
     setup = TrainingSetup(
         ngram=ngram,
@@ -95,6 +105,8 @@ def training_setup(
         queries="" if queries is None else read_queries(queries, ngram, tokens),
         features=names,
         initial=initial_weights,
+        regularizations=_strengths(regularization),
+        highest=regularization == "best",
         negative=negative,
         aim=aim,
         goal=parse_goal(goal),
@@ -103,6 +115,19 @@ def training_setup(
     )
     _ = setup.text  # invalid fields are refused here
     return setup
+
+
+def _strengths(regularization: str | float) -> tuple[float, ...]:
+    """The strengths to choose from; a number is the only one."""
+    if regularization in ("auto", "best"):
+        return REGULARIZATIONS
+    try:
+        strength = float(regularization)
+    except ValueError:
+        strength = -1.0
+    if not 0 <= strength < float("inf"):
+        raise ParameterError("regularization", "learn", "auto, best or a number from 0", regularization)
+    return (strength,)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -38,6 +38,14 @@ class SimilarPairs:
     score: Floats
 
 
+@dataclass(frozen=True)
+class Fold:
+    """Documents that are held out, and those that their model learns from."""
+
+    held: Mask
+    known: Mask
+
+
 def draw_instances(
     truth: Truth, similar: SimilarPairs, most: int, rng: np.random.Generator, hard_share: float = 0.5
 ) -> Instances:

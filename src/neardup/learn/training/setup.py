@@ -18,6 +18,7 @@ from neardup.text.words import TokenKind
 REGULARIZATIONS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # strengths to choose from
 DEFAULT_REGULARIZATION = 0.3  # for 200 documents or more; another strength must be clearly better
 FEW = 60  # documents for which the default is 1
+RANDOM = "random"  # initial weights drawn by the seed
 NO_TRAINING = float("inf")  # keeps the initial weights, which may be best on held-out labels
 
 
@@ -43,6 +44,7 @@ class TrainingSetup:
     bits: int = 384  # of a signature
     goal: Goal = field(default_factory=Goal)
     regularizations: tuple[float, ...] = REGULARIZATIONS
+    highest: bool = False  # the regularization of the highest held-out F1, without a bar
     scale: float = 10.0
     hard: float = 0.5  # the share of hard negatives: the most similar pairs that are no near-duplicates
     seed: int = 1
@@ -62,10 +64,20 @@ class TrainingSetup:
         return text_stage(self.tokens, self.fields, self.markup)
 
     @property
+    def takes_highest(self) -> bool:
+        """Whether the regularization of the highest held-out F1 is taken, though the lead may be chance.
+
+        For signatures the best is far from the default, and random weights are no default to stay at.
+        """
+        return self.highest or self.aim == "signatures" or self.initial == RANDOM
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The features to learn weights for, with those of all initial weights among them."""
         known = (bool(self.fields), self.markup, bool(self.queries))
         chosen = self.features or default_features(self.ngram, *known)
+        if self.initial == RANDOM:
+            return tuple(chosen)
         initial = INITIAL_CHOICES.values() if self.initial == "auto" else (INITIAL_CHOICES[self.initial],)
         missing = dict.fromkeys(name for weights in initial for name in weights if name not in chosen)
         return (*missing, *chosen)
@@ -73,6 +85,8 @@ class TrainingSetup:
     @property
     def initial_weights(self) -> Floats:
         """The initial weights, in the order of `names`; of auto the first choice."""
+        if self.initial == RANDOM:
+            return np.random.default_rng(self.seed).random(len(self.names)) / len(self.names)
         first = INITIAL_CHOICES[next(iter(INITIAL_CHOICES)) if self.initial == "auto" else self.initial]
         return np.array([first.get(name, 0.0) for name in self.names])
 

@@ -1,0 +1,115 @@
+"""Labels held out by time, strengths and initial weights that people give, and documents unlike the labelled ones."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.learn.test_learning import collection, documents, truth
+
+from neardup.errors import ParameterError
+from neardup.learn.training.held_out import choose_folds
+from neardup.learn.training.learner import TrainingSetup, learn
+from neardup.learn.training.public import train_model, training_setup
+from neardup.learn.training.times import parse_times, time_folds
+
+
+def test_dates_of_mail_of_iso_and_numbers_are_times() -> None:
+    given = [
+        "Thu, 22 Aug 2002 18:26:25 +0700",
+        "2002-08-22T11:26:25Z",
+        "2002-08-22T11:26:25",
+        1030015585,
+        "",
+        None,
+    ]
+    found = parse_times([*given, "yesterday"])
+    assert found[:4].tolist() == [1030015585.0] * 4 and np.isnan(found[4:]).all()
+
+
+def test_folds_by_time_learn_from_the_past_alone() -> None:
+    rng = random.Random(3)
+    labels = [rng.randrange(40) for _ in range(200)]
+    times = np.array([10 * label + rng.random() * 100 for label in labels])
+    folds = time_folds(truth(labels), times)
+    first = np.array(
+        [times[[n for n, other in enumerate(labels) if other == label]].min() for label in labels]
+    )
+    held = np.zeros(200, int)
+    for fold in folds:
+        assert first[fold.known].max() <= first[fold.held].min()
+        assert not set(np.array(labels)[fold.known]) & set(np.array(labels)[fold.held])
+        held += fold.held
+    assert set(held) == {0, 1} and 0.4 < held.mean() < 0.6
+    assert first[held == 0].max() <= first[held == 1].min()
+
+
+def test_a_model_is_judged_by_later_documents_where_their_dates_are_known() -> None:
+    texts, labels = collection(24, 4)
+    times = np.array([86_400.0 * label for label in labels])
+    drawn, later = (
+        learn(documents(texts), truth(labels), TrainingSetup(), times=some) for some in (None, times)
+    )
+    assert not drawn.training["held_out_by_time"] and later.training["held_out_by_time"]
+    assert later.training["f1"] > 0.7 and later.training["documents"] == 96
+    unknown = learn(documents(texts), truth(labels), TrainingSetup(), times=np.full(96, np.nan))
+    assert not unknown.training["held_out_by_time"]
+    assert any("not by time" in warning for warning in unknown.training["warnings"])
+    assert unknown.weights == drawn.weights
+
+
+def test_random_folds_are_those_of_before() -> None:
+    from neardup.learn.training.data import prepare
+
+    texts, labels = collection(8, 3)
+    setup = TrainingSetup()
+    data = prepare(documents(texts), truth(labels), setup.weight, setup.text)
+    folds, by_time = choose_folds(data, np.random.default_rng(1))
+    assert not by_time and np.sum([fold.held for fold in folds], axis=0).tolist() == [1] * 24
+    assert all((fold.held ^ fold.known).all() for fold in folds)
+
+
+def test_a_column_of_dates_in_the_library() -> None:
+    texts, labels = collection(24, 3)
+    days = [f"2024-01-{1 + label:02}" for label in labels]
+    table = pa.table({"id": [str(n) for n in range(72)], "text": texts, "date": days})
+    clusters = [f"c{label}" for label in labels]
+    assert train_model(table, clusters, time_column="date").training["held_out_by_time"]
+
+
+def test_the_strength_that_is_given_is_taken() -> None:
+    texts, labels = collection(12, 4)
+    fixed = learn(documents(texts), truth(labels), training_setup(regularization="0.03"))
+    assert fixed.training["regularization"] == 0.03
+    best = learn(documents(texts), truth(labels), training_setup(regularization="best"))
+    by_strength = best.training["f1_by_regularization"]
+    chosen = best.training["regularization"]
+    assert by_strength["inf" if chosen is None else f"{chosen:g}"] == max(by_strength.values())
+    with pytest.raises(ParameterError, match="regularization"):
+        training_setup(regularization="much")
+
+
+def test_random_initial_weights_are_those_of_the_seed() -> None:
+    texts, labels = collection(12, 4)
+    first, again, other = (
+        learn(documents(texts), truth(labels), training_setup(initial_weights="random", seed=seed))
+        for seed in (1, 1, 2)
+    )
+    assert first.to_json() == again.to_json() and first.weights != other.weights
+    assert first.training["initial_weights"] == "random" and first.training["f1"] > 0.7
+
+
+def test_documents_unlike_the_labelled_ones_are_noticed() -> None:
+    texts, labels = collection(16, 4)
+    rng = random.Random(5)
+    strange = [" ".join(f"other{rng.randrange(900)}" for _ in range(40)) for _ in range(40)]
+    alike = collection(10, 4, seed=7)[0]
+    for more, expected in ((strange, True), (alike, False)):
+        unlabelled = truth([*labels, *([0] * len(more))])
+        clusters = np.array([*labels, *([-1] * len(more))])
+        from dataclasses import replace
+
+        model = learn(documents([*texts, *more]), replace(unlabelled, clusters=clusters), TrainingSetup())
+        assert any("look unlike" in warning for warning in model.training["warnings"]) is expected
