@@ -98,6 +98,7 @@ MADE_BEFORE = {  # what an example needs from another command
     " february.parquet": "neardup stats build archive.jsonl.gz -o february.parquet",
     "info both.parquet": "neardup stats build archive.jsonl.gz -o both.parquet",
     "--stats archive.parquet": "neardup stats build archive.jsonl.gz -o archive.parquet",
+    "neardup sources clean": "neardup dedup news.jsonl -o clean",
     "neardup report clean": "neardup dedup news.jsonl -o clean",
     "--fields links:value": "neardup links crawl.jsonl -o linked.parquet",
 }

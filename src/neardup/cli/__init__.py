@@ -28,6 +28,7 @@ COMMANDS = {
     "report": "Write a page about the result of dedup, riskiest removals first.",
     "studio": "Review and label in the browser.",
     "passages": "Find passages that occur more than once, and remove or mask them.",
+    "sources": "Count how much each source copies from each other one.",
     "pairs": "List the pairs of near-duplicates of a corpus.",
     "compare": "Show how similar two documents are, and their shared passages.",
     "learn": "Learn a similarity from labelled documents.",

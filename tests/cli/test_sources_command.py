@@ -1,0 +1,84 @@
+"""`neardup sources`: who copies from whom, on the terminal, as csv and as a heat map."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import neardup.cli
+
+TEXT = "the council of the old harbour town has decided to build a new bridge over the river"
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "site": "first.example", "text": TEXT + " before the winter comes"},
+    {"id": 2, "site": "second.example", "text": TEXT},
+    {"id": 3, "site": "<b>third</b>", "text": TEXT},
+    {"id": 4, "site": "first.example", "text": "something else altogether, and nobody has it"},
+    {"id": 5, "site": None, "text": TEXT},
+]
+
+
+class Program:
+    """The whole command line as click's runner wants to see it."""
+
+    name = "neardup"
+
+    @staticmethod
+    def main(args: list[str], prog_name: str, **extra: Any) -> None:
+        neardup.cli.main(list(args))
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(Program, [str(argument) for argument in arguments])  # type: ignore[arg-type]
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, ROWS)) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("mode", ["remove", "annotate", "none"])
+def test_removed_documents_count_for_both_sources(here: Path, mode: str) -> None:
+    run("dedup", "in.jsonl", "-o", "out", "--mode", mode, "--threshold", 0.6)
+    found = json.loads(run("sources", "out", "--json").stdout)
+    assert found["column"] == "site"
+    assert found["sources"] == {"first.example": 2, "second.example": 1, "<b>third</b>": 1, "(none)": 1}
+    copied = {(row["copies"], row["copied"]): row["documents"] for row in found["copied"]}
+    assert copied == {(name, "first.example"): 1 for name in ("second.example", "<b>third</b>", "(none)")}
+    assert all(row["share"] == 1 for row in found["copied"])
+    assert "1 by second.example of first.example  (100.0% of its documents" in run("sources", "out").stdout
+
+
+def test_a_table_and_a_page_are_written(here: Path) -> None:
+    run("dedup", "in.jsonl", "-o", "out", "--threshold", 0.6)
+    run("sources", "out", "-o", "copying.csv")
+    with Path("copying.csv").open(newline="") as file:
+        assert {row["copied"] for row in csv.DictReader(file)} == {"first.example"}
+    run("sources", "out", "-o", "copying.html")
+    page = Path("copying.html").read_text()
+    assert page.count("<rect") == 3
+    assert "<b>third" not in page
+    assert "1 of second.example, 100.0% of its documents, repeat first.example" in page
+
+
+def test_what_cannot_be_done_is_one_line(here: Path) -> None:
+    run("dedup", "in.jsonl", "-o", "out")
+    Path("copying.csv").write_text("mine")
+    for words, said in {
+        ("out", "--by", "host"): "has no column 'host' (--by)",
+        ("nowhere",): "nowhere does not exist",
+        ("out", "-o", "copying.csv"): "exists already",
+        ("out", "-o", "copying.txt"): "must end in .csv",
+    }.items():
+        result = run("sources", *words)
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert said in result.stderr
