@@ -284,6 +284,10 @@ def test_a_client_says_what_cannot_be_sent() -> None:
     pages = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>"))
     with neardup.Client("http://server", transport=pages) as client:
         for value in ({"text": "a", "quality": float("nan")}, {"text": "a", "time": object()}):
+            with pytest.raises(InputError, match="a text or a dict, not int"):
+                client.query(5)
+            with pytest.raises(InputError, match="a text or a dict, not bytes"):
+                client.add(b"text")
             with pytest.raises(InputError, match="JSON cannot have"):
                 client.add(value)
         with pytest.raises(neardup.errors.ServiceError, match="not one of neardup serve"):

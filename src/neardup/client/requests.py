@@ -61,7 +61,11 @@ def as_document(given: Any, id: Id | None = None) -> Json:
 
 def are_several(documents: Any) -> bool:
     """Whether several documents are given, not a text or one document."""
-    return not isinstance(documents, (str, Mapping))
+    if isinstance(documents, (str, Mapping)):
+        return False
+    if isinstance(documents, (bytes, bytearray)) or not isinstance(documents, Iterable):
+        raise InputError(f"A document is a text or a dict, not {type(documents).__name__}.")
+    return True
 
 
 def batches(documents: Iterable[Any]) -> Iterator[list[Json]]:
