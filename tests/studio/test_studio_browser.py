@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,39 @@ def test_pages_fit_and_can_be_read(browser: Any, running: Running, width: int, s
         ):
             page.goto(running.url + path)
             check_page(page, width)
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, from npm."""
+    folder = tmp_path_factory.mktemp("axe")
+    if shutil.which("npm") is None:
+        pytest.skip("no npm on this machine: pages are not checked by axe-core")
+    done = subprocess.run(
+        ["npm", "pack", "axe-core@4"], cwd=folder, capture_output=True, timeout=120, check=False
+    )
+    packed = next(folder.glob("axe-core-*.tgz"), None)
+    if done.returncode or packed is None:
+        pytest.skip("axe-core cannot be had from npm: pages are not checked by it")
+    with tarfile.open(packed) as archive:
+        script = archive.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_axe_finds_nothing(browser: Any, running: Running, axe: str, width: int, scheme: str) -> None:
+    options = {"width": width, "scheme": scheme, "bypass_csp": True}  # for the script of axe
+    with Visitor(browser, running.start, **options) as page:
+        for path in (
+            "/review", "/review?cluster=harbour", "/review?q=nothing-like-it", "/review/apply", "/you",
+            "/workbench?threshold=0.8", "/workbench/pairs?list=below&threshold=0.8&at=2", "/workbench/compare",
+        ):  # fmt: skip
+            page.goto(running.url + path)
+            page.evaluate(axe)
+            found = "axe.run().then((r) => r.violations.map((v) => [v.id, v.nodes.map((n) => n.html)]))"
+            assert page.evaluate(found) == [], path
 
 
 def test_a_review_by_keyboard_alone(browser: Any, running: Running) -> None:

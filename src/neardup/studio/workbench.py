@@ -247,7 +247,7 @@ def compare(request: Request) -> Response:
     body = (
         f"<h1>{safe(run.name)} and {safe(other.name)}</h1>{figures}"
         f'<div class="actions">{looks}{link("/workbench", "Back", key="b", class_="button")}</div>'
-        f"{table('Settings and counts', ('', run.name, other.name), rows)}"
+        f"{table('Settings and counts', ('Setting', run.name, other.name), rows)}"
     )
     return show(request, "Two results compared", body)
 
