@@ -2,8 +2,8 @@
 
     python benchmarks/studio.py [--clusters 100000] [--work DIR] [--browser]
 
-Each cluster has two to four documents of about 150 words. The studio runs in a process of its own; a page counts
-from the request to its last byte, and with --browser from the key to the load event of the next page.
+The result is made up: each cluster has two to four documents of about 140 words. The studio runs in a process of its
+own; a page counts from the request to its last byte, and with --browser from the key to the load event of the next one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import re
 import shutil
 import statistics
@@ -19,44 +18,81 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import neardup
 
 PAGES = 200  # clusters that are looked at, one after the other
-WORDS = [
-    f"{a}{b}{c}"
-    for a in "bdfgklmnprst"
-    for b in ("a", "e", "i", "o", "u", "ai", "ou")
-    for c in ("n", "r", "st", "l", "m")
-]
+SENTENCES = 5000  # of which texts are made
 SITES = [f"site{number}.example" for number in range(40)]
+SMALL = [
+    {"id": str(k), "text": f"one two three four five six seven {'' if k else 'eight'}"} for k in range(3)
+]
 
 
-def documents(clusters: int, seed: int = 1) -> Iterator[dict[str, str]]:
-    """Documents of so many clusters, and as many without a near-duplicate."""
-    draw = random.Random(seed)
-    for cluster in range(clusters):
-        words = [draw.choice(WORDS) + str(draw.randrange(1000)) for _ in range(150)]
-        for copy in range(draw.choice((2, 2, 2, 3, 4))):
-            changed = list(words)
-            for _ in range(draw.randrange(0, 3)):
-                changed[draw.randrange(len(changed))] = f"edit{draw.randrange(10**6)}"
-            yield row(f"c{cluster}-{copy}", changed, draw)
-        yield row(f"s{cluster}", [draw.choice(WORDS) + str(draw.randrange(10**6)) for _ in range(150)], draw)
-
-
-def row(id: str, words: list[str], draw: random.Random) -> dict[str, str]:
-    """A document."""
-    return {
-        "id": id,
-        "text": " ".join(words),
-        "source": draw.choice(SITES),
-        "date": f"2024-{draw.randrange(1, 13):02}-01",
+def make_result(folder: Path, clusters: int, seed: int = 1) -> None:
+    """A result of dedup with so many clusters: made up, but for its report, which is that of a small run."""
+    neardup.dedup(pa.Table.from_pylist(SMALL), threshold=0.7).write(folder, format="parquet")
+    draw = np.random.default_rng(seed)
+    sizes = draw.choice([2, 2, 2, 3, 4], clusters)
+    cluster, n = np.repeat(np.arange(clusters), sizes), int(sizes.sum())
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    keep = first == np.arange(n)
+    similarity = np.where(keep, np.nan, np.round(draw.beta(4, 2, n) * 0.3 + 0.7, 4))
+    kinds = np.where(similarity > 0.99, "copy", np.where(draw.random(n) < 0.02, "chain", "direct"))
+    ids = np.array([f"document-{number}" for number in range(n)])
+    table = pa.table({
+        "id": ids, "cluster": ids[first], "leader": ids[first], "keep": keep,
+        "duplicate_of": pa.array(ids[first], mask=keep), "similarity": pa.array(similarity, from_pandas=True),
+        "containment": pa.array(similarity, from_pandas=True),
+        "relation": pa.array(np.full(n, "near-duplicate"), mask=keep), "evidence": pa.array(kinds, mask=keep),
+        "size": sizes[cluster], "weakest_link": np.full(n, 0.7),
+    })  # fmt: skip
+    removed = table.filter(pa.array(~keep))
+    pairs = pa.table({
+        "left": removed["duplicate_of"], "right": removed["id"], "similarity": removed["similarity"],
+        "containment": removed["containment"], "relation": removed["relation"], "reason": ["similar"] * len(removed),
+        "bridge": [False] * len(removed),
+    })  # fmt: skip
+    pq.write_table(table, folder / "clusters.parquet")
+    pq.write_table(pairs, folder / "pairs.parquet")
+    documents = pa.table({
+        "id": ids, "text": texts(cluster, draw), "source": draw.choice(SITES, n),
+        "date": [f"2024-{month:02}-01" for month in draw.integers(1, 13, n)],
+    })  # fmt: skip
+    pq.write_table(documents.filter(pa.array(keep)), folder / "kept.parquet")
+    pq.write_table(documents.filter(pa.array(~keep)), folder / "removed.parquet")
+    report = json.loads((folder / "report.json").read_text())
+    report |= {
+        "documents": n,
+        "kept": clusters,
+        "removed": n - clusters,
+        "clusters": clusters,
+        "largest_clusters": [],
     }
+    (folder / "report.json").write_text(json.dumps(report))
+
+
+def texts(cluster: np.ndarray, draw: np.random.Generator) -> list[str]:
+    """A text of eleven sentences for each document, ten of them those of its cluster."""
+    words = [
+        f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u") for c in ("n", "r", "st")
+    ]
+    made = [" ".join(draw.choice(words, 12)) + f" {number}." for number in range(SENTENCES)]
+    chosen = draw.integers(0, SENTENCES, (int(cluster[-1]) + 1, 10))
+    own = draw.integers(0, SENTENCES, len(cluster))
+    return [
+        " ".join([made[k] for k in chosen[number]] + [made[mine]])
+        for number, mine in zip(cluster.tolist(), own.tolist(), strict=True)
+    ]
 
 
 def command(*words: str) -> list[str]:
@@ -120,7 +156,7 @@ def over_http(start: str) -> dict[str, Any]:
             ("filter_similarity_ms", "low=0.8&high=0.9"),
             ("filter_source_ms", "source=site3.example"),
             ("filter_decided_ms", "status=decided"),
-            ("search_id_ms", "q=c77777-1"),
+            ("search_id_ms", "q=document-77777"),
             ("search_text_ms", "q=bansomething"),
         ):
             found[name] = round(1000 * timed(lambda where=query: client.get(f"/review?{where}"))[0], 1)
@@ -159,13 +195,9 @@ def in_browser(start: str) -> dict[str, Any]:
 
 def measure(clusters: int, work: Path, browser: bool) -> dict[str, Any]:
     """All figures."""
-    corpus, folder = work / f"studio-{clusters}.jsonl", work / f"studio-{clusters}"
+    folder = work / f"studio-{clusters}"
     if not (folder / "report.json").exists():
-        with corpus.open("w") as file:
-            file.writelines(json.dumps(one) + "\n" for one in documents(clusters))
-        subprocess.run(
-            command("dedup", str(corpus), "-o", str(folder)), check=True, stdout=subprocess.DEVNULL
-        )
+        make_result(folder, clusters)
     shutil.rmtree(folder / ".studio", ignore_errors=True)
     for left in folder.glob("decisions.db*"):
         left.unlink()

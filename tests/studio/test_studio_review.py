@@ -129,6 +129,14 @@ def test_two_people_do_not_overwrite_each_other(copy: Path) -> None:
     assert decide(bob, "vaccine", "separate", "vaccine-corrected").status_code == 200
 
 
+def test_whole_texts_are_shown_on_request(clean: Path) -> None:
+    client = Client(clean)
+    short = client.get("/review?cluster=harbour").text
+    assert " words …" in short and "cluster=harbour&amp;doc=harbour-syndicated&amp;whole=1" in short
+    whole = client.get("/review?cluster=harbour&whole=1").text
+    assert " words …" not in whole and len(whole) > len(short)
+
+
 def test_decisions_survive_a_new_studio(copy: Path) -> None:
     decide(Client(copy), "vaccine", "confirm")
     page = Client(copy).get("/review?cluster=vaccine").text

@@ -20,6 +20,7 @@ AROUND = 40  # words shown on either side of a shared passage
 WITHIN = 30  # words at each end of a long shared passage
 MOST_PASSAGES = 200  # of one text
 MOST_CHARACTERS = 10_000  # of one text
+WHOLE = 100_000  # characters of a text that is shown as a whole
 TINTS = 6  # colours of shared passages, repeated
 LEGEND = "Coloured passages occur in both texts; equal numbers mark the same passage."
 
@@ -33,10 +34,10 @@ class Caption:
     about: str = ""
 
 
-def side_by_side(compared: Comparison, captions: tuple[Caption, Caption]) -> str:
-    """Both texts under their captions."""
+def side_by_side(compared: Comparison, captions: tuple[Caption, Caption], *, whole: bool = False) -> str:
+    """Both texts under their captions: around what they share, or as a whole."""
     left, right = captions
-    shown = _figure(left, compared.left) + _figure(right, compared.right)
+    shown = _figure(left, compared.left, whole) + _figure(right, compared.right, whole)
     return f'<div class="sides">\n{shown}</div>\n'
 
 
@@ -50,11 +51,11 @@ def one_text(caption: Caption, text: str | None, missing: str) -> str:
     return _framed(caption, safe(caption.about), body)
 
 
-def _figure(caption: Caption, side: Side) -> str:
+def _figure(caption: Caption, side: Side, whole: bool) -> str:
     """One text under its id, in its own direction."""
     features = f"{counted(side.features, 'feature')}, {side.containment:.0%} of them shared"
     about = "; ".join(part for part in (caption.about, features) if part)
-    return _framed(caption, safe(about), "".join(_pieces(side)) or '<span class="gap">no text</span>')
+    return _framed(caption, safe(about), "".join(_pieces(side, whole)) or '<span class="gap">no text</span>')
 
 
 def _framed(caption: Caption, about: str, body: str) -> str:
@@ -65,15 +66,16 @@ def _framed(caption: Caption, about: str, body: str) -> str:
     )
 
 
-def _pieces(side: Side) -> Iterator[str]:
+def _pieces(side: Side, whole: bool) -> Iterator[str]:
     """The passages of a text in order, the shared ones marked, the long ones shortened."""
-    last, room = len(side.passages) - 1, MOST_CHARACTERS
+    last, room = len(side.passages) - 1, WHOLE if whole else MOST_CHARACTERS
     for place, passage in enumerate(side.passages):
-        if place == MOST_PASSAGES or room < 0:
+        if place == MOST_PASSAGES * (10 if whole else 1) or room < 0:
             yield f' <span class="gap">… {counted(last + 1 - place, "more passage")}</span>'
             return
         words = visible(side.text[passage.start : passage.end])
         around = (WITHIN, WITHIN) if passage.shared else _context(place, last)
+        around = (WHOLE // 20, WHOLE // 20) if whole else around
         inner = _shortened(words, *around)
         room -= min(len(words), 8 * sum(around))
         if passage.shared:

@@ -55,6 +55,9 @@ def cluster_view(
 ) -> str:
     """The HTML of the page's main part; `notice` is HTML above the cluster."""
     selected = cluster.selected(asked)
+    whole = request.query_params.get("whole") == "1"
+    toggle = address(filters, cluster=cluster.row.name, doc=selected.id, whole="" if whole else 1)
+    press = link(toggle, "Shorter texts" if whole else "Whole texts", key="w", class_="button")
     neighbours = index.near(filters, cluster.row.risk, before=BEFORE, after=AFTER)
     before = [one for one in neighbours if one.risk < cluster.row.risk]
     after = [one for one in neighbours if one.risk > cluster.row.risk]
@@ -63,7 +66,7 @@ def cluster_view(
     return (
         f'<div class="review"><aside aria-label="Clusters">{filter_panel(index, filters)}{queue}</aside>\n'
         f"<article>{head}{notice}{_history(cluster)}"
-        f"{_work(request, cluster, selected, filters)}{_texts(index, plan, cluster, selected)}"
+        f"{_work(request, cluster, selected, filters)}{_texts(index, plan, cluster, selected, press, whole)}"
         f"{_picture(cluster)}</article></div>"
     )
 
@@ -275,7 +278,9 @@ def _state(one: ShownDocument) -> str:
 # texts ----------------------------------------------------------------------------------------------
 
 
-def _texts(index: ReviewIndex, plan: Plan, cluster: ShownCluster, selected: ShownDocument) -> str:
+def _texts(
+    index: ReviewIndex, plan: Plan, cluster: ShownCluster, selected: ShownDocument, press: str, whole: bool
+) -> str:
     other = cluster.partner(selected)
     pair = [selected] if other is None else [selected, other]
     texts = [index.text(one.id) for one in pair]
@@ -290,10 +295,10 @@ def _texts(index: ReviewIndex, plan: Plan, cluster: ShownCluster, selected: Show
     relation = RELATIONS.get(selected.row.relation or "", "") if selected.row.duplicate_of == other.id else ""
     recorded = f"Recorded similarity {'none' if similarity is None else figure_text(similarity)}"
     words = f"{recorded}; {relation} the other" if relation else recorded
-    about = f'<p class="note">{safe(words)}. {safe(LEGEND)}</p>'
+    about = f'<div class="line"><p class="note">{safe(words)}. {safe(LEGEND)}</p>{press}</div>'
     return (
         f'<section class="texts" aria-label="Texts">{about}'
-        f"{side_by_side(compared, (captions[0], captions[1]))}</section>\n"
+        f"{side_by_side(compared, (captions[0], captions[1]), whole=whole)}</section>\n"
     )
 
 
