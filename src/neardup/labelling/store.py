@@ -124,8 +124,8 @@ class LabelStore:
         settings, added = self.settings, 0
         with self.writing() as db:
             self._store_texts(db, {end for one in given for end in (one.a, one.b)}, texts, raw or {})
-            for one in given:
-                place = db.execute("SELECT ifnull(max(place), 0) + 1 FROM items").fetchone()[0]
+            (last,) = db.execute("SELECT ifnull(max(place), 0) FROM items").fetchone()
+            for place, one in enumerate(given, last + 1):
                 done = db.execute(
                     "INSERT OR IGNORE INTO items (kind, a, b, similarity, source, place) "
                     "VALUES ('pair', ?, ?, ?, ?, ?)",
