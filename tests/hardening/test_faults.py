@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -205,3 +206,31 @@ def test_an_input_that_changes_before_it_is_written(corpus, tmp_path, monkeypatc
     done = CliRunner().invoke(group, ["dedup", str(corpus), "-o", str(tmp_path / "out")])
     assert isinstance(done.exception, NeardupError), done.output
     assert not any((tmp_path / "out" / name).exists() for name in RESULTS)
+
+
+READ_ONLY = 'mount -t tmpfs -o ro none "$0" && exec "$@"'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["dedup", "in.jsonl", "-o", "disk/out"],
+        pytest.param(["dedup", "in.jsonl", "-o", "out", "--work-dir", "disk/work"], marks=pytest.mark.slow),
+        pytest.param(["pairs", "in.jsonl", "-o", "disk/pairs.parquet"], marks=pytest.mark.slow),
+        pytest.param(["index", "build", "disk/i.index", "in.jsonl"], marks=pytest.mark.slow),
+        pytest.param(["track", "disk/pages.db", "in.jsonl"], marks=pytest.mark.slow),
+        pytest.param(["stats", "build", "in.jsonl", "-o", "disk/s.parquet"], marks=pytest.mark.slow),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_disk_that_is_read_only_is_named_in_one_line(corpus, tmp_path, words):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    unshare = ["unshare", "--mount", "--map-root-user", "sh", "-c", READ_ONLY, str(disk)]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        pytest.skip("this machine gives no disk of its own to a process (unshare --mount --map-root-user)")
+    command = [*unshare, sys.executable, "-m", "neardup", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    said = [line for line in done.stderr.splitlines() if not line.startswith("neardup: compiling")]
+    assert done.returncode == 2 and len(said) == 1, done.stderr
+    assert "disk/" in said[0] and ("Read-only file system" in said[0] or "unable to open" in said[0])

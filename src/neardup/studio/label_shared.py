@@ -106,7 +106,7 @@ class Job(Progress):
 
     name: str = ""
     back: str = "/label"  # the page that has the result
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.monotonic)
     at: str = ""  # the stage
     done: bool = False
     result: str = ""
@@ -158,7 +158,7 @@ def job_page(request: Request) -> Response:
         return go("/label")
     if job.done:
         return go(job.back + ("?job=1" if "?" not in job.back else "&job=1"))
-    seconds = time.time() - job.started
+    seconds = time.monotonic() - job.started
     stage = f" Now: {job.at}." if job.at else ""
     body = f"<h1>{safe(job.name)}</h1>\n" + message(
         f"Running for {seconds:.0f} s.{stage} This page follows by itself."
