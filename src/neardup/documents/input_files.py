@@ -30,10 +30,11 @@ SUFFIXES = {
         "text": (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", *CODE),
         "mail": (".mbox", ".eml"),
         "warc": (".warc",),
+        "news": (".sgm", ".sgml", ".xml"),  # .xml if it is NITF or NewsML
     }.items()
     for suffix in suffixes
 }
-FORMATS = ("parquet", "jsonl", "json", "csv", "tsv", "text", "lines", "mail", "warc")
+FORMATS = ("parquet", "jsonl", "json", "csv", "tsv", "text", "lines", "mail", "warc", "news")
 COMPRESSED = ("jsonl", "json", "csv", "tsv", "lines", "warc")  # formats that may be compressed as a whole
 _HEAD = 1 << 16
 
@@ -98,6 +99,10 @@ def _path(given: str, format: str | None, *, prefix: str, picky: bool) -> tuple[
             f"{given} is neither lines of JSON objects nor one array of objects: write one object a line, for example "
             "with jq -c"
         )
+    if found is None and not picky and given.lower().endswith(".xml"):
+        raise InputError(
+            f"{given} is neither NITF nor NewsML: convert it, or read it as text with --format text"
+        )
     if found is None and not picky:
         raise InputError(
             f"{given} has no known suffix: give its format with --format ({', '.join(FORMATS)}); "
@@ -124,12 +129,24 @@ def _found(path: str, name: str, format: str) -> InputFile:
 
 def _by_suffix(path: str) -> str | None:
     found = format_of(path)
+    if found == "news" and path.lower().endswith(".xml"):
+        return news_format(path)
     if found != "jsonl" or ".json" not in Path(path.lower()).suffixes:
         return found
     try:
         return json_format(head_of(path, suffix_compression(path)))
     except (OSError, InputError):
         return found  # `read` reports what is wrong with it
+
+
+def news_format(path: str) -> str | None:
+    """news, if an XML file has articles of a known kind, or cannot be read, which `read` reports."""
+    from neardup.documents.news_xml import is_news
+
+    try:
+        return "news" if is_news(head_of(path, None)) else None
+    except (OSError, InputError):
+        return "news"
 
 
 def json_format(head: bytes) -> str | None:
@@ -152,7 +169,7 @@ def _folder(given: str, format: str | None, prefix: str) -> tuple[list[InputFile
         kind = "mail" if is_maildir(Path(path)) else format_of(path)
         if format is not None:
             kind = format if kind in (None, format) or (format, kind) == ("lines", "text") else None
-        elif kind == "jsonl":
+        elif kind in ("jsonl", "news"):
             kind = _by_suffix(path)
         if kind is None or is_stream(path):
             skipped += 1

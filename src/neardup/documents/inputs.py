@@ -22,6 +22,8 @@ from neardup.plurals import counted
 from neardup.remote import is_address
 from neardup.text import HtmlText
 
+GATHERED = ("text", "mail", "news")  # formats of which all files are one source
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -145,7 +147,7 @@ def _opened(found: Sequence[InputFile | Source], how: Reading, notes: list[str])
             sources.append(one)
         elif one.unreadable is not None:
             sources.append(UnreadableSource(one.name, one.unreadable))
-        elif one.format not in ("text", "mail"):
+        elif one.format not in GATHERED:
             sources.append(_file_source(one, how, notes))
         elif one.format not in done:
             done.add(one.format)
@@ -161,6 +163,10 @@ def _gathered(format: str, files: Sequence[InputFile], how: Reading) -> Source:
         from neardup.documents.mail import MailSource
 
         return MailSource(name, pairs, limits=how.limits)
+    if format == "news":
+        from neardup.documents.news import NewsSource
+
+        return NewsSource(name, pairs, limits=how.limits)
     from neardup.documents.textfiles import TextSource
 
     return TextSource(name, pairs, limits=how.limits, html_text=how.html_text, encoding=how.dialect.encoding)
@@ -223,7 +229,7 @@ def _size(found: InputFile) -> int | None:
 
 def _not_empty(sources: list[Source], notes: list[str]) -> list[Source]:
     """The sources but for empty files, which have no columns to choose from."""
-    full = [source for source in sources if source.size != 0 or source.format in ("text", "mail", "memory")]
+    full = [source for source in sources if source.size != 0 or source.format in (*GATHERED, "memory")]
     if not full:
         names = ", ".join(source.name for source in sources[:3])
         raise InputError(f"{names} {'is' if len(sources) == 1 else 'are'} empty: give a file with documents")

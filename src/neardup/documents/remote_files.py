@@ -16,6 +16,7 @@ from neardup.documents.input_files import (
     head_of,
     json_format,
     known_suffixes,
+    news_format,
 )
 from neardup.errors import InputError
 from neardup.remote import is_address, shown, store_of
@@ -62,6 +63,8 @@ def _found(address: str, name: str, format: str) -> InputFile:
 
 def _format_of(address: str) -> str | None:
     found = format_of(path_of(address))
+    if found == "news" and path_of(address).lower().endswith(".xml"):
+        return news_format(address)
     if found == "jsonl" and ".json" in PurePosixPath(path_of(address).lower()).suffixes:
         return json_format(head_of(address, suffix_compression(path_of(address))))
     return found
@@ -128,7 +131,7 @@ def _of_known_format(
         kind = format_of(address)
         if format is not None:
             kind = format if kind in (None, format) or (format, kind) == ("lines", "text") else None
-        elif kind == "jsonl":
+        elif kind in ("jsonl", "news"):
             kind = _format_of(address)
         if kind is None:
             skipped += 1
