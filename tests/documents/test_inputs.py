@@ -82,7 +82,7 @@ def test_links_in_a_circle_end(tmp_path):
         (None, "", "does not exist"),
         ("a.bin", "x", r"--format \(parquet, jsonl.*\.jsonl"),
         ("a.txt.gz", "x", "--format"),
-        ("a.json", "[1]", "--format"),
+        ("a.json", "[1]", "jq -c"),
         ("a.jsonl", "", "empty"),
         ("a.csv", "", "empty"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from neardup.output import reason
 from neardup.remote import is_address
 from neardup.remote.addresses import path_of
 
-_LINE = 1 << 20  # a longer line is read in parts
+_PIECE = 4 << 20
+_SEAM = 1 << 12  # bytes that are looked at again when more has been read
+_QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def files_of(given: str) -> list[str]:
@@ -65,31 +68,55 @@ def mbox_messages(path: str, limits: Limits = LIMITS) -> Iterator[bytes | None]:
 
     Each begins with a "From " line after a blank one.
     """
-    lines: list[bytes] = []
-    size, blank, begins = 0, True, True  # `begins`: the next read starts a line
     most = min(limits.record, limits.memory)
+    data, lost = bytearray(b"\n"), 0  # the message that is being read, behind the blank line that begins it
+    at = 0
     with open_binary(path) as stream:
-        while line := stream.readline(_LINE):
-            if begins and blank and line.startswith(b"From "):
-                limits.refuse_larger(size, str(path))
-                yield from _finished(lines, size, limits)
-                lines, size = [], 0
-            else:
-                size += len(line)
-                lines.append(line[1:] if begins and _quoted(line) else line)
-                lines = lines if size <= most else []
-            blank = begins and not line.strip()
-            begins = line.endswith(b"\n")
+        while True:
+            piece = stream.read(_PIECE)
+            data += piece
+            begin = 0
+            while (end := _next_message(data, at)) >= 0:
+                at = end + 1
+                yield from _finished(data, begin, end + 1, lost, limits, path)
+                begin, lost = end, 0
+            if not piece:
+                break
+            at = max(begin, len(data) - _SEAM)
+            del data[:begin]
+            at -= begin
+            if len(data) > most + _SEAM:  # only its size matters now
+                cut = len(data) - _SEAM
+                lost += cut
+                del data[:cut]
+                at = 0
+    yield from _finished(data, begin, len(data), lost, limits, path)
+
+
+def _next_message(data: bytearray, at: int) -> int:
+    """The end of the blank line before the next "From " line, -1 if the data has none."""
+    while (found := data.find(b"\nFrom ", at)) >= 0:
+        line = data[data.rfind(b"\n", 0, found) + 1 : found]
+        if not line.strip():
+            return found
+        at = found + 1
+    return -1
+
+
+def _finished(
+    data: bytearray, begin: int, end: int, lost: int, limits: Limits, path: str
+) -> Iterator[bytes | None]:
+    """The message between two places, without the line that begins it and with its quoting undone."""
+    if data.startswith(b"\nFrom ", begin) and not lost:
+        line = data.find(b"\n", begin + 1, end)
+        begin = end if line < 0 else line + 1
+    elif not lost:
+        begin += 1
+    size = lost + end - begin
     limits.refuse_larger(size, str(path))
-    yield from _finished(lines, size, limits)
-
-
-def _finished(lines: list[bytes], size: int, limits: Limits) -> Iterator[bytes | None]:
     if size > limits.record:
         yield None
-    elif any(map(bytes.strip, lines)):
-        yield b"".join(lines)
-
-
-def _quoted(line: bytes) -> bool:
-    return line.startswith(b">") and line.lstrip(b">").startswith(b"From ")
+        return
+    message = bytes(data[begin:end])
+    if message.strip():
+        yield _QUOTED.sub(rb"\1", message) if b">From " in message else message
