@@ -32,7 +32,7 @@ _DATE = re.compile(
     r"(\d\d):(\d\d):(\d\d) ([+-])(\d\d)([0-5]\d)\Z"
 )
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_PARAMETER = re.compile(r'; *([A-Za-z-]+)=(?:"([^"\\]*)"|([A-Za-z0-9_.+=-]+)) *')
+_PARAMETER = re.compile(r'; *([A-Za-z-]+)=(?:"([^"\\]*)"|([A-Za-z0-9_.+-]+)) *')
 _KIND = re.compile(r"([A-Za-z]+/[A-Za-z0-9.+-]+) *")
 _IDENTITY = ("", "7bit", "8bit", "binary")
 
