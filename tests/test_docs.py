@@ -69,7 +69,11 @@ def test_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_examples_that_can_be_typed(name: str) -> None:
+def test_help_has_examples_that_can_be_typed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text('inputs = "a.jsonl"\noutput = "b"\n')  # which an example names
     command = get_command(name)
     found = [words[2:] for words in examples(command) if words[1] == name]
     assert found, f"the help of {name} shows no example"

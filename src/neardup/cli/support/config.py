@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from neardup.errors import InputError, OutputError
 
 CONFIG = "neardup.config"  # in the context: the file that options came from
+SAVED = "neardup.save_config"  # in the context: where options are to be saved, and as what
 NAMES = ("config", "save_config")
 
 
@@ -119,12 +120,9 @@ def _as_words(path: str, key: str, value: Any, parameter: click.Parameter | None
     return [f"{flag}={text}"]
 
 
-def save_config(path: str, context: click.Context, force: bool) -> None:
-    """Writes every option of a run: those that were given as keys, the others as comments with their defaults."""
-    target = Path(path)
-    if target.exists() and not force:
-        raise OutputError(f"{path} exists already: choose another name, or overwrite with --force")
-    lines = [f"# {context.command_path} --config {target.name}"]
+def config_text(path: str, context: click.Context) -> str:
+    """Every option of a run: those that were given as keys, the others as comments with their defaults."""
+    lines = [f"# {context.command_path} --config {Path(path).name}"]
     for parameter in context.command.get_params(context):
         name = parameter.name or ""
         if name in (*NAMES, "help", "force", "resume") or name not in context.params:
@@ -139,8 +137,16 @@ def save_config(path: str, context: click.Context, force: bool) -> None:
             lines.append(f"{key} = {shown}")
         else:
             lines.append(f"# {key} = {shown}" if value is not None and value != () else f"# {key}")
+    return "\n".join(lines) + "\n"
+
+
+def save_config(path: str, text: str, force: bool) -> None:
+    """Writes the file of options; one that exists is overwritten with `force` only."""
+    target = Path(path)
+    if target.exists() and not force:
+        raise OutputError(f"{path} exists already: choose another name, or overwrite with --force")
     try:
-        target.write_text("\n".join(lines) + "\n")
+        target.write_text(text)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -14,7 +14,9 @@ import click
 
 from neardup.cli.support.config import (
     CONFIG,
+    SAVED,
     config_options,
+    config_text,
     config_words,
     named_file,
     read_config,
@@ -82,9 +84,15 @@ class MethodCommand(GroupedCommand):
             _refuse_option(error, ctx.meta[METHOD])
             raise
         if save is not None and not asks_help:
-            save_config(save, ctx, "--force" in given)
+            ctx.meta[SAVED] = save, config_text(save, ctx), "--force" in given
         _replace_values(ctx, bool(named))
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command, after its options have been saved where that is wanted."""
+        if SAVED in ctx.meta:
+            save_config(*ctx.meta[SAVED])
+        return super().invoke(ctx)
 
     def _with_config(self, ctx: click.Context, path: str, args: list[str]) -> list[str]:
         """The words of a file of options, and behind them those of the command line, which win."""
