@@ -1,11 +1,15 @@
 """mbox, Maildir and single messages."""
 
+import mailbox
+
 import pytest
 from reading import batches, put, rows
 
+import neardup
 from neardup.documents import open_inputs
 from neardup.documents.mail import message_fields
 from neardup.documents.mailboxes import mbox_messages
+from neardup.errors import OutputError
 
 PLAIN = b"""Message-ID: <1@x>
 From: =?utf-8?q?J=C3=BCrgen?= <j@x.org>
@@ -116,3 +120,32 @@ def test_a_broken_message_is_reported(tmp_path, monkeypatch):
 def test_splitting_needs_a_blank_line_before(tmp_path):
     path = put(tmp_path / "a.mbox", b"From a\n\ntext\nFrom here on\n\nFrom b\n\nmore")
     assert list(mbox_messages(path)) == [b"\ntext\nFrom here on\n\n", b"\nmore"]
+
+
+def test_mail_is_written_back_as_mbox(tmp_path):
+    quoted = PLAIN.replace(b"<1@x>", b"<4@x>").replace(b"From the start", b"From the start\n>From there")
+    put(tmp_path / "in" / "a.mbox", mbox(PLAIN, quoted, HTML))
+    put(tmp_path / "in" / "b.eml", PLAIN.replace(b"<1@x>", "<é@x>".encode()))
+    result = neardup.dedup(str(tmp_path / "in"), threads=1, keep="first", ngram=1, threshold=0.9)
+    result.write(tmp_path / "out", format="mbox")
+    result.write(tmp_path / "all", format="mbox", mode="annotate")
+    kept, removed, every = (
+        rows(tmp_path / name)[0] for name in ("out/kept.mbox", "out/removed.mbox", "all/annotated.mbox")
+    )
+    before = {row["id"]: row for row in rows(tmp_path / "in")[0]}
+    assert [row["id"] for row in kept + removed] and len(kept) + len(removed) == len(every) == 4
+    for row in kept:
+        assert (
+            row["text"].rstrip() == before[row["id"]]["text"].rstrip()
+            and row["from"] == before[row["id"]]["from"]
+        )
+    data = (tmp_path / "out" / "removed.mbox").read_bytes()
+    assert data.count(b"X-Neardup-Duplicate-Of: ") == len(removed) > 0
+    assert b"\n>From the start" in (tmp_path / "all" / "annotated.mbox").read_bytes()
+    assert len(list(mailbox.mbox(tmp_path / "all" / "annotated.mbox"))) == 4
+
+
+def test_mbox_is_for_mail_alone(tmp_path):
+    path = put(tmp_path / "a.jsonl", b'{"text": "a"}\n')
+    with pytest.raises(OutputError, match="is not mail"):
+        neardup.dedup(str(path), threads=1).write(tmp_path / "out", format="mbox")

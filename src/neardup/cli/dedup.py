@@ -50,7 +50,7 @@ DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", 
 @grouped(
     "Output",
     options.choice("--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."),
-    options.value("--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv.  [default: as INPUT]"),
+    options.value("--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv, mbox.  [default: as INPUT]"),
     options.value(
         "--table-format FORMAT",
         "Of pairs and clusters: parquet, csv, jsonl.",

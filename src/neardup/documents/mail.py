@@ -59,16 +59,16 @@ class MailSource(StringColumns):
 
     def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of messages; one that cannot be parsed is reported."""
-        return string_batches(self, self._rows(problems), "text", columns)
+        return string_batches(self, self._rows(problems, raw), "text", columns)
 
-    def _rows(self, problems: Problems) -> Iterator[dict[str, Any]]:
-        """The fields of every message that can be parsed, with its number."""
+    def _rows(self, problems: Problems, raw: bool = False) -> Iterator[dict[str, Any]]:
+        """The fields of every message that can be parsed, with its number, and with its bytes if they are wanted."""
         ids: set[str] = set()
         files = (messages_of(path, name, self.limits, problems) for path, name in self.files)
         for number, (place, data) in enumerate(chain.from_iterable(files), start=1):
             fields = self._fields(place, data, ids, problems)
             if fields is not None:
-                yield fields | {"number": number}
+                yield fields | {"number": number} | ({"raw": data} if raw else {})
 
     def _fields(
         self, place: tuple[str, int], data: bytes, ids: set[str], problems: Problems

@@ -75,7 +75,7 @@ class Source(Protocol):
 
         `columns=None` gives every column in its stored type, for writing. Columns requested by name come in plain
         types, for computing: text-like ones as strings, nested ones as JSON.
-        `raw=True` adds the bytes of each record, if the format has them (jsonl, csv, tsv).
+        `raw=True` adds the bytes of each record, if the format has them (jsonl, csv, tsv, mail).
         """
 
 
@@ -143,7 +143,7 @@ def string_batches(
     size = 0
     for row in rows:
         found.append(row)
-        size += len(row[text])
+        size += len(row[text]) + len(row.get("raw", b""))
         if size >= BATCH_BYTES or len(found) >= BATCH_ROWS:
             yield _string_batch(source, found, columns)
             found, size = [], 0
@@ -154,7 +154,8 @@ def string_batches(
 def _string_batch(source: Source, rows: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
     arrays = {name: pa.array([row[name] for row in rows], pa.string()) for name in source.names()}
     numbers = np.array([row["number"] for row in rows], dtype=np.int64)
-    return Batch(source.name, numbers, picked(arrays, columns, len(rows)), None, source.format)
+    raw = pa.array([row["raw"] for row in rows], pa.large_binary()) if "raw" in rows[0] else None
+    return Batch(source.name, numbers, picked(arrays, columns, len(rows)), raw, source.format)
 
 
 def picked(arrays: Mapping[str, pa.Array[Any]], columns: Sequence[str] | None, rows: int) -> pa.RecordBatch:

@@ -20,7 +20,7 @@ from neardup.documents.source import Batch, Source
 from neardup.documents.values import common_type
 from neardup.errors import OutputError
 
-FORMATS = ("parquet", "jsonl", "csv", "tsv")
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "mbox")
 _SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
 _CODEC = {"gz": "gzip", "zst": "zstd"}
 
@@ -76,9 +76,12 @@ def output_format(sources: Sequence[Source], requested: str | None) -> tuple[str
 
 def _requested_format(sources: Sequence[Source], requested: str) -> tuple[str, str, str | None]:
     format, _, suffix = requested.lower().lstrip(".").partition(".")
-    if format not in FORMATS or (suffix and (suffix not in _CODEC or format == "parquet")):
+    if format not in FORMATS or (suffix and (suffix not in _CODEC or format in ("parquet", "mbox"))):
         known = ", ".join(FORMATS)
         raise OutputError(f"{requested!r} is not an output format: choose {known}, jsonl.gz or jsonl.zst")
+    if format == "mbox" and any(source.format != "mail" for source in sources):
+        other = next(source.name for source in sources if source.format != "mail")
+        raise OutputError(f"{other} is not mail, and mbox holds mail alone: choose another --output-format")
     return _with_codec(format, _CODEC[suffix] if suffix else _codec(sources, format))
 
 
@@ -114,6 +117,8 @@ def output_layout(sources: Sequence[Source], requested: str | None = None) -> Ou
     format, extension, compression = output_format(sources, requested)
     sources = [source for source in sources if source.names()] or sources[:1]  # those with columns
     same = all(source.format == format for source in sources)
+    if format == "mbox":
+        return OutputLayout(format, extension, None, pa.schema([]), True)
     if same and format == "jsonl":
         return OutputLayout(format, extension, compression, pa.schema([]), True)
     schema = unified_schema(sources)
@@ -151,6 +156,10 @@ def open_writer(
 
         names = columns.names if isinstance(columns, pa.Schema) else columns
         return CsvWriter(target, format, names, extra, compression, escape_formulas, delimiter)
+    if format == "mbox":
+        from neardup.documents.mbox_writer import MboxWriter
+
+        return MboxWriter(target)
     raise OutputError(f"{format!r} is not an output format: choose one of {', '.join(FORMATS)}")
 
 
