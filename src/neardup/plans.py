@@ -15,6 +15,8 @@ from neardup.plurals import listed_names
 from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, parse_df_unit
 from neardup.statistics.file import load_statistics
+from neardup.text.normalized import NormalizedWords, read_steps
+from neardup.text.words import Words
 from neardup.verify.containment import Containment
 from neardup.verify.numbers import separate_numbers
 
@@ -31,6 +33,7 @@ def make_plan(
     empty: EmptyPolicy = "keep",
     decide: Literal["similarity", "containment"] = "similarity",
     numbers: Literal["words", "separate"] = "words",
+    normalize: str | None = None,
     **options: Any,
 ) -> Plan:
     """The plan for a method and its options.
@@ -50,6 +53,8 @@ def make_plan(
         decide: The measure that must reach the threshold: "similarity", or "containment" of the smaller document.
         numbers: "words" compares numbers like other words; "separate" keeps documents apart that differ in more
             numbers than other words.
+        normalize: What text is normalised by before it is compared, beside case: some of nfkc, accents, digits and
+            punctuation, joined by commas.
         options: Options of the method: threshold, ngram, tokens, … (`neardup methods NAME`).
     """
     name = method or ("minhash" if preset is None else presets(preset)["method"])
@@ -66,6 +71,7 @@ def make_plan(
         clusters=clusters,
         decide=decide,
         numbers=numbers,
+        normalize=normalize,
     )
 
 
@@ -80,6 +86,7 @@ def complete_plan(
     clusters: str | None = None,
     decide: str = "similarity",
     numbers: str = "words",
+    normalize: str | None = None,
 ) -> Plan:
     """The plan with the choices of every method: pairs, clusters (None: the method's own), documents to keep."""
     check_choice("pairs", pairs, "clusters", "all")
@@ -87,6 +94,8 @@ def complete_plan(
     check_choice("numbers", numbers, "words", "separate")
     if keep == "none" and keep_count != 1:
         raise ParameterError("keep_count", "dedup", "left out with keep=none", keep_count)
+    if normalize is not None:
+        plan = with_normalized_text(plan, normalize)
     if decide == "containment":
         plan = by_containment(plan)
     if numbers == "separate":
@@ -119,6 +128,15 @@ def check_choice(name: str, value: str, *choices: str, callable_name: str = "ded
     """Refuse a value that is none of the choices."""
     if value not in choices:
         raise ParameterError(name, callable_name, listed_names(map(repr, choices), "or"), value)
+
+
+def with_normalized_text(plan: Plan, normalize: str) -> Plan:
+    """The plan whose words are normalised by these steps."""
+    steps = read_steps(normalize)
+    if type(plan.text) is not Words or plan.text.tokens == "code":
+        needed = "left out: this method with these options does not compare plain words"
+        raise ParameterError("normalize", plan.method, needed, normalize)
+    return plan.with_(text=NormalizedWords(plan.text.tokens, steps))
 
 
 def by_containment(plan: Plan) -> Plan:

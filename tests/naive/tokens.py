@@ -60,7 +60,11 @@ def kind(char: str) -> Literal["word", "single", "mark", "ignored", "outside"]:
 
 @cache
 def fold(char: str) -> str:
-    """Simple case folding: one character for one character."""
+    """Simple case folding: one character for one character; full-width Latin letters and digits are the ASCII ones."""
+    if unicodedata.decomposition(char).startswith("<wide>") and unicodedata.normalize("NFKC", char).isascii():
+        narrow = unicodedata.normalize("NFKC", char)
+        if narrow.isalnum():
+            return narrow.lower()
     candidates = (char.casefold(), char.lower(), char)
     return next(candidate for candidate in candidates if len(candidate) == 1)
 

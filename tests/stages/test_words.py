@@ -54,11 +54,11 @@ def test_turkish_i_with_and_without_dot_are_letters_of_their_own() -> None:
     assert different("İstanbul", "Istanbul", "ıstanbul")
 
 
-def test_ligatures_and_full_width_letters_stay_what_they_are() -> None:
+def test_ligatures_stay_and_full_width_latin_is_latin() -> None:
     """NFC keeps what only looks alike (NFKC would not)."""
     assert different("ﬁsh", "fish")
     assert same("ＡＢＣ", "ａｂｃ")
-    assert different("ＡＢＣ", "ABC")
+    assert same("ＡＢＣ１", "ABC1")
     assert different("x²", "x2")
 
 
@@ -207,7 +207,7 @@ def test_currency_and_operators_are_tokens() -> None:
 
 def test_words_hold_digits_of_any_script_which_are_not_each_other() -> None:
     assert len(words("covid19 h2o mp3")) == 3
-    assert different("3", "٣", "३", "௩", "３", "③", "Ⅲ")
+    assert different("3", "٣", "३", "௩", "③", "Ⅲ")
 
 
 def test_private_and_replacement_characters_are_tokens() -> None:

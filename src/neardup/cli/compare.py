@@ -72,7 +72,9 @@ def command(left: str, right: str, as_json: bool, chosen: ChosenMethod, **values
     model = _model(chosen.options.get("model"), bool(values["corpus"] or values["stats"]))
     from neardup.plans import complete_plan, with_statistics
 
-    plan = complete_plan(chosen.plan(), **{name: values.pop(name) for name in ("decide", "numbers")})
+    plan = complete_plan(
+        chosen.plan(), **{name: values.pop(name) for name in ("decide", "numbers", "normalize")}
+    )
     plan, statistics = with_statistics(plan, values.pop("stats"), values.pop("df_unit"))
     given = (field.name for field in fields(Where) if field.name in values)
     stage: dict[str, Any] = {

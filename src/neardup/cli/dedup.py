@@ -39,7 +39,17 @@ if TYPE_CHECKING:
     from neardup.index.references import References
 
 STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard --force writes them anyway"
-DECISIONS = ("keep", "keep_count", "direct_only", "empty", "clusters", "pairs", "decide", "numbers")
+DECISIONS = (
+    "keep",
+    "keep_count",
+    "direct_only",
+    "empty",
+    "clusters",
+    "pairs",
+    "decide",
+    "numbers",
+    "normalize",
+)
 
 
 @click.command(cls=DedupCommand)

@@ -55,7 +55,7 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
 
     engine = take_engine(values)
     pairs, force = values.pop("pairs"), values.pop("force")
-    decisions = {name: values.pop(name) for name in ("decide", "numbers")}
+    decisions = {name: values.pop(name) for name in ("decide", "numbers", "normalize")}
     base = base_plan(chosen, values["against"])
     plan = complete_plan(base, pairs=pairs, clusters="components", **decisions)
     endings = (".parquet",) if engine is not None else tuple(f".{format}" for format in TABLE_FORMATS)

@@ -17,6 +17,7 @@ from neardup.text.composed import to_composed
 
 TokenKind = Literal["words", "whitespace", "characters", "code"]
 UNDERSCORE = ord("_")  # part of a name in source code
+FULL_WIDTH = 0xFF01  # of '!', and so on in the order of ASCII
 SPACE_FLAG = 64  # in the entries of unicode.npz
 
 
@@ -42,13 +43,18 @@ class Words:
     def tokenize(self, texts: Texts, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
         """The tokens of the texts as they are, and which of them may not be in NFC."""
         table, mode = unicode_table(self.tokens)
-        room = texts.size + 1  # no token is shorter than a byte
-        hashes = np.empty(room, np.uint64)
-        positions, marks = np.empty(room * details, np.uint32), np.empty(room * details, np.uint8)
-        out = (hashes, positions, marks)
-        ends, risky = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, out)
-        total = ends[-1]
-        return Tokens(ends, hashes[:total], positions[:total], marks[:total]), risky
+        return tokenize_with(texts, table, mode, details)
+
+
+def tokenize_with(texts: Texts, table: Any, mode: int, details: bool) -> tuple[Tokens, NDArray[np.bool_]]:
+    """The tokens of the texts by a table of code points, and which of them may not be in NFC."""
+    room = texts.size + 1  # no token is shorter than a byte
+    hashes = np.empty(room, np.uint64)
+    positions, marks = np.empty(room * details, np.uint32), np.empty(room * details, np.uint8)
+    out = (hashes, positions, marks)
+    ends, risky = kernels.tokens.tokenize(texts.data, texts.offsets, table, mode, out)
+    total = ends[-1]
+    return Tokens(ends, hashes[:total], positions[:total], marks[:total]), risky
 
 
 def hash_words(words: Iterable[str]) -> tuple[Hashes, tuple[str, ...]]:
@@ -77,6 +83,7 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
     with files("neardup.text").joinpath("unicode.npz").open("rb") as file:
         stored = np.load(file)
         index, pages = stored["index"], stored["pages"]
+    _fold_full_width(index, pages)
     if tokens == "words":
         return kernel.CodePointTable(index, pages), kernel.WORDS
     if tokens == "code":
@@ -86,6 +93,15 @@ def unicode_table(tokens: TokenKind) -> tuple[Any, int]:
     kinds[pages & kernel.KIND == kernel.IGNORE] = kernel.IGNORE
     pages = pages & ~np.uint32(kernel.KIND) | kinds
     return kernel.CodePointTable(index, pages), kernel.WHITESPACE if tokens == "whitespace" else kernel.TABLE
+
+
+def _fold_full_width(index: NDArray[Any], pages: NDArray[Any]) -> None:
+    """Has full-width Latin letters and digits be the ASCII ones: Chinese and Japanese text mixes the two at will."""
+    ascii, wide = pages[index[0]], pages[index[FULL_WIDTH >> 8]]
+    for first, last in ("09", "AZ", "az"):
+        for point in range(ord(first), ord(last) + 1):
+            target = ascii[point] >> 8 or point
+            wide[point - 0x20 & 255] = target << 8 | ascii[point] & 255
 
 
 def _code_table(index: NDArray[Any], pages: NDArray[Any]) -> tuple[Any, int]:

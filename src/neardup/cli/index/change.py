@@ -69,7 +69,9 @@ def build(
 
     engine = take_engine(values)
     pages = options.open_inputs(inputs, values)
-    plan = complete_plan(chosen.plan(), decide=values["decide"], numbers=values["numbers"])
+    plan = complete_plan(
+        chosen.plan(), decide=values["decide"], numbers=values["numbers"], normalize=values["normalize"]
+    )
     settings = {"statistics": values["stats"], "df_unit": values["df_unit"], "refresh_after": refresh_after}
     with _removed_if_empty(folder), open_index(folder, values, plan=plan, store=store, **settings) as index:
         _add(index, pages, values, engine)

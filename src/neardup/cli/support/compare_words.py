@@ -8,7 +8,12 @@ from typing import Any
 from neardup.cli.support.method_options import ChosenMethod
 
 NAMES = ("text_column", "id_column", "format", "stats", "df_unit")
-DEFAULTS = {"html_text": "article", "decide": "similarity", "numbers": "words"}  # which need not be shown
+DEFAULTS = {
+    "html_text": "article",
+    "decide": "similarity",
+    "numbers": "words",
+    "normalize": None,
+}  # which need not be shown
 
 
 def compare_words(

@@ -151,6 +151,11 @@ decide = grouped(
     "Decision",
     choice("--decide", ["similarity", "containment"], "The measure that must reach the threshold."),
     numbers,
+    value(
+        "--normalize STEPS",
+        "Compare text without these differences, beside case: some of nfkc, accents, digits, punctuation, joined by "
+        "commas.",
+    ),
 )
 
 
