@@ -94,16 +94,26 @@ def _peers(corpus: corpora.Corpus, options: sections.Options) -> Iterator[Record
 # the page -------------------------------------------------------------------------------------------------
 
 
+def _measured(result: Record, mode: str) -> list[dict[str, float]]:
+    """Wall seconds by stage with one thread and with two; nothing if one of them was not measured."""
+    found = []
+    for threads in (1, 2):
+        row = next(iter(good(result["records"], mode=mode, threads=threads)), None)
+        if row is None:
+            return []
+        found.append({**row["stages"], START: row["wall"] - sum(row["stages"].values())})
+    return found
+
+
 def parts(result: Record, mode: str) -> dict[str, tuple[float, float]]:
     """For each stage the seconds that threads share, and those that they do not: Amdahl's law, two points."""
-    one, two = (next(iter(good(result["records"], mode=mode, threads=n)), None) for n in (1, 2))
-    if one is None or two is None:
+    measured = _measured(result, mode)
+    if not measured:
         return {}
-    stages = {**one["stages"], START: one["wall"] - sum(one["stages"].values())}
-    others = {**two["stages"], START: two["wall"] - sum(two["stages"].values())}
+    one, two = measured
     found = {}
-    for stage, seconds in stages.items():
-        shared = min(max(2 * (seconds - others.get(stage, seconds)), 0.0), seconds)
+    for stage, seconds in one.items():
+        shared = min(max(2 * (seconds - two.get(stage, seconds)), 0.0), seconds)
         found[stage] = (shared, seconds - shared)
     return found
 
@@ -139,11 +149,11 @@ def cold_page(result: Record, circumstances: str) -> list[str]:
 
 def _stages(result: Record) -> list[str]:
     """Wall seconds by stage with one and two threads."""
-    lines = []
-    for stage, (shared, alone) in parts(result, "remove").items():
-        lines.append([stage, f"{shared + alone:.2f}", f"{shared / 2 + alone:.2f}", f"{alone:.2f}"])
-    if not lines:
+    measured, found = _measured(result, "remove"), parts(result, "remove")
+    if not found:
         return []
+    one, two = measured
+    lines = [[stage, f"{one[stage]:.2f}", f"{two[stage]:.2f}", f"{found[stage][1]:.2f}"] for stage in one]
     head = ["stage, kept documents written", "1 thread, wall s", "2 threads", "not shared, by Amdahl's law"]
     return [table(head, lines)]
 
