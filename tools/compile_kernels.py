@@ -66,7 +66,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["index", "compact", str(folder / "minhash.index")]
     yield ["index", "verify", str(folder / "minhash.index")]
     yield ["index", "clusters", str(folder / "minhash.index")]
-    yield ["stats", "build", articles, "-o", str(folder / "statistics.parquet")]
+    yield ["stats", "build", articles, *out, str(folder / "statistics.parquet")]
 
 
 def corpora(folder: Path) -> None:
