@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import subprocess
 import sys
@@ -50,9 +51,35 @@ def main() -> None:
         draw(page, "review")
         page.goto(f"{base}/workbench?threshold=0.8")
         draw(page, "workbench")
+        draw_labelling(page, base)
         opened.close()
         studio.terminate()
         studio.wait()
+
+
+def draw_labelling(page: Page, base: str) -> None:
+    """Pictures of a pair to judge, of the overview and of what was learned, from labels of the known stories."""
+    stories = {
+        row["id"]: row["cluster"] for row in csv.DictReader((ROOT / "examples" / "stories.csv").open())
+    }
+    page.set_default_timeout(180_000)
+    page.goto(f"{base}/label")
+    page.get_by_role("button", name="Begin: One person").click()
+    page.get_by_label("How many pairs").fill("25")
+    page.get_by_role("button", name="Draw").click()
+    page.wait_for_url("**/label?job=1")
+    page.goto(f"{base}/label/pairs")
+    draw(page, "pair")
+    while (names := page.locator("figcaption bdi").all_inner_texts()) and len(names) == 2:
+        first, second = (stories.get(name[3:], name) for name in names)
+        with page.expect_navigation():
+            page.keyboard.press("1" if first == second else "5")
+    page.goto(f"{base}/label")
+    draw(page, "labels")
+    page.goto(f"{base}/learn")
+    page.get_by_role("button", name="Learn").click()
+    page.wait_for_url("**/learn?job=1")
+    draw(page, "learn")
 
 
 if __name__ == "__main__":

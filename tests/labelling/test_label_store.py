@@ -16,7 +16,7 @@ from neardup.labelling import quality
 from neardup.labelling.assignment import next_disputed, next_item
 from neardup.labelling.settings import Settings
 from neardup.labelling.states import settle
-from neardup.labelling.store import Item, LabelStore, NewPair
+from neardup.labelling.store import FOUND, Item, LabelStore, NewPair
 from neardup.labelling.suggestion import add_to_pool, suggest
 from neardup.labelling.tags import tag_cluster, tagged_clusters, tagged_pairs, undo_tags
 from neardup.labelling.transfer import export, import_labels
@@ -214,7 +214,8 @@ def test_clusters_tagged_at_once(tmp_path: Path) -> None:
 def test_precision_of_found_pairs_has_wilsons_interval(tmp_path: Path) -> None:
     store = make(tmp_path, Settings(scheme="pairs", pair_judges=1, honey_share=0.0), "")
     assert quality.precision(store) is None
-    store.add([NewPair(*pair, 0.9, quality.FOUND) for pair in "ab ac ad ae".split()], TEXTS)
+    store.add([NewPair("a", "b", 0.9, "spread")], TEXTS)
+    assert store.add([NewPair(*pair, 0.9, FOUND) for pair in "ab ac ad ae".split()], TEXTS) == 3
     for answer in ("duplicate", "containment a", "near", "broken"):
         store.judge(take(store, "ann").item, "ann", answer)
     found = quality.precision(store)

@@ -13,12 +13,10 @@ from neardup.evaluate.intervals import Interval, JudgedPrecision, judged_precisi
 from neardup.evaluate.label_words import DUPLICATES
 from neardup.labelling.answers import SKIP, answers_of
 from neardup.labelling.states import LABELLED, STATES
-from neardup.labelling.store import LabelStore
+from neardup.labelling.store import FOUND, LabelStore
 from neardup.signatures.estimate import wilson_interval
 
 __all__ = ["Agreement", "JudgeQuality", "Progress", "agreement", "judges", "precision", "progress"]
-
-FOUND = "found pairs"  # the source of pairs that were drawn from those that a run found, to estimate its precision
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from neardup.errors import InputError, ParameterError
 from neardup.evaluate.corpus import ANY
 from neardup.evaluate.pair_sample import PairSampling, even, sample_pairs
 from neardup.evaluate.specs import Spec
-from neardup.labelling.quality import FOUND
-from neardup.labelling.store import NewPair
+from neardup.labelling.store import FOUND, NewPair
 from neardup.plan import Plan
 from neardup.plurals import counted
 from neardup.registry import get_method

@@ -21,9 +21,10 @@ from neardup.labelling.schema import connect
 from neardup.labelling.settings import Settings
 from neardup.labelling.states import excluded_judges, update_all, update_item
 
-__all__ = ["Item", "LabelStore", "NewPair"]
+__all__ = ["FOUND", "Item", "LabelStore", "NewPair"]
 
-ROLES = ("judge", "adjudicator")
+FOUND = "found pairs"  # the source of pairs that were drawn from those that a run found, to estimate its precision
+WHOLE_SAMPLES = (FOUND,)  # an estimate needs every pair of these, also those that were labelled before
 ITEM = "item, kind, a, b, similarity, source, state, judged, answer, gold"
 
 
@@ -115,7 +116,8 @@ class LabelStore:
     ) -> int:
         """Adds pairs to label with the texts of their documents; the number of new ones.
 
-        A pair that is known stays as it is. `raw` are texts as they were read, where they differ.
+        A pair that is known keeps its label, and its source unless a sample would lack it. `raw` are texts as they were
+        read, where they differ.
         """
         given = [replace(one, a=min(one.a, one.b), b=max(one.a, one.b)) for one in pairs]
         missing = next((end for one in given for end in (one.a, one.b) if end not in texts), None)
@@ -132,6 +134,9 @@ class LabelStore:
                     (one.a, one.b, one.similarity, one.source, place),
                 )
                 added += done.rowcount
+                if not done.rowcount and one.source in WHOLE_SAMPLES:
+                    values = (one.source, one.a, one.b)
+                    db.execute("UPDATE items SET source = ? WHERE kind = 'pair' AND a = ? AND b = ?", values)
             if settings.scheme == "two phases":
                 _add_documents_of_pairs(db)
             for one in given:
