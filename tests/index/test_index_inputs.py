@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from neardup.columns import Texts
 from neardup.documents import Problems
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.index import streams
 from neardup.index.index import Index
 from neardup.index.inputs import AttributeColumns, InputChunk, unique_ids
@@ -107,3 +107,37 @@ def test_attributes_of_documents(tmp_path: Path) -> None:
         changed = [{**rows[0], "q": "4"}, rows[1]]
         done = index.add(pa.Table.from_pylist(changed), attributes=AttributeColumns("who", "q", "day", "at"))
         assert (done.replaced, done.unchanged) == (1, 1)  # an attribute that changed is stored
+
+
+def test_what_cannot_be_meant_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with Index(tmp_path / "i", method="minhash") as index:
+        index.add(["a text of some words"])
+        calls = {
+            "ids are given as a list": [lambda: index.delete(None), lambda: index.collapse("abc")],  # type: ignore[arg-type]
+            "'limit' parameter": [
+                lambda: index.query("a", limit=0),
+                lambda: index.query_many(["a"], limit=-1),
+            ],
+            "'threshold' parameter": [lambda: index.query("a", threshold="high")],  # type: ignore[arg-type]
+            "'id_colum' parameter": [
+                lambda: index.add(["a"], id_colum="id"),
+                lambda: index.update([], id_colum="x"),
+            ],
+            "a list of names": [lambda: index.collapse(["a"], 5)],  # type: ignore[arg-type]
+        }
+        for sentence, attempts in calls.items():
+            for attempt in attempts:
+                with pytest.raises(NeardupError, match=f"(?i){sentence}"):
+                    attempt()
+        assert len(index) == 1
+
+
+def test_a_stream_updates_what_is_there(tmp_path: Path) -> None:
+    with Index(tmp_path / "i", method="minhash") as index:
+        index.add([{"id": "a", "text": "first"}])
+        with pytest.raises(InputError, match="1 document is not in the index, for example 'b'"):
+            index.update(iter([{"id": "a", "text": "other"}, {"id": "b", "text": "new"}]))
+        given = pa.table({"id": ["a"], "text": ["second"], "q": [2]})
+        assert index.update(iter([{"id": "a", "text": "second"}])).replaced == 1
+        assert index.update(given, attributes=AttributeColumns(quality="q")).replaced == 1
+        assert index.get("a").attributes == Attributes(quality=2.0)  # type: ignore[union-attr]

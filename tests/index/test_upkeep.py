@@ -126,7 +126,7 @@ def test_documents_signed_with_other_frequencies_are_not_stored(tmp_path: Path) 
             from neardup.documents import Problems
             from neardup.index.inputs import input_chunks, opened_inputs
 
-            sources, columns, _ = opened_inputs(rows(range(40, 50)), {})
+            sources, columns = opened_inputs(rows(range(40, 50)), {})
             chunk = next(input_chunks(index.plan, sources, columns, AttributeColumns(), Problems()))
             other.refresh()
             yield chunk

@@ -76,11 +76,11 @@ def test_an_index_built_on_spark_is_that_of_one_machine(
         from neardup.engines.core.progress import Progress
         from neardup.index.counting import counted_statistics
 
-        sources, how, _ = opened_inputs(paths, {})
+        sources, how = opened_inputs(paths, {})
         statistics = counted_statistics(plan, sources, how, 1, Progress())
     found: list[Any] = []
     for name in ("local", "spark"):
-        sources, how, _ = opened_inputs(paths, {"duplicate_ids": "error"})
+        sources, how = opened_inputs(paths, {"duplicate_ids": "error"})
         problems = Problems()
         with Index(tmp_path / name, method=method, store=store, statistics=statistics, threads=1) as index:
             if name == "local":
@@ -97,12 +97,12 @@ def test_an_index_built_on_spark_is_that_of_one_machine(
 def test_repeated_ids_standard_input_and_missing_statistics_are_refused(spark: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "text": "one two three"}\n')
-    sources, how, _ = opened_inputs([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], {})
+    sources, how = opened_inputs([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], {})
     with Index(tmp_path / "i", method="minhash") as index:
         with pytest.raises(InputError, match="more than one document"):
             index.add_on_spark(spark, sources, how)
         with pytest.raises(InputError, match="in memory"):
-            index.add_on_spark(spark, *opened_inputs(["a text"], {})[:2])
+            index.add_on_spark(spark, *opened_inputs(["a text"], {}))
         assert len(index) == 0
     with (
         Index(tmp_path / "s", method="simhash") as index,

@@ -25,6 +25,7 @@ from neardup.index.export import export_stored
 from neardup.index.inputs import (
     AttributeColumns,
     InputChunk,
+    checked_ids,
     input_chunks,
     opened_inputs,
     unique_ids,
@@ -39,6 +40,7 @@ from neardup.index.upkeep import refresh, refresh_due, set_refresh_after, summar
 from neardup.index.verify import Verification, verify
 from neardup.plan import Plan
 from neardup.plans import make_plan, with_statistics
+from neardup.plurals import counted
 from neardup.statistics import Statistics
 from neardup.workers import checked_threads
 
@@ -169,7 +171,7 @@ class Index(IndexQuestions):
         if is_stream(documents) and not self._counts_first():
             given = streamed_chunks(self.plan, documents, columns, attributes, problems, self._last() + 1)
             return self.add_chunks(given, progress or Progress())
-        sources, how, _ = opened_inputs(documents, columns)
+        sources, how = opened_inputs(documents, columns)
         return self.add_sources(sources, how, attributes=attributes, problems=problems, progress=progress)
 
     def add_sources(
@@ -226,10 +228,20 @@ class Index(IndexQuestions):
         refreshed = refresh_due(self) and self.refresh(progress=progress) > 0
         return replace(added, refreshed=refreshed)
 
-    def update(self, documents: Any, **how: Any) -> Addition:
-        """Replace documents of the index; refuses documents that it does not have."""
-        sources, columns, rest = opened_inputs(documents, how)
-        chunks = input_chunks(self.plan, sources, columns, AttributeColumns(), Problems())
+    def update(
+        self,
+        documents: Any,
+        *,
+        attributes: AttributeColumns | None = None,
+        problems: Problems | None = None,
+        progress: Progress | None = None,
+        **columns: Any,
+    ) -> Addition:
+        """Replace documents of the index; refuses documents that it does not have. Parameters as of `add`."""
+        if is_stream(documents):
+            documents = list(documents)  # which are read twice
+        sources, how = opened_inputs(documents, columns)
+        chunks = input_chunks(self.plan, sources, how, AttributeColumns(), Problems())
         with self._truth.reading() as snapshot:
             unknown = [
                 name
@@ -239,14 +251,15 @@ class Index(IndexQuestions):
             ]
         if unknown:
             names = ", ".join(repr(name) for name in unknown[:3])
+            have = "is" if len(unknown) == 1 else "are"
             raise InputError(
-                f"{len(unknown):,} documents are not in the index, for example {names}: add them."
+                f"{counted(len(unknown), 'document')} {have} not in the index, for example {names}: add them."
             )
-        return self.add(documents, **how, **rest)
+        return self.add_sources(sources, how, attributes=attributes, problems=problems, progress=progress)
 
     def delete(self, ids: Id | Sequence[Id]) -> int:
         """Delete documents by id; returns how many the index had."""
-        names = [ids] if isinstance(ids, (str, int)) else list(ids)
+        names = [ids] if isinstance(ids, (str, int)) else checked_ids(ids)
         with self._truth.writing() as writer:
             return writer.delete(names)
 
@@ -288,5 +301,5 @@ class Index(IndexQuestions):
 
     def _ensure_statistics_for(self, document: Any) -> None:
         if self.plan.counts:
-            sources, how, _ = opened_inputs([document], {})
+            sources, how = opened_inputs([document], {})
             self._ensure_statistics(sources, how, Problems(), Progress())

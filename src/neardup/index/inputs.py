@@ -29,7 +29,7 @@ from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns, TextColumns, compared_texts, plan_fields
 from neardup.engines.core.identity import hash_ids, repeated_ids
 from neardup.engines.core.represent import chunks
-from neardup.errors import InputError
+from neardup.errors import InputError, ParameterError
 from neardup.index.truth import Attributes, Id
 from neardup.plan import Plan
 
@@ -152,10 +152,8 @@ def _ids(batch: Batch, identity: str | None, problems: Problems, first_number: i
     return found.to_pylist()
 
 
-def opened_inputs(
-    documents: Any, columns: Mapping[str, Any]
-) -> tuple[Sequence[Source], InputColumns, dict[str, Any]]:
-    """The sources and columns of documents in memory or in files, and the other arguments.
+def opened_inputs(documents: Any, columns: Mapping[str, Any]) -> tuple[Sequence[Source], InputColumns]:
+    """The sources and columns of documents in memory or in files.
 
     Of documents with one id the last wins, unless duplicate_ids is "error".
     """
@@ -166,7 +164,19 @@ def opened_inputs(
         documents, rest.pop("format", None), limits, rest.pop("unescape_formulas", False), html_text
     )
     text, identity, html = (rest.pop(name, None) for name in ("text_column", "id_column", "html"))
-    return sources, InputColumns(text, identity, html, rest.pop("duplicate_ids", "replace"), html_text), rest
+    how = InputColumns(text, identity, html, rest.pop("duplicate_ids", "replace"), html_text)
+    if rest:
+        raise ParameterError(
+            next(iter(rest)), "an index", "left out: it is not known", next(iter(rest.values()))
+        )
+    return sources, how
+
+
+def checked_ids(ids: Any) -> list[Id]:
+    """Ids as a list; refuses a text, whose characters nobody means, and what has no items."""
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        raise InputError(f"Ids are given as a list of strings or integers, not as {type(ids).__name__}.")
+    return list(ids)
 
 
 class _WithIds(Protocol):

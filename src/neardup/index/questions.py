@@ -16,7 +16,7 @@ from neardup.index.answers import CheckedDocument, IndexedDocument, joined_table
 from neardup.index.collapse import CollapsedResult, Order, listed_clusters
 from neardup.index.decisions import IndexDecision, crawl_order
 from neardup.index.documents import Master
-from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, opened_inputs
+from neardup.index.inputs import AttributeColumns, InputChunk, checked_ids, input_chunks, opened_inputs
 from neardup.index.lookup import matches_of_texts
 from neardup.index.matches import Match
 from neardup.index.new_documents import decide
@@ -44,7 +44,7 @@ class IndexQuestions(IndexState):
             threshold: A higher threshold than that of the index.
             limit: The most matches to return.
         """
-        self.check_threshold(threshold)
+        self.check_threshold(threshold, limit)
         chunk = self._one(document)
         with self.reading() as (snapshot, search):
             return self._matches(snapshot, search, chunk, threshold, limit)
@@ -67,11 +67,11 @@ class IndexQuestions(IndexState):
             progress: An object that is notified of progress.
             columns: text_column, id_column, html, html_text, format, as for `neardup.dedup`.
         """
-        self.check_threshold(threshold)
+        self.check_threshold(threshold, limit)
         if is_stream(documents):
             chunks = streamed_chunks(self.plan, documents, columns)
         else:
-            sources, how, _ = opened_inputs(documents, columns)
+            sources, how = opened_inputs(documents, columns)
             chunks = input_chunks(self.plan, sources, how, AttributeColumns(), Problems())
         found = self._tables(chunks, threshold, limit, progress or Progress())
         return joined_tables([part for _, part in found])
@@ -87,7 +87,7 @@ class IndexQuestions(IndexState):
         progress: Progress | None = None,
     ) -> Iterator[tuple[Sequence[Id], pa.Table]]:
         """As `query_many` for open inputs, piece by piece: the ids of some documents, and their matches."""
-        self.check_threshold(threshold)
+        self.check_threshold(threshold, limit)
         chunks = input_chunks(self.plan, sources, columns, AttributeColumns(), problems or Problems())
         yield from self._tables(chunks, threshold, limit, progress or Progress())
 
@@ -157,7 +157,7 @@ class IndexQuestions(IndexState):
             columns: text_column, id_column, html, html_text, format, as for `neardup.dedup`.
         """
         self.check_threshold(threshold)
-        sources, how, _ = opened_inputs(documents, columns)
+        sources, how = opened_inputs(documents, columns)
         chunks = input_chunks(self.plan, sources, how, attributes or AttributeColumns(), Problems())
         return decide(self, chunks, threshold, drop, progress or Progress())
 
@@ -220,7 +220,7 @@ class IndexQuestions(IndexState):
         """As `collapse`, and the ids that the index does not have."""
         self.check_threshold(threshold)
         with self.reading() as (snapshot, search):
-            return collapsed(search, snapshot, ids, groups, order, master, threshold)
+            return collapsed(search, snapshot, checked_ids(ids), groups, order, master, threshold)
 
     def _one(self, document: Any, id: Id | None = None) -> InputChunk:
         """A single document; without an id of its own or a given one, the chunk has no ids."""
@@ -228,7 +228,7 @@ class IndexQuestions(IndexState):
             return InputChunk(Texts.from_strings([document]), [] if id is None else [id])
         if not isinstance(document, (str, Mapping)):
             raise InputError(f"A document is a text or a dict of columns, not {type(document).__name__}.")
-        sources, how, _ = opened_inputs([document], {})
+        sources, how = opened_inputs([document], {})
         chunk = next(iter(input_chunks(self.plan, sources, how, AttributeColumns(), Problems(strict=True))))
         named = id is not None or (isinstance(document, Mapping) and "id" in document)
         return InputChunk(chunk.texts, [chunk.ids[0] if id is None else id] if named else [])
@@ -268,8 +268,11 @@ class IndexQuestions(IndexState):
             learned=found.probability is not None,
         )
 
-    def check_threshold(self, threshold: float | None) -> None:
-        """Refuse a threshold below that of the index: such pairs are not looked for."""
-        if threshold is not None and not self.plan.threshold <= threshold <= 1:
+    def check_threshold(self, threshold: float | None, limit: int | None = None) -> None:
+        """Refuse a threshold below that of the index, as such pairs are not looked for, and a limit without matches."""
+        number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if threshold is not None and not (number and self.plan.threshold <= threshold <= 1):
             least = f"at least {self.plan.threshold:g}, the threshold of the index, and at most 1"
             raise ParameterError("threshold", "query", least, threshold)
+        if limit is not None and not (isinstance(limit, int) and limit >= 1):
+            raise ParameterError("limit", "query", "a whole number from 1 on, or None", limit)

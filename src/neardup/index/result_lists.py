@@ -30,7 +30,7 @@ def collapsed(
 
     Hidden documents are left out before anything is compared.
     """
-    if isinstance(groups, str):
+    if isinstance(groups, str) or not isinstance(groups, Collection):
         raise ParameterError("groups", "collapse", "a list of names", groups)
     seqs = snapshot.find(ids)
     rank = {seq: place for place, seq in reversed(list(enumerate(seqs.tolist()))) if seq}
@@ -41,4 +41,5 @@ def collapsed(
     ranked = sorted(range(len(documents)), key=lambda n: rank[int(rows.seqs[n])])
     neighbours = Neighbours([near.nodes[n] for n in ranked], near.near)
     results = folded([documents[n] for n in ranked], neighbours, order=order, master=master)
-    return results, [name for name, seq in zip(ids, seqs.tolist(), strict=True) if not seq]
+    unknown = [name for name, seq in zip(ids, seqs.tolist(), strict=True) if not seq]
+    return results, list(dict.fromkeys(unknown))

@@ -46,7 +46,7 @@ def _chunks(
 ) -> Iterator[InputChunk]:
     problems, done = problems or Problems(), 0
     while batch := list(islice(documents, BATCH)):
-        sources, how, _ = opened_inputs(iter(batch), columns)  # of an iterator no item is taken for a path
+        sources, how = opened_inputs(iter(batch), columns)  # of an iterator no item is taken for a path
         numbered = [replace(one, first=done + 1) for one in sources if isinstance(one, MemorySource)]
         yield from input_chunks(plan, numbered, how, attributes, problems, first_number)
         done += len(batch)
