@@ -339,3 +339,16 @@ def test_files_whose_columns_do_not_go_together(tmp_path):
     assert isinstance(done.exception, InputError)
     said = str(done.exception)
     assert all(word in said for word in ("'score'", "a.jsonl", "b.jsonl", "int64", "struct", "one at a time"))
+
+
+def test_a_link_under_the_name_of_a_partial_model_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    for name in ("model.json.partial", "model.json"):
+        (folder / name).symlink_to(victim)
+    Model().write(folder / "model.json")
+    assert victim.read_text() == "mine" and not (folder / "model.json").is_symlink()
+    assert read_model(folder / "model.json") == Model()
+    assert sorted(path.name for path in folder.iterdir()) == ["model.json", "model.json.partial"]

@@ -234,3 +234,17 @@ def test_a_disk_that_is_read_only_is_named_in_one_line(corpus, tmp_path, words):
     said = [line for line in done.stderr.splitlines() if not line.startswith("neardup: compiling")]
     assert done.returncode == 2 and len(said) == 1, done.stderr
     assert "disk/" in said[0] and ("Read-only file system" in said[0] or "unable to open" in said[0])
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full", "/dev/urandom"])
+@pytest.mark.parametrize("command", ["dedup", "pairs", "against", "index"])
+def test_a_device_without_an_end_is_refused(corpus, tmp_path, device, command):
+    """It would fill the disk."""
+    words = {
+        "dedup": ["dedup", device, "-o", str(tmp_path / "out")],
+        "pairs": ["pairs", device, "-o", str(tmp_path / "pairs.parquet")],
+        "against": ["dedup", str(corpus), "--against", device, "-o", str(tmp_path / "out")],
+        "index": ["index", "build", str(tmp_path / "i.index"), device],
+    }[command]
+    done = CliRunner().invoke(group, words)
+    assert isinstance(done.exception, InputError) and f"{device} is a device" in str(done.exception)

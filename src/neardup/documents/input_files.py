@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -225,6 +226,18 @@ def is_stream(path: str) -> bool:
     try:
         return place.exists() and not place.is_file() and not place.is_dir()
     except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def is_endless(path: str) -> bool:
+    """Whether the path is a device that may never end, such as /dev/zero; a terminal ends when its user ends it."""
+    try:
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISCHR(mode) and not stat.S_ISBLK(mode):
+            return False
+        with Path(path).open("rb", buffering=0) as device:
+            return not device.isatty() and not Path(path).samefile(os.devnull)
+    except (OSError, ValueError):
         return False
 
 

@@ -12,7 +12,15 @@ from typing import IO, Any
 
 from neardup.documents.dialects import Dialect, described, detected, refuse_elsewhere
 from neardup.documents.document_columns import TEXT_NAMES
-from neardup.documents.input_files import FORMATS, InputFile, expanded, is_stream, raw_head, sniffed
+from neardup.documents.input_files import (
+    FORMATS,
+    InputFile,
+    expanded,
+    is_endless,
+    is_stream,
+    raw_head,
+    sniffed,
+)
 from neardup.documents.limits import LIMITS, Limits
 from neardup.documents.remote_files import remote_files
 from neardup.documents.source import Source, UnreadableSource
@@ -91,6 +99,8 @@ def _files(given: str, format: str | None, alone: bool, notes: list[str]) -> lis
     if is_address(given) and (given := _local(given)) and is_address(given):
         files, skipped = remote_files(given, format, alone=alone)
         return _noted(given, files, skipped, notes)
+    if is_endless(given):
+        raise InputError(f"{given} is a device: name a file, a folder, a pipe, or - for standard input")
     if is_stream(given):
         with Path(given).open("rb") as stream:
             return [_spooled(stream, given, format)]

@@ -21,6 +21,7 @@ from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
 from neardup.learn.model.weight import INITIAL_WEIGHTS, Learned
+from neardup.output import OutputFolder
 from neardup.plan import ClusterKind, Text, stage_json
 from neardup.statistics import Frequencies, Statistics
 from neardup.text.fields import FieldedWords
@@ -119,9 +120,9 @@ class Model:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file whole, or not at all."""
         target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(self.to_json(), encoding="utf-8")
-        partial.replace(target)
+        with OutputFolder(target.parent, force=True) as folder:
+            folder.file(target.name).write_text(self.to_json(), encoding="utf-8")
+            folder.commit()
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
