@@ -215,6 +215,7 @@ def test_two_people_in_two_browsers(browser: Any, running: Running) -> None:
 def test_the_workbench_by_keyboard(browser: Any, running: Running) -> None:
     with Visitor(browser, running.start) as page:
         page.get_by_role("link", name="Workbench").click()
+        page.wait_for_url("**/workbench")
         page.keyboard.press("t")
         page.keyboard.type("0.8")
         page.keyboard.press("Enter")
@@ -236,6 +237,7 @@ def test_the_workbench_by_keyboard(browser: Any, running: Running) -> None:
         page.keyboard.press("End")
         assert page.locator("output").inner_text() == "1"
         page.get_by_role("link", name="looser").click()
+        page.wait_for_url("**/workbench/compare**")
         page.keyboard.press("m")
         page.get_by_text("Newly merged: 1 of 2").wait_for()
 

@@ -75,8 +75,12 @@
     if (leaving) event.preventDefault();
     else leaving = true;
   });
-  for (const one of document.querySelectorAll("[data-open-keys]")) {
-    one.hidden = false;
-    one.addEventListener("click", toggle);
-  }
+  const showHelp = () => {
+    for (const one of document.querySelectorAll("[data-open-keys]")) one.hidden = false;
+  };
+  showHelp();
+  addEventListener("neardup-page", showHelp);
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("[data-open-keys]")) toggle();
+  });
 })();

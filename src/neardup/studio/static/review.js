@@ -1,6 +1,6 @@
 "use strict";
 // Marks of a cluster stay while its documents are looked at; a page that waits loads again.
-(() => {
+const startReview = () => {
   const work = document.querySelector(".work");
   if (work) {
     const key = "neardup-marks:" + work.dataset.cluster;
@@ -40,4 +40,39 @@
   }
   const waits = document.querySelector("[data-reload]");
   if (waits) setTimeout(() => location.reload(), Number(waits.dataset.reload));
+};
+startReview();
+
+// Another cluster, document or pair takes the place of this one without a new page: a key is answered in a moment.
+// Whatever is not a page of ours, or does not arrive, is loaded as usual.
+(() => {
+  let latest = 0;
+  const swap = async (where) => {
+    const own = ++latest;
+    try {
+      const answer = await fetch(where, { headers: { accept: "text/html" } });
+      const text = await answer.text();
+      if (own !== latest) return; // a later key has been pressed
+      const found = new DOMParser().parseFromString(text, "text/html");
+      const main = found.querySelector("main .review") && found.querySelector("main");
+      if (!answer.ok || answer.redirected || !main) throw new Error("not a page of the review");
+      document.querySelector("main").replaceWith(document.adoptNode(main));
+      document.title = found.title;
+      history.pushState(null, "", where);
+      scrollTo(0, 0);
+      main.focus({ preventScroll: true });
+      startReview();
+      dispatchEvent(new Event("neardup-page"));
+    } catch {
+      location.assign(where);
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const one = event.target instanceof Element && event.target.closest(".review a[href]");
+    if (!one || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (one.origin !== location.origin || one.pathname !== location.pathname || one.hash) return;
+    event.preventDefault();
+    swap(one.href);
+  });
+  addEventListener("popstate", () => location.reload());
 })();
