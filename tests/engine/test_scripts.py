@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from random import Random
 
@@ -14,6 +15,7 @@ import neardup
 
 PAIRS = 400
 LENGTH = 200  # units of a text, words or characters: as many edits for every script
+EDITED_PAIRS = 200
 RATES = (0.02, 0.03, 0.04)
 
 
@@ -62,6 +64,57 @@ def recall(name: str, rate: float) -> float:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_recall_is_that_of_english(name, rate):
     assert recall(name, rate) >= recall("English", rate) - 0.02
+
+
+def one_word(text: list[str], other: list[str], where: Random) -> list[str]:
+    """One unit is another."""
+    place = where.randrange(len(text))
+    return [*text[:place], other[0], *text[place + 1 :]]
+
+
+def a_sentence(text: list[str], other: list[str], where: Random) -> list[str]:
+    """Nine units in a row are others."""
+    place = where.randrange(len(text) - 9)
+    return [*text[:place], *other[:9], *text[place + 9 :]]
+
+
+def a_cut(text: list[str], other: list[str], where: Random) -> list[str]:
+    """A sixth to a third of the end is gone."""
+    return text[: len(text) - where.randrange(len(text) // 6, len(text) // 3)]
+
+
+def boilerplate(text: list[str], other: list[str], where: Random) -> list[str]:
+    """Text of others, a fifth to three fifths of the length, stands before and behind it."""
+    size = where.randrange(len(text) // 5, 3 * len(text) // 5)
+    return [*other[: size // 2], *text, *other[size // 2 : size]]
+
+
+EDITS = (one_word, a_sentence, a_cut, boilerplate)
+
+
+@cache
+def recall_of_edit(name: str, edit: Callable[[list[str], list[str], Random], list[str]]) -> float:
+    """The share of texts that are found again after the edit, at the same places in every script."""
+    texts, ids = [], []
+    for number in range(EDITED_PAIRS):
+        text, other = text_of(name, Random(number)), text_of(name, Random(-1 - number))
+        changed = edit(text, other, Random(f"edit {number}"))
+        texts += [joined(name, text), joined(name, changed)]
+        ids += [f"{number}a", f"{number}b"]
+    found = neardup.pairs(pa.table({"id": ids, "text": texts}))
+    names = {tuple(sorted((row["left"], row["right"]))) for row in found.to_pylist()}
+    return sum(left[:-1] == right[:-1] for left, right in names) / EDITED_PAIRS
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_recall_of_an_edit_is_that_of_english(name, edit):
+    assert recall_of_edit(name, edit) >= recall_of_edit("English", edit) - 0.02
+
+
+def test_the_edits_tell_something():
+    assert recall_of_edit("English", one_word) == 1
+    assert all(0.1 < recall_of_edit("English", edit) < 1 for edit in (a_cut, boilerplate))
 
 
 def test_the_rates_tell_something():
