@@ -59,8 +59,9 @@ def _command(
     corpus: corpora.Corpus, mode: str, threads: int, options: sections.Options, repeats: int, *more: str
 ) -> Record:
     """One command, the best of a few runs; its stages are those of the best run on the clock."""
-    folder = OUTPUTS / f"{corpus.name}-cold"
-    command = [*ours.command(corpus.path, folder, threads, "words"), "--mode", mode, *more]
+    folder = OUTPUTS / f"{corpus.name}-cold{''.join(more)}"
+    options_of_run = ["--threads", str(threads), "--mode", mode, "--force", *more]
+    command = [ours.program(), "dedup", str(corpus.path), "-o", str(folder), *options_of_run]
     name = " ".join(more) if more else MODES[mode]
     rows: list[Record] = []
     for _ in range(max(1, repeats)):
