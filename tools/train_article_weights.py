@@ -2,10 +2,12 @@
 
     python tools/train_article_weights.py                 # from all labelled pages; writes the file
     python tools/train_article_weights.py --half          # from the development half; prints only
+    python tools/train_article_weights.py --forms         # from all pages, in other forms too; writes the file
     python tools/train_article_weights.py --validate      # four folds of sites, by kind of page; prints only
 
 The labelled pages are nearly all news, and weights learned from them alone lose lists, sub-headings and tables of other
-sites. So every page is used in up to five more forms (`article_kinds.py`), each at PART of its weight.
+sites. With --forms every page is used in up to five more forms (`article_kinds.py`), each at PART of its weight:
+better on guides and lists, and worse on pages whose menus are tables (docs/article-text.md).
 
 A block is labelled by whether the gold text holds it: tokens of page and gold are aligned, and more than half of the
 block's must be matched in runs of at least four. The model is a logistic regression, strongly regularised, in which
@@ -57,7 +59,7 @@ LEAST_SPREAD = 0.25  # rare features are scaled as if they were less rare: a few
 NEVER_FOR = {f"named {hint}" for hint in HINT_NAMES if hint not in ("article", "body", "main")}
 NEVER_FOR |= {f"in <{tag}>" for tag in ("nav", "aside", "footer", "header", "form")}
 LEAST_RUN = 4  # tokens
-PART = 0.3  # the weight of a page in another form, of that of the page
+PART = 0.05  # the weight of a page in another form, of that of the page
 FOLDS = 4
 Labelled = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -185,10 +187,11 @@ def main() -> None:
             "The labelled pages are absent: set NEARDUP_DATA to the folder that holds article_extraction."
         )
     half = "--half" in sys.argv[1:]
-    pages = in_all_forms([page for page in documents if not half or in_development_half(page["id"])])
+    chosen = [page for page in documents if not half or in_development_half(page["id"])]
     if "--validate" in sys.argv[1:]:
-        validate(pages)
+        validate(in_all_forms(chosen))
         return
+    pages = in_all_forms(chosen) if "--forms" in sys.argv[1:] else [("as it is", page) for page in chosen]
     stored = json.dumps(learn(labelled(pages)), indent=1, ensure_ascii=False) + "\n"
     if half:
         print(stored)

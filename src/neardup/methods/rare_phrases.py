@@ -20,7 +20,7 @@ from neardup.weights.phrases import Function, PhraseWeight
 @method(use="Pages that share running text under other boilerplate", speed="slow")
 def rare_phrases(
     *,
-    threshold: Share = 0.2,
+    threshold: Share = 0.25,
     ngram: Count = 3,
     tokens: TokenKind = "words",
     function: Function = "df2",
