@@ -106,6 +106,7 @@ def recall_of_edit(name: str, edit: Callable[[list[str], list[str], Random], lis
     return sum(left[:-1] == right[:-1] for left, right in names) / EDITED_PAIRS
 
 
+@pytest.mark.cut("name")
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_recall_of_an_edit_is_that_of_english(name, edit):
