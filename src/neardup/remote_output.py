@@ -33,6 +33,10 @@ class RemoteFolder(OutputFolder):
             raise OutputError(
                 f"{shown(address)} is a web address, which takes no files: name a folder or s3://bucket/…"
             )
+        if not address.partition("://")[2].strip("/") and scheme_of(address) != "memory":
+            raise OutputError(
+                f"{address} names no bucket or host: write {scheme_of(address)}://bucket/folder"
+            )
         self._store = store_of(address)
         self.address = address.rstrip("/")
         self._temporary = tempfile.TemporaryDirectory(prefix="neardup-output-")

@@ -303,7 +303,10 @@ def test_a_strict_run_stops_at_the_first_of_them(here, kind):
         ),
         (["corpus.jsonl", "--pairs", "some"], "'some' is not one of 'clusters', 'all'"),
         (["corpus.jsonl", "--duplicate-ids", "drop"], "'drop' is not one of 'error', 'rename'"),
-        (["corpus.jsonl", "--format", "docx"], "must be one of parquet, jsonl, csv, tsv, text, lines, mail"),
+        (
+            ["corpus.jsonl", "--format", "docx"],
+            "must be one of parquet, jsonl, json, csv, tsv, text, lines, mail",
+        ),
         (
             ["corpus.jsonl", "--output-format", "docx"],
             "'docx' is not an output format: choose parquet, jsonl",

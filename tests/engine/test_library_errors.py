@@ -31,7 +31,10 @@ TEXTS = ["one two three", "four five six"]
         ({"ngram": 2.5}, "The 'ngram' parameter of minhash must be a whole number"),
         ({"bands": 0}, "The 'bands' parameter of minhash must be a whole number"),
         ({"seed": -1}, "The 'seed' parameter of minhash must be a whole number"),
-        ({"tokens": "letters"}, "must be one of 'words', 'whitespace', 'characters'. Got 'letters' instead."),
+        (
+            {"tokens": "letters"},
+            "must be one of 'words', 'whitespace', 'characters', 'code'. Got 'letters' instead.",
+        ),
         ({"verify": "maybe"}, "must be one of 'exact', 'estimate', 'none'. Got 'maybe' instead."),
         ({"treshold": 0.7}, "minhash has no parameter 'treshold': its parameters are bands, ngram"),
         ({"method": "magic"}, "The 'method' parameter of neardup must be one of 'minhash'"),

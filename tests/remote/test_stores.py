@@ -8,7 +8,7 @@ import random
 
 import pyarrow.parquet as pq
 import pytest
-from serving import s3_server
+from remote_servers import s3_server
 
 import neardup
 from neardup.cli import main

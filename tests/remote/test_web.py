@@ -11,7 +11,7 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from serving import Web, web_server
+from remote_servers import Web, web_server
 
 import neardup
 from neardup.documents import Problems, open_inputs

@@ -29,6 +29,10 @@ GIVEN = {  # a value of each option that is refused
     "against": ["--against", "OTHER"],
     "within": ["--no-within"],
     "add": ["--add"],
+    "unit": ["--unit", "paragraph"],
+    "min_unit": ["--min-unit", "5"],
+    "min_document": ["--min-document", "5"],
+    "decisions": ["--decisions", "decisions.db"],
 }
 HONOURED = {  # a value of each option that is honoured
     "mode": ["--mode", "annotate"],
@@ -38,6 +42,7 @@ HONOURED = {  # a value of each option that is honoured
     "guard": ["--guard"],
     "expect_removed": ["--expect-removed", "0.01-0.99"],
     "numbers": ["--numbers", "separate"],
+    "normalize": ["--normalize", "accents,digits"],
     "pairs": ["--pairs", "all"],
     "keep": ["--keep", "lowest:size"],
     "keep_count": ["--keep-count", "2"],
@@ -55,11 +60,12 @@ HONOURED = {  # a value of each option that is honoured
     "output_format": ["--output-format", "parquet"],
     "table_format": ["--table-format", "parquet"],
     "duplicate_ids": ["--duplicate-ids", "error"],
+    "unit": ["--unit", "document"],
 }
 QUICK = {"max_record"}  # the others are slow: each is a run of both engines
 ELSEWHERE = {  # tested in other files
     "inputs", "output", "force", "resume", "strict", "work_dir", "as_json", "unescape_formulas", "report",
-    "delimiter", "encoding", "columns",
+    "delimiter", "encoding", "columns", "config", "save_config",
 }  # fmt: skip
 ENGINE = {"engine", "master", "conf"}
 PLAN = {"method", "preset", "threshold"}  # and the parameters of methods: the same plan for both engines

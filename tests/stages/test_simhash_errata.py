@@ -65,7 +65,7 @@ def test_one_precision_of_table_6_1_is_out_of_order() -> None:
     rising = [
         name
         for name, (_, precision, _) in VARIANTS.items()
-        if list(precision) != sorted(precision, reverse=True)
+        if None not in precision and list(precision) != sorted(precision, reverse=True)
     ]
     assert rising == ["tagged text"]
 

@@ -54,10 +54,10 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
             tables.append(fitted(batch.columns, None, schema))
     table = pa.Table.from_batches(tables, schema)
     kind = pa.list_(pa.string())
-    for name, lists in zip(("links", "anchors"), link_columns(urls, texts), strict=True):
-        place = table.schema.get_field_index(name)
+    for added, lists in zip(("links", "anchors"), link_columns(urls, texts), strict=True):
+        place = table.schema.get_field_index(added)
         table = table.remove_column(place) if place >= 0 else table
-        table = table.append_column(name, pa.array(lists, kind))
+        table = table.append_column(added, pa.array(lists, kind))
     with output_folder(folder_name, force=force) as folder:
         import pyarrow.parquet as pq
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow.fs as fs
 
 from neardup.errors import InputError
-from neardup.remote.retries import one_line
+from neardup.remote.retries import Final, one_line
 from neardup.remote.stores import Status
 
 CONNECT, REQUEST = 10, 60  # seconds before a request counts as failed
@@ -24,6 +25,8 @@ _PIECE = 8 << 20
 _DENIED = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|InvalidAccessKeyId|HTTP (?:code |status )?40[13]"
 )
+
+_NO_HOST = re.compile(r"Could not resolve host", re.IGNORECASE)
 
 
 class ArrowStore:
@@ -38,10 +41,13 @@ class ArrowStore:
         self._require("GcsFileSystem")
         signed = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
         endpoint = os.environ.get("STORAGE_EMULATOR_HOST", "")
+        limit = timedelta(seconds=CONNECT)  # of the client's own attempts: its default is 15 minutes
         if not endpoint:
-            return fs.GcsFileSystem(anonymous=not signed and not _google_login())
+            return fs.GcsFileSystem(anonymous=not signed and not _google_login(), retry_time_limit=limit)
         kind, _, host = endpoint.rpartition("://")
-        return fs.GcsFileSystem(anonymous=True, endpoint_override=host, scheme=kind or "http")
+        return fs.GcsFileSystem(
+            anonymous=True, endpoint_override=host, scheme=kind or "http", retry_time_limit=limit
+        )
 
     def _client(self, path: str) -> Any:
         if self._scheme == "gs":
@@ -147,6 +153,8 @@ class ArrowStore:
 
     def _sentence(self, error: OSError, path: str) -> OSError:
         """The error in words that say what to do."""
+        if isinstance(error, Final):
+            return error
         said, bucket = str(error), path.partition("/")[0]
         if (
             "NO_SUCH_BUCKET" in said
@@ -158,6 +166,8 @@ class ArrowStore:
             return FileNotFoundError("it does not exist")
         if _DENIED.search(said):
             return PermissionError(self._denied())
+        if _NO_HOST.search(said):
+            return Final(f"the host of {self._scheme}://{bucket} cannot be found: is the network there?")
         return OSError(_short(said))
 
     def _denied(self) -> str:

@@ -42,12 +42,15 @@ REFUSED = {  # options without an effect on Spark, and what to do instead
     "against": "check documents against a reference with --engine local",
     "within": "check documents against a reference with --engine local",
     "add": "add documents with neardup index add",
+    "min_unit": "compare units with --engine local",
+    "min_document": "compare units with --engine local",
     "decisions": "follow decisions of people with --engine local",
 }
 SUPPORTED = {  # values; others are refused
     "output_format": ("parquet",),
     "table_format": ("parquet",),
     "duplicate_ids": ("error",),
+    "unit": ("document",),
 }
 
 

@@ -57,6 +57,7 @@ def take_rule(values: dict[str, Any], chosen: str, others: dict[str, Any]) -> tu
     """The rule of units, None for documents, and the least characters of a document; `others` must not be given."""
     unit, shortest, least = (values.pop(name) for name in ("unit", "min_unit", "min_document"))
     if unit == WHOLE:
+        _refuse_lengths()
         return None, least
     from neardup.engines.local.units.split import UnitRule
 
@@ -69,6 +70,15 @@ def take_rule(values: dict[str, Any], chosen: str, others: dict[str, Any]) -> tu
             raise ParameterError("unit", "dedup", f"'{WHOLE}' with --{name}", unit)
     values["unit"] = rule
     return rule, least
+
+
+def _refuse_lengths() -> None:
+    """Raises for a given length that documents as a whole do not have."""
+    context = click.get_current_context()
+    for name in ("min_unit", "min_document"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            needed = "left out without --unit paragraph, line or sentence"
+            raise ParameterError(name, "dedup", needed, context.params[name])
 
 
 def usual_policy(values: dict[str, Any]) -> None:
