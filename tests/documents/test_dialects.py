@@ -204,7 +204,7 @@ def test_an_array_in_any_pieces_gives_its_elements(elements, size, indent, ascii
     problems = Problems()
     lines = b"".join(array_lines(pieces, "a", LIMITS, problems)).decode("utf-8", "surrogatepass")
     assert problems.total == 0, problems.first
-    assert [json.loads(line) for line in lines.splitlines(keepends=True)] == elements or "\x85" in lines
+    assert [json.loads(line) for line in lines.split("\n") if line] == elements
 
 
 def test_a_long_element_is_refused_and_memory_stays_bounded(tmp_path):

@@ -144,7 +144,7 @@ def test_presets_of_units_run(here: Path, preset: str) -> None:
     [
         (("--unit", "word"), "must be document, paragraph, line"),
         (("--unit", "sentence:3"), "compared by --method exact"),
-        (("--unit", "line", "--engine", "spark"), "'document' with --engine spark"),
+        (("--unit", "line", "--engine", "spark"), "--unit line is for --engine local"),
         (("--unit", "line", "--against", "in.jsonl"), "'document' with --against"),
         (("--unit", "line", "--mode", "annotate"), "'document' with --mode annotate"),
         (("--unit", "line", "--report"), "'document' with --report"),

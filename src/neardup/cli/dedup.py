@@ -154,7 +154,6 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
         refuse_page(output, force or values["resume"])
     beside = {
         "report": with_page,
-        "engine spark": engine is not None,
         "mode annotate": mode == "annotate",
         "output -": piped,
     }

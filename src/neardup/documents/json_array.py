@@ -10,6 +10,7 @@ from neardup.documents.problems import Problems
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
+_NUMBER = ".eE"  # what follows the digits of a number that is cut
 _NEAR = 16  # characters before the end, where a literal or an escape may be cut
 
 
@@ -92,7 +93,7 @@ class _Array:
         except (ValueError, RecursionError):
             self.wrong = "invalid JSON: nested too deeply, or a number too long"
             return None
-        if end >= len(self._text) and not last:  # a number may go on
+        if not last and (end >= len(self._text) or self._text[end] in _NUMBER):  # a number may go on
             return None
         element, self._at = self._text[self._at : end], end
         return element.replace("\n", " ").replace("\r", " ") + "\n"
