@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-import neardup.cli
 from neardup.engines.local.checkpoint import workspace
+from program import Program, run
 
 SHARED = "this notice is confidential and may be read by the person it is addressed to and by nobody else"
 ROWS: list[dict[str, Any]] = [
@@ -23,23 +23,6 @@ ROWS: list[dict[str, Any]] = [
     {"id": "b", "source": "y", "text": f"Dear Bert, bad tidings. {SHARED.upper()}!\nRegards", "n": 2},
     {"id": "c", "source": "y", "text": "nothing in common with them", "n": 3},
 ]
-
-
-class Program:
-    """The whole command line as click's runner wants to see it."""
-
-    name = "neardup"
-
-    @staticmethod
-    def main(args: list[str], prog_name: str, **extra: Any) -> None:
-        neardup.cli.main(list(args))
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(Program, [str(argument) for argument in arguments])  # type: ignore[arg-type]
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def refused(*arguments: object) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-import neardup.cli
+from program import run
 
 TEXT = "the council of the old harbour town has decided to build a new bridge over the river"
 ROWS: list[dict[str, Any]] = [
@@ -20,23 +19,6 @@ ROWS: list[dict[str, Any]] = [
     {"id": 4, "site": "first.example", "text": "something else altogether, and nobody has it"},
     {"id": 5, "site": None, "text": TEXT},
 ]
-
-
-class Program:
-    """The whole command line as click's runner wants to see it."""
-
-    name = "neardup"
-
-    @staticmethod
-    def main(args: list[str], prog_name: str, **extra: Any) -> None:
-        neardup.cli.main(list(args))
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(Program, [str(argument) for argument in arguments])  # type: ignore[arg-type]
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 @pytest.fixture

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-import neardup.cli
 from naive import units as twin
 from neardup.columns import Texts
 from neardup.engines.local.units.split import UnitRule, split_units, unit_texts
 from neardup.errors import ParameterError
+from program import run
 
 texts = st.text(alphabet="aB1 \n\t.!?)\"'”»。！।؟é中", max_size=30)
 TWINS = {"line": twin.lines, "paragraph": twin.paragraphs, "sentence": twin.sentences}
@@ -44,23 +43,6 @@ def test_runs_of_sentences_overlap_and_a_short_text_is_one_unit() -> None:
 def test_an_unknown_unit_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="unit"):
         UnitRule.of(text)
-
-
-class Program:
-    """The whole command line as click's runner wants to see it."""
-
-    name = "neardup"
-
-    @staticmethod
-    def main(args: list[str], prog_name: str, **extra: Any) -> None:
-        neardup.cli.main(list(args))
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(Program, [str(argument) for argument in arguments])  # type: ignore[arg-type]
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 SHARED = "This paragraph stands in three of the documents, word for word."

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from neardup.decisions.rules import text_digest
 from neardup.errors import InputError, OutputError
 from neardup.review.breakdown import date_column, day_of, host_of, source_column
-from neardup.review.evidence import INDIRECT, decided_by
+from neardup.review.evidence import COLUMNS, INDIRECT, decided_by
 from neardup.review.finished import booleans, floats, names_of, strings
 from neardup.review.folder import RunFolder
 from neardup.review.texts import DocumentPart, changed_inputs, matching_documents
@@ -41,17 +41,6 @@ CREATE TABLE clusters (
     numbers INTEGER, tier INTEGER, first_day TEXT, last_day TEXT
 );
 """
-COLUMNS = (
-    "id",
-    "cluster",
-    "keep",
-    "duplicate_of",
-    "similarity",
-    "containment",
-    "relation",
-    "evidence",
-    "size",
-)
 # Clusters by what their worst removal rests on: without evidence of its own, different in numbers only, the nearest to
 # the threshold, and copies alone.
 CLUSTERS = f"""
