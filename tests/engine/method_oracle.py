@@ -22,7 +22,7 @@ from neardup.statistics import Frequencies, Statistics
 from neardup.thresholds import as_fraction
 from neardup.verify.bits import BitAgreement
 from neardup.verify.cosine import Cosine
-from neardup.verify.jaccard import Agreement, Jaccard
+from neardup.verify.jaccard import Jaccard, SlotAgreement
 from neardup.verify.multiset import MultisetJaccard
 from neardup.verify.weighted import TOLERANCE, WeightedJaccard
 
@@ -112,7 +112,7 @@ class MethodTruth(oracle.Truth):
 
     def _measured(self, a: int, b: int) -> Fraction:
         check = self.plan.check
-        if isinstance(check, (Agreement, BitAgreement)):
+        if isinstance(check, (SlotAgreement, BitAgreement)):
             return self._agreement(a, b)
         x, y = self.bags[a], self.bags[b]
         both = x.keys() & y.keys()

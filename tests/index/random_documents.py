@@ -6,13 +6,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from neardup.index.documents import Document
+from neardup.index.documents import FingerprintedDocument
 
 
-def document_of(fingerprint: int | None, text: int | None, **attributes: Any) -> Document:
+def document_of(fingerprint: int | None, text: int | None, **attributes: Any) -> FingerprintedDocument:
     """A document whose digest implies its fingerprint, as that of a text does."""
     digest = None if text is None else f"{fingerprint} {text}".encode()
-    return Document(fingerprint=fingerprint, digest=digest, **attributes)
+    return FingerprintedDocument(fingerprint=fingerprint, digest=digest, **attributes)
 
 
 access = st.one_of(st.none(), st.frozensets(st.sampled_from("abc"), min_size=1))

@@ -11,21 +11,30 @@ from hypothesis import strategies as st
 from random_documents import documents
 
 from neardup.index.decisions import IndexDecision, check_documents, crawl_order
-from neardup.index.documents import Document, Near, Neighbours, best_first, covers, find_neighbours
+from neardup.index.documents import (
+    FingerprintedDocument,
+    Near,
+    Neighbours,
+    best_first,
+    covers,
+    find_neighbours,
+)
 
 
-def decided(new: Sequence[Document], indexed: Sequence[Document], **how: Any) -> list[IndexDecision]:
+def decided(
+    new: Sequence[FingerprintedDocument], indexed: Sequence[FingerprintedDocument], **how: Any
+) -> list[IndexDecision]:
     """The decisions where fingerprints of up to three different bits are near."""
     return check_documents(new, indexed, find_neighbours([*indexed, *new], 3), **how)
 
 
-def order_of(pages: Sequence[Document]) -> list[Any]:
+def order_of(pages: Sequence[FingerprintedDocument]) -> list[Any]:
     return crawl_order(pages, find_neighbours(pages, 3))
 
 
 @given(documents, documents)
 def test_nothing_is_dropped_for_a_copy_that_some_groups_cannot_see(
-    indexed: list[Document], new: list[Document]
+    indexed: list[FingerprintedDocument], new: list[FingerprintedDocument]
 ) -> None:
     new = [replace(document, id=("new", document.id)) for document in new]
     known = {document.id: document for document in [*indexed, *new]}
@@ -47,7 +56,7 @@ def test_nothing_is_dropped_for_a_copy_that_some_groups_cannot_see(
 
 
 @given(documents)
-def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[Document]) -> None:
+def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[FingerprintedDocument]) -> None:
     order = best_first(pages, "quality")
 
     def copies(rank: int) -> int:
@@ -63,15 +72,19 @@ def test_the_order_to_crawl_is_by_copies_that_groups_may_see(pages: list[Documen
 
 
 def test_a_new_version_is_no_copy_of_the_old_one() -> None:
-    indexed = [Document("a", 0)]
-    assert decided([Document("a", 0)], indexed)[0].action == "keep"
-    assert decided([Document("b", 0)], indexed)[0] == IndexDecision("demote", "a", 1.0, "near-duplicate")
-    assert decided([Document(7, 0)], [Document("7", 0)])[0].action == "keep"  # one id, as the index has it
+    indexed = [FingerprintedDocument("a", 0)]
+    assert decided([FingerprintedDocument("a", 0)], indexed)[0].action == "keep"
+    assert decided([FingerprintedDocument("b", 0)], indexed)[0] == IndexDecision(
+        "demote", "a", 1.0, "near-duplicate"
+    )
+    assert (
+        decided([FingerprintedDocument(7, 0)], [FingerprintedDocument("7", 0)])[0].action == "keep"
+    )  # one id, as the index has it
 
 
 @given(documents, documents, st.booleans())
 def test_decisions_are_those_of_a_plain_search(
-    indexed: list[Document], new: list[Document], drop: bool
+    indexed: list[FingerprintedDocument], new: list[FingerprintedDocument], drop: bool
 ) -> None:
     """The first copy that covers a document, else the nearest that does: printed in the plainest way."""
     new = [replace(document, id=("new", document.id)) for document in new]
@@ -98,16 +111,19 @@ def test_decisions_are_those_of_a_plain_search(
 
 
 def test_decisions_for_an_index() -> None:
-    indexed = [Document("h", 0, digest=b"h"), Document("secret", 0xF0F0, frozenset({"x"}), digest=b"s")]
+    indexed = [
+        FingerprintedDocument("h", 0, digest=b"h"),
+        FingerprintedDocument("secret", 0xF0F0, frozenset({"x"}), digest=b"s"),
+    ]
     new = [
-        Document(1, 0, digest=b"h"),
-        Document(2, 3, digest=b"2"),
-        Document(3, 0xF0F0, digest=b"s"),
-        Document(4, 0xF0F0, frozenset({"x"}), digest=b"s"),
-        Document(5, None),
-        Document(6, 0xFF),
-        Document(7, 0, digest=b"edited"),
-        Document(8, 0),
+        FingerprintedDocument(1, 0, digest=b"h"),
+        FingerprintedDocument(2, 3, digest=b"2"),
+        FingerprintedDocument(3, 0xF0F0, digest=b"s"),
+        FingerprintedDocument(4, 0xF0F0, frozenset({"x"}), digest=b"s"),
+        FingerprintedDocument(5, None),
+        FingerprintedDocument(6, 0xFF),
+        FingerprintedDocument(7, 0, digest=b"edited"),
+        FingerprintedDocument(8, 0),
     ]
     found = decided(new, indexed)
     actions = ["drop", "demote", "keep", "drop", "keep", "keep", "demote", "demote"]
@@ -117,27 +133,27 @@ def test_decisions_for_an_index() -> None:
 
 def test_unique_pages_are_downloaded_first() -> None:
     pages = [
-        Document("a", 0, quality=1),
-        Document("a2", 1, quality=2),
-        Document("b", 0xFF00),
-        Document("a3", 3),
-        Document("e", None),
+        FingerprintedDocument("a", 0, quality=1),
+        FingerprintedDocument("a2", 1, quality=2),
+        FingerprintedDocument("b", 0xFF00),
+        FingerprintedDocument("a3", 3),
+        FingerprintedDocument("e", None),
     ]
     assert order_of(pages) == ["a2", "b", "e", "a", "a3"]
 
 
 def test_thousands_of_copies_need_no_pair_of_each() -> None:
-    copies = [Document(n, 7, digest=b"7") for n in range(30_000)]
+    copies = [FingerprintedDocument(n, 7, digest=b"7") for n in range(30_000)]
     assert {decision.action for decision in decided(copies[1:], copies[:1])} == {"drop"}
 
 
 def test_the_relation_and_the_similarity_are_those_of_the_nearest() -> None:
     """Nodes are texts: 0 and 1 are indexed, 2 is new and contains 0."""
-    indexed = [Document("part", digest=b"0"), Document("version", digest=b"1")]
+    indexed = [FingerprintedDocument("part", digest=b"0"), FingerprintedDocument("version", digest=b"1")]
     near = Neighbours(
         [0, 1, 2], [[], [], [Near(2, 1.0, "copy"), Near(0, 0.4, "contains"), Near(1, 0.9, "near-duplicate")]]
     )
-    new = [Document("new", digest=b"2")]
+    new = [FingerprintedDocument("new", digest=b"2")]
     assert check_documents(new, indexed, near) == [IndexDecision("demote", "version", 0.9, "near-duplicate")]
     only = Neighbours([0, 1, 2], [[], [], [Near(0, 0.4, "contains")]])
     assert check_documents(new, indexed, only) == [IndexDecision("demote", "part", 0.4, "contains")]

@@ -18,7 +18,14 @@ from neardup.cli import group
 from neardup.errors import InputError, ParameterError
 from neardup.index.collapse import clusters_by_master, collapse
 from neardup.index.decisions import crawl_order
-from neardup.index.documents import MASTERS, Document, best_first, find_neighbours, may_see, reserved_bits
+from neardup.index.documents import (
+    MASTERS,
+    FingerprintedDocument,
+    best_first,
+    find_neighbours,
+    may_see,
+    reserved_bits,
+)
 from neardup.index.index import Index
 from neardup.index.inputs import AttributeColumns, read_access
 from neardup.index.stored_pairs import access_of
@@ -29,7 +36,7 @@ groups = st.frozensets(st.sampled_from("abc"))
 
 @given(documents, groups, st.sampled_from(["rank", "time", "length"]))
 def test_results_do_not_depend_on_hidden_documents(
-    results: list[Document], mine: frozenset[str], order: str
+    results: list[FingerprintedDocument], mine: frozenset[str], order: str
 ) -> None:
     visible = [document for document in results if may_see(mine, document.access)]
     shown = collapse(results, mine, order=order)  # type: ignore[arg-type]
@@ -39,7 +46,7 @@ def test_results_do_not_depend_on_hidden_documents(
 
 
 @given(documents)
-def test_folded_documents_are_near_the_one_shown(results: list[Document]) -> None:
+def test_folded_documents_are_near_the_one_shown(results: list[FingerprintedDocument]) -> None:
     for one in collapse(results, {"a", "b", "c"}, distance=2):
         for document in one.folded:
             assert document.fingerprint is not None and one.shown.fingerprint is not None
@@ -49,9 +56,9 @@ def test_folded_documents_are_near_the_one_shown(results: list[Document]) -> Non
 
 def test_the_best_visible_one_stands_for_the_others() -> None:
     results = [
-        Document("a", 0, frozenset({"x"}), quality=3),
-        Document("b", 1, quality=1, time=5),
-        Document("c", 2, quality=2, time=9),
+        FingerprintedDocument("a", 0, frozenset({"x"}), quality=3),
+        FingerprintedDocument("b", 1, quality=1, time=5),
+        FingerprintedDocument("c", 2, quality=2, time=9),
     ]
     assert [(one.shown.id, [d.id for d in one.folded]) for one in collapse(results, {"x"})] == [
         ("a", ["b", "c"])
@@ -64,12 +71,18 @@ def test_the_best_visible_one_stands_for_the_others() -> None:
 
 
 def test_two_that_resemble_a_hidden_one_are_not_folded() -> None:
-    results = [Document("a", 0b111), Document("hidden", 0, frozenset({"x"})), Document("b", 0b111000)]
+    results = [
+        FingerprintedDocument("a", 0b111),
+        FingerprintedDocument("hidden", 0, frozenset({"x"})),
+        FingerprintedDocument("b", 0b111000),
+    ]
     assert [one.shown.id for one in collapse(results)] == ["a", "b"]
 
 
 @given(documents, st.sampled_from(MASTERS), st.integers(0, 4))
-def test_clusters_are_those_of_a_plain_search(results: list[Document], master: str, distance: int) -> None:
+def test_clusters_are_those_of_a_plain_search(
+    results: list[FingerprintedDocument], master: str, distance: int
+) -> None:
     """Best first, a free document takes all that are free and near: printed in the plainest way."""
     free, expected = best_first(results, master), []  # type: ignore[arg-type]
     while free:
@@ -87,9 +100,9 @@ def test_clusters_are_those_of_a_plain_search(results: list[Document], master: s
 
 def test_masters() -> None:
     pages = [
-        Document("old", 0, time=1, length=9, quality=1, url="http://a/long"),
-        Document("new", 1, time=2, length=3, quality=None, url=None),
-        Document("good", 2, time=0, length=3, quality=5, url="http://a/"),
+        FingerprintedDocument("old", 0, time=1, length=9, quality=1, url="http://a/long"),
+        FingerprintedDocument("new", 1, time=2, length=3, quality=None, url=None),
+        FingerprintedDocument("good", 2, time=0, length=3, quality=5, url="http://a/"),
     ]
     near = find_neighbours(pages, 3)
     found = {master: pages[clusters_by_master(pages, near, master=master)[0][0]].id for master in MASTERS}  # type: ignore[arg-type]
@@ -108,7 +121,11 @@ def test_reserved_bits_must_be_equal() -> None:
     plan = get_method("simhash").plan(weights="tf", fields="section", reserve="section:8")
     same = reserved_bits(plan)
     assert same == 0xFF << 56 and reserved_bits(get_method("simhash").plan()) == 0
-    pages = [Document("a", 0), Document("b", 1), Document("c", 1 << 60)]
+    pages = [
+        FingerprintedDocument("a", 0),
+        FingerprintedDocument("b", 1),
+        FingerprintedDocument("c", 1 << 60),
+    ]
     everywhere, apart = find_neighbours(pages, 3), find_neighbours(pages, 3, same)
     assert clusters_by_master(pages, everywhere) == [[0, 1, 2]]
     assert clusters_by_master(pages, apart) == [[0, 1], [2]]
@@ -117,14 +134,18 @@ def test_reserved_bits_must_be_equal() -> None:
 
 def test_a_name_is_no_list_of_groups() -> None:
     with pytest.raises(ParameterError, match="a list of names"):
-        collapse([Document("a", 0, frozenset({"b"}))], "board")
+        collapse([FingerprintedDocument("a", 0, frozenset({"b"}))], "board")
 
 
 def test_fingerprints_of_many_bits_and_thousands_of_copies() -> None:
-    wide = [Document("a", 1 << 300), Document("b", (1 << 300) | 1), Document("c", 0)]
+    wide = [
+        FingerprintedDocument("a", 1 << 300),
+        FingerprintedDocument("b", (1 << 300) | 1),
+        FingerprintedDocument("c", 0),
+    ]
     assert clusters_by_master(wide, find_neighbours(wide, 1)) == [[0, 1, 2]]  # c is one bit from a
     assert clusters_by_master(wide[1:], find_neighbours(wide[1:], 1)) == [[0], [1]]
-    copies = [Document(n, 7, digest=b"7") for n in range(30_000)]
+    copies = [FingerprintedDocument(n, 7, digest=b"7") for n in range(30_000)]
     assert len(collapse(copies)[0].folded) == 29_999  # no pair of each
     assert crawl_order(copies, find_neighbours(copies, 3)) == list(range(30_000))
 

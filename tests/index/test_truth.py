@@ -38,7 +38,17 @@ from neardup.errors import (
     ParameterError,
     StorageError,
 )
-from neardup.index.truth import ALL, MATCH, Attributes, Columns, Id, NewRows, Snapshot, StoredRows, Truth
+from neardup.index.truth import (
+    ALL,
+    MATCH,
+    Attributes,
+    Columns,
+    DocumentStore,
+    Id,
+    NewRows,
+    Snapshot,
+    StoredRows,
+)
 from neardup.index.truth.sqlite import SqliteTruth
 
 KILLS = int(os.environ.get("NEARDUP_KILLS", "20"))
@@ -51,10 +61,10 @@ class Place:
 
     address: str
 
-    def create(self, **about: str) -> Truth:
+    def create(self, **about: str) -> DocumentStore:
         return self._kind().create(self._typed(), about)
 
-    def open(self, wait: float = 10.0) -> Truth:
+    def open(self, wait: float = 10.0) -> DocumentStore:
         return self._kind()(self._typed(), wait=wait)
 
     def _kind(self) -> Any:
@@ -92,7 +102,7 @@ def place(places: Callable[[], Place]) -> Place:
 
 
 @pytest.fixture
-def truth(place: Place) -> Iterator[Truth]:
+def truth(place: Place) -> Iterator[DocumentStore]:
     created = place.create(plan="p")
     yield created
     created.close()
@@ -246,7 +256,7 @@ def test_a_longer_history_agrees_with_a_dict(place: Place) -> None:
 @pytest.mark.parametrize(
     "name", ["", "\0", "a\0b", "\ud800", "é", "x" * 10_000, "1", 1, -5, 10**30, "01", " 1"], ids=ascii
 )
-def test_every_id_comes_back_as_it_was(truth: Truth, name: Id) -> None:
+def test_every_id_comes_back_as_it_was(truth: DocumentStore, name: Id) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["before", name, "after"]))
     with truth.reading() as snapshot:
@@ -255,7 +265,7 @@ def test_every_id_comes_back_as_it_was(truth: Truth, name: Id) -> None:
         assert (type(found), found, seq) == (type(name), name, 2)
 
 
-def test_an_integer_and_its_digits_are_one_document(truth: Truth) -> None:
+def test_an_integer_and_its_digits_are_one_document(truth: DocumentStore) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["1"]))
         writer.insert(new_rows([np.int64(1)]))
@@ -267,7 +277,7 @@ def test_an_integer_and_its_digits_are_one_document(truth: Truth) -> None:
 @pytest.mark.parametrize(
     "name", [None, 1.5, True, b"x", 10**5000], ids=["None", "1.5", "True", "bytes", "digits"]
 )
-def test_other_ids_are_refused_and_change_nothing(truth: Truth, name: Any) -> None:
+def test_other_ids_are_refused_and_change_nothing(truth: DocumentStore, name: Any) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["a"]))
         rows = new_rows(["b", "c"])
@@ -279,7 +289,7 @@ def test_other_ids_are_refused_and_change_nothing(truth: Truth, name: Any) -> No
         assert (snapshot.count(), snapshot.last()) == (1, 1)
 
 
-def test_extreme_values_come_back(truth: Truth) -> None:
+def test_extreme_values_come_back(truth: DocumentStore) -> None:
     whole = np.array([0, 2**63, 2**64 - 1], np.uint64)
     numbers = np.array([0, 2**62, 2**63 - 1])
     attributes = [
@@ -303,7 +313,7 @@ def test_extreme_values_come_back(truth: Truth) -> None:
         assert as_tuples(snapshot.fetch(np.arange(4), ALL)) == as_tuples(rows)
 
 
-def test_columns_that_were_not_asked_for_are_empty(truth: Truth) -> None:
+def test_columns_that_were_not_asked_for_are_empty(truth: DocumentStore) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["a", "b"]))
     with truth.reading() as snapshot:
@@ -314,7 +324,7 @@ def test_columns_that_were_not_asked_for_are_empty(truth: Truth) -> None:
         assert list(snapshot.scan(3, 9, MATCH, 5)) == []
 
 
-def test_any_number_of_documents_is_fetched_and_found(truth: Truth) -> None:
+def test_any_number_of_documents_is_fetched_and_found(truth: DocumentStore) -> None:
     ids: list[Id] = [f"d{number}" for number in range(5000)]
     with truth.writing() as writer:
         writer.insert(new_rows(ids))
@@ -327,7 +337,7 @@ def test_any_number_of_documents_is_fetched_and_found(truth: Truth) -> None:
         assert snapshot.count() == len(rows)
 
 
-def test_names_and_data_are_kept(place: Place, truth: Truth) -> None:
+def test_names_and_data_are_kept(place: Place, truth: DocumentStore) -> None:
     with truth.writing() as writer:
         writer.set_about(method="minhash", odd="\0\ud800")
         writer.set_about(method="simhash")
@@ -339,7 +349,7 @@ def test_names_and_data_are_kept(place: Place, truth: Truth) -> None:
         assert snapshot.blob("other") is None
 
 
-def test_a_snapshot_does_not_see_later_commits(truth: Truth) -> None:
+def test_a_snapshot_does_not_see_later_commits(truth: DocumentStore) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["a", "b"]))
     with truth.reading() as before:
@@ -355,7 +365,7 @@ def test_a_snapshot_does_not_see_later_commits(truth: Truth) -> None:
             assert before.find(["b"]).tolist() == [2]
 
 
-def test_the_version_changes_with_every_commit_of_anybody(place: Place, truth: Truth) -> None:
+def test_the_version_changes_with_every_commit_of_anybody(place: Place, truth: DocumentStore) -> None:
     other = place.open()
     seen = [truth.version()]
     for change in (
@@ -375,7 +385,7 @@ def test_the_version_changes_with_every_commit_of_anybody(place: Place, truth: T
     assert truth.version() == seen[-1]
 
 
-def test_a_change_that_failed_half_way_is_never_committed(truth: Truth) -> None:
+def test_a_change_that_failed_half_way_is_never_committed(truth: DocumentStore) -> None:
     with pytest.raises(StorageError, match="rolled back"), truth.writing() as writer:
         writer.insert(new_rows(["a"]))
         writer._store = lambda rows: 1 / 0  # type: ignore[attr-defined]
@@ -385,7 +395,7 @@ def test_a_change_that_failed_half_way_is_never_committed(truth: Truth) -> None:
         assert (snapshot.count(), snapshot.last()) == (0, 0)
 
 
-def test_use_after_the_end_is_an_error(truth: Truth) -> None:
+def test_use_after_the_end_is_an_error(truth: DocumentStore) -> None:
     with truth.reading() as snapshot:
         pass
     with pytest.raises(RuntimeError, match="after"):
@@ -399,7 +409,7 @@ def test_use_after_the_end_is_an_error(truth: Truth) -> None:
         pass
 
 
-def test_a_place_has_one_truth(place: Place, truth: Truth) -> None:
+def test_a_place_has_one_truth(place: Place, truth: DocumentStore) -> None:
     with pytest.raises(OutputError, match="already"):
         place.create()
     with place.open().reading() as snapshot:
@@ -411,7 +421,7 @@ def test_a_place_without_a_truth_is_refused(place: Place) -> None:
         place.open()
 
 
-def test_a_second_writer_waits_and_then_says_who_writes(place: Place, truth: Truth) -> None:
+def test_a_second_writer_waits_and_then_says_who_writes(place: Place, truth: DocumentStore) -> None:
     impatient = place.open(wait=0.2)
     with truth.writing():
         with pytest.raises(IndexBusy, match=f"{os.getpid()}.*since 20"), impatient.writing():
@@ -422,7 +432,7 @@ def test_a_second_writer_waits_and_then_says_who_writes(place: Place, truth: Tru
         writer.insert(new_rows(["a"]))
 
 
-def test_writers_in_threads_take_turns(place: Place, truth: Truth) -> None:
+def test_writers_in_threads_take_turns(place: Place, truth: DocumentStore) -> None:
     truths = [truth, place.open(), truth, place.open()]
     given: list[list[int]] = []
 
@@ -500,7 +510,7 @@ def assert_whole(snapshot: Snapshot) -> int:
     return batch
 
 
-def test_readers_never_see_half_a_batch(place: Place, truth: Truth) -> None:
+def test_readers_never_see_half_a_batch(place: Place, truth: DocumentStore) -> None:
     def read(say: Callable[[str], None]) -> None:
         mine = place.open()
         say("ready")
@@ -530,7 +540,7 @@ def test_readers_never_see_half_a_batch(place: Place, truth: Truth) -> None:
     assert len(seen) > 2
 
 
-def test_a_killed_writer_loses_nothing_that_was_acknowledged(place: Place, truth: Truth) -> None:
+def test_a_killed_writer_loses_nothing_that_was_acknowledged(place: Place, truth: DocumentStore) -> None:
     truth.close()
     source, last = random.Random(5), -1
     for _ in range(KILLS):
@@ -550,7 +560,7 @@ def test_a_killed_writer_loses_nothing_that_was_acknowledged(place: Place, truth
     assert place.open().check() == []
 
 
-def test_a_forked_process_can_use_the_truth_of_its_parent(truth: Truth) -> None:
+def test_a_forked_process_can_use_the_truth_of_its_parent(truth: DocumentStore) -> None:
     with truth.writing() as writer:
         writer.insert(new_rows(["a"]))
 

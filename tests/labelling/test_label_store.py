@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from neardup.errors import InputError, ParameterError, StorageError
 from neardup.labelling import quality
 from neardup.labelling.assignment import next_disputed, next_item
-from neardup.labelling.settings import Settings
+from neardup.labelling.settings import LabelSettings
 from neardup.labelling.states import settle
 from neardup.labelling.store import FOUND, Item, LabelStore, NewPair
 from neardup.labelling.suggestion import add_to_pool, suggest
 from neardup.labelling.tags import tag_cluster, tagged_clusters, tagged_pairs, undo_tags
 from neardup.labelling.transfer import export, import_labels
 
-PAIRS = Settings(scheme="pairs", pair_judges=2, honey_share=0.0)
+PAIRS = LabelSettings(scheme="pairs", pair_judges=2, honey_share=0.0)
 TEXTS = {name: f"text of {name}" for name in "abcdefgh"}
 
 
-def make(path: Path, settings: Settings = PAIRS, pairs: str = "ab cd ef") -> LabelStore:
+def make(path: Path, settings: LabelSettings = PAIRS, pairs: str = "ab cd ef") -> LabelStore:
     store = LabelStore(path / "labels.db")
     store.change_settings(settings)
     store.add([NewPair(*pair, 0.5, "spread") for pair in pairs.split()], TEXTS)
@@ -75,7 +75,9 @@ def test_judges_get_items_that_others_began_and_no_item_twice(tmp_path: Path) ->
 
 
 def test_a_lease_expires(tmp_path: Path) -> None:
-    store = make(tmp_path, Settings(scheme="pairs", pair_judges=1, honey_share=0.0, lease_seconds=60), "ab")
+    store = make(
+        tmp_path, LabelSettings(scheme="pairs", pair_judges=1, honey_share=0.0, lease_seconds=60), "ab"
+    )
     late = take(store, "ann", now=1000.0)
     assert next_item(store, "bob", "pair", now=1059.0) is None
     assert take(store, "bob", now=1061.0) == late
@@ -106,7 +108,7 @@ def test_a_skipped_item_goes_to_others(tmp_path: Path) -> None:
 
 
 def test_two_phases(tmp_path: Path) -> None:
-    store = make(tmp_path, Settings(honey_share=0.0), "ab cd")
+    store = make(tmp_path, LabelSettings(honey_share=0.0), "ab cd")
     assert states(store) == {"ab": "waiting", "cd": "waiting"} and next_item(store, "ann", "pair") is None
     for judge in ("ann", "bob"):
         for _ in "abcd":
@@ -147,10 +149,10 @@ def test_however_judges_take_turns_items_get_what_they_need(
 def test_settings_are_checked() -> None:
     for name, value in (("scheme", "three"), ("pair_judges", 0), ("honey_share", 0.9), ("lease_seconds", 1)):
         with pytest.raises(ParameterError):
-            Settings(**{name: value})
-    assert Settings.from_json(Settings(pair_judges=5).to_json()) == Settings(pair_judges=5)
+            LabelSettings(**{name: value})
+    assert LabelSettings.from_json(LabelSettings(pair_judges=5).to_json()) == LabelSettings(pair_judges=5)
     with pytest.raises(ParameterError, match="a number"):
-        Settings().with_texts({"pair_judges": "many"})
+        LabelSettings().with_texts({"pair_judges": "many"})
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
@@ -212,7 +214,7 @@ def test_clusters_tagged_at_once(tmp_path: Path) -> None:
 
 
 def test_precision_of_found_pairs_has_wilsons_interval(tmp_path: Path) -> None:
-    store = make(tmp_path, Settings(scheme="pairs", pair_judges=1, honey_share=0.0), "")
+    store = make(tmp_path, LabelSettings(scheme="pairs", pair_judges=1, honey_share=0.0), "")
     assert quality.precision(store) is None
     store.add([NewPair("a", "b", 0.9, "spread")], TEXTS)
     assert store.add([NewPair(*pair, 0.9, FOUND) for pair in "ab ac ad ae".split()], TEXTS) == 3

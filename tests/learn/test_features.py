@@ -16,7 +16,7 @@ from neardup.learn.model.file import Model, read_model
 from neardup.learn.model.gram_features import compute_features, get_features, gram_features
 from neardup.learn.model.grams import GramTable
 from neardup.learn.model.queries import pack_queries, unpack_queries
-from neardup.learn.model.weight import Learned, default_features
+from neardup.learn.model.weight import LearnedWeight, default_features
 from neardup.learn.training.data import count_statistics
 from neardup.learn.training.query_files import read_queries
 from neardup.text.fields import FieldedWords, join_fields
@@ -25,7 +25,7 @@ from neardup.text.words import Words
 
 
 def grams(text: object, *texts: str, **told: object) -> GramTable:
-    weight = Learned(Shingles(1), **told)  # type: ignore[arg-type]
+    weight = LearnedWeight(Shingles(1), **told)  # type: ignore[arg-type]
     batch = Texts.from_strings(list(texts))
     tokens = text(batch)  # type: ignore[operator]
     return weight.grams(weight.of(tokens), tokens, count_statistics(batch, weight.counts, text, 1))  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ def test_queries_that_cannot_be_read_are_refused(tmp_path: Path, text: str, prob
 def test_a_broken_table_of_queries_is_refused() -> None:
     for packed in ("?", "AAAA", pack_queries(np.array([9, 4], np.uint64), np.array([1, 2]))[:-4]):
         with pytest.raises(ParameterError, match="packed table"):
-            Learned(Shingles(1), queries=packed)
+            LearnedWeight(Shingles(1), queries=packed)
 
 
 def test_the_most_frequent_k_grams_are_packed_in_order() -> None:
@@ -156,7 +156,7 @@ def test_no_batch_changes_a_weight(text: object) -> None:
     ]  # fmt: skip
     names = default_features(1, fields=True, markup=True)
     fields = getattr(text, "fields", ())
-    weight = Learned(Shingles(1), names, tuple(np.linspace(0.1, 0.9, len(names))), "keep", fields)
+    weight = LearnedWeight(Shingles(1), names, tuple(np.linspace(0.1, 0.9, len(names))), "keep", fields)
     whole = Texts.from_strings(pages)
     statistics = count_statistics(whole, weight.counts, text, 1)  # type: ignore[arg-type]
     look = lambda batch: weight(weight.of(tokens := text(batch)), tokens, statistics)  # type: ignore[operator]  # noqa: E731

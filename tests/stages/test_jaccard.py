@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from neardup.columns import Features, Pairs, Signatures, make_distinct
 from neardup.thresholds import as_fraction
-from neardup.verify.jaccard import Agreement, Jaccard, Unverified
+from neardup.verify.jaccard import Jaccard, SlotAgreement, Unverified
 
 rows = st.lists(st.lists(st.integers(0, 12), max_size=9), min_size=2, max_size=6)
 
@@ -91,10 +91,12 @@ def test_nothing_shared_never_passes() -> None:
 
 def test_an_estimate_is_the_share_of_equal_slots() -> None:
     slots = np.array([[1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [9, 9, 9, 9, 9]], np.uint32)
-    pairs = Agreement().measure(Signatures(slots, np.ones(3, np.bool_)), np.array([0, 0]), np.array([1, 2]))
+    pairs = SlotAgreement().measure(
+        Signatures(slots, np.ones(3, np.bool_)), np.array([0, 0]), np.array([1, 2])
+    )
     assert pairs.similarity.tolist() == [0.8, 0]
-    assert Agreement().passes(pairs, 0.8).tolist() == [True, False]
-    assert Agreement().passes(pairs, 0.81).tolist() == [False, False]
+    assert SlotAgreement().passes(pairs, 0.8).tolist() == [True, False]
+    assert SlotAgreement().passes(pairs, 0.81).tolist() == [False, False]
 
 
 @pytest.mark.parametrize("slots", [112, 126, 128])
@@ -102,24 +104,24 @@ def test_an_estimate_at_the_threshold_passes(slots: int) -> None:
     table = np.zeros((slots + 1, slots), np.uint32)
     table[np.tril_indices(slots + 1, -1, slots)] = 1  # row k differs from the first in k slots
     others = np.arange(1, slots + 1)
-    pairs = Agreement().measure(Signatures(table, np.ones(slots + 1, np.bool_)), others * 0, others)
+    pairs = SlotAgreement().measure(Signatures(table, np.ones(slots + 1, np.bool_)), others * 0, others)
     for threshold in (0.5, 0.7, 0.75):
         expected = [(slots - k) * 100 >= round(threshold * 100) * slots for k in others]
-        assert Agreement().passes(pairs, threshold).tolist() == expected
+        assert SlotAgreement().passes(pairs, threshold).tolist() == expected
 
 
 def test_absent_documents_agree_with_nothing_not_even_each_other() -> None:
     slots = np.full((3, 8), 2**32 - 1, np.uint32)
     signatures = Signatures(slots, np.array([False, False, True]))
-    pairs = Agreement().measure(signatures, np.array([0, 0]), np.array([1, 2]))
+    pairs = SlotAgreement().measure(signatures, np.array([0, 0]), np.array([1, 2]))
     assert pairs.similarity.tolist() == [0, 0]
-    assert not Agreement().passes(pairs, 0.1).any()
+    assert not SlotAgreement().passes(pairs, 0.1).any()
 
 
 def test_many_estimates_are_made_in_portions_without_a_seam() -> None:
     slots = np.random.default_rng(1).integers(0, 2, (300, 8), dtype=np.uint32)
     left, right = np.triu_indices(300, 1)  # 44,850 pairs
-    pairs = Agreement().measure(Signatures(slots, np.ones(300, np.bool_)), left, right)
+    pairs = SlotAgreement().measure(Signatures(slots, np.ones(300, np.bool_)), left, right)
     assert np.array_equal(pairs.shared, (slots[left] == slots[right]).sum(axis=1))
 
 

@@ -17,7 +17,7 @@ from neardup.signatures.set_hash import SetHash
 from neardup.signatures.sign_bits import SignBits, bit_agreement
 from neardup.verify.bits import BitAgreement
 from neardup.verify.cosine import Cosine
-from neardup.verify.jaccard import Agreement
+from neardup.verify.jaccard import SlotAgreement
 from neardup.weights.counts import Counts
 
 RANDOM = np.random.default_rng(11)
@@ -173,9 +173,9 @@ def test_equal_bits_are_counted() -> None:
 def test_groups_agree_as_a_whole_or_not_at_all() -> None:
     some = signatures([[1, 2, 3, 4, 5, 6], [1, 2, 3, 9, 5, 6], [1, 9, 3, 9, 5, 9]])
     for width, shares in ((1, [5 / 6, 3 / 6, 4 / 6]), (2, [2 / 3, 0, 1 / 3]), (3, [1 / 2, 0, 0])):
-        assert Agreement(width).measure(some, *PAIRS).similarity.tolist() == pytest.approx(shares)
-    thirds = Agreement(2).measure(some, *PAIRS)
-    assert Agreement(2).passes(thirds, 2 / 3).tolist() == [True, False, False], "a tie counts"
+        assert SlotAgreement(width).measure(some, *PAIRS).similarity.tolist() == pytest.approx(shares)
+    thirds = SlotAgreement(2).measure(some, *PAIRS)
+    assert SlotAgreement(2).passes(thirds, 2 / 3).tolist() == [True, False, False], "a tie counts"
 
 
 def test_too_many_choices_of_groups_are_refused() -> None:

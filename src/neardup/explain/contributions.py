@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.columns import Texts, to_utf8
-from neardup.learn.model.weight import Learned
+from neardup.learn.model.weight import LearnedWeight
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.text.composed import to_composed
@@ -28,7 +28,7 @@ def contributions(
 ) -> list[Contribution]:
     """The shared k-grams that add most to the score, largest first; none if weights are not learned."""
     weight = plan.view.weights[0] if len(plan.view.weights) == 1 else None
-    if not isinstance(weight, Learned):
+    if not isinstance(weight, LearnedWeight):
         return []
     texts = Texts.from_strings([to_composed(to_utf8(text).decode()) for text in (left, right)])
     tokens = plan.text(texts)

@@ -15,7 +15,7 @@ from neardup.engines.core.progress import Progress
 from neardup.index.inputs import InputChunk
 from neardup.index.postings import Postings, stored_keys
 from neardup.index.signed import Signer
-from neardup.index.truth import Columns, Id, NewRows, Writer
+from neardup.index.truth import Columns, Id, NewRows, StoreWriter
 from neardup.workers import ordered_map
 
 BATCH_ROWS = 10_000  # documents of a transaction …
@@ -105,7 +105,7 @@ def prepared_chunks(signer: Signer, chunks: Iterable[InputChunk], threads: int) 
 
 def add_prepared(
     chunks: Iterable[PreparedChunk],
-    writing: Callable[[], AbstractContextManager[Writer]],
+    writing: Callable[[], AbstractContextManager[StoreWriter]],
     remember: Callable[[Numbers, Numbers, Hashes], None],
     progress: Progress,
 ) -> Addition:
@@ -122,7 +122,7 @@ def add_prepared(
     return total
 
 
-def store(writer: Writer, chunk: PreparedChunk) -> tuple[Addition, Numbers, Postings]:
+def store(writer: StoreWriter, chunk: PreparedChunk) -> tuple[Addition, Numbers, Postings]:
     """The counts, the sequence numbers of what was stored, and its postings; unchanged documents are left alone."""
     before = writer.find(chunk.rows.ids)
     known = before > 0
@@ -135,7 +135,7 @@ def store(writer: Writer, chunk: PreparedChunk) -> tuple[Addition, Numbers, Post
     return counts, seqs, fresh.postings
 
 
-def _unchanged(writer: Writer, chunk: PreparedChunk, before: Numbers) -> NDArray[np.bool_]:
+def _unchanged(writer: StoreWriter, chunk: PreparedChunk, before: Numbers) -> NDArray[np.bool_]:
     """Which documents are stored already, with this text and these attributes."""
     rows = writer.fetch(before[before > 0], Columns(attributes=True))
     place = np.minimum(np.searchsorted(rows.seqs, before), len(rows) - 1)

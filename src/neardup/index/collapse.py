@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from neardup.errors import ParameterError
-from neardup.index.documents import Document, Master, Neighbours, best_first, find_neighbours, may_see
+from neardup.index.documents import (
+    FingerprintedDocument,
+    Master,
+    Neighbours,
+    best_first,
+    find_neighbours,
+    may_see,
+)
 
 Order = Literal["rank", "time", "length"]
 ORDERS = ("rank", "time", "length")
@@ -21,12 +28,12 @@ ORDERS = ("rank", "time", "length")
 class CollapsedResult:
     """A document of a result list, and the near-duplicates folded under it."""
 
-    shown: Document
-    folded: list[Document] = field(default_factory=list)
+    shown: FingerprintedDocument
+    folded: list[FingerprintedDocument] = field(default_factory=list)
 
 
 def clusters_by_master(
-    documents: Sequence[Document], neighbours: Neighbours, *, master: Master = "rank"
+    documents: Sequence[FingerprintedDocument], neighbours: Neighbours, *, master: Master = "rank"
 ) -> list[list[int]]:
     """Clusters as positions of documents, the master first: every member is a neighbour of its master.
 
@@ -57,7 +64,7 @@ def clusters_by_master(
 
 
 def collapse(
-    results: Sequence[Document],
+    results: Sequence[FingerprintedDocument],
     groups: Collection[str] = (),
     *,
     distance: int = 3,
@@ -79,7 +86,11 @@ def collapse(
 
 
 def folded(
-    visible: Sequence[Document], neighbours: Neighbours, *, order: Order = "rank", master: Master = "quality"
+    visible: Sequence[FingerprintedDocument],
+    neighbours: Neighbours,
+    *,
+    order: Order = "rank",
+    master: Master = "quality",
 ) -> list[CollapsedResult]:
     """Visible documents, best first, with near-duplicates folded under the master of each."""
     if order not in ORDERS:
@@ -92,7 +103,7 @@ def folded(
 
 
 def listed_clusters(
-    documents: Sequence[Document], neighbours: Neighbours, master: Master, order: Order
+    documents: Sequence[FingerprintedDocument], neighbours: Neighbours, master: Master, order: Order
 ) -> Iterator[list[Any]]:
     """The ids of clusters of two or more documents, the master first and the others by rank, time or length."""
     if order not in ORDERS:
@@ -103,7 +114,7 @@ def listed_clusters(
             yield [documents[place].id, *(member.id for member in members)]
 
 
-def listed(documents: list[Document], order: Order) -> list[Document]:
+def listed(documents: list[FingerprintedDocument], order: Order) -> list[FingerprintedDocument]:
     """The members of a cluster by rank (as given), newest first, or longest first."""
     if order == "time":
         return sorted(documents, key=lambda document: -document.time)

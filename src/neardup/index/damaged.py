@@ -12,7 +12,7 @@ from neardup.errors import InputError, NeardupError, StorageError
 from neardup.index.export import export_salvaged
 from neardup.index.index import Index
 from neardup.index.opened import POSTGRES
-from neardup.index.truth import Truth
+from neardup.index.truth import DocumentStore
 from neardup.index.truth.sqlite import SqliteTruth
 from neardup.index.verify import Verification
 from neardup.plan import Plan
@@ -37,7 +37,7 @@ def salvage_path(path: str | os.PathLike[str], target: Path, progress: Progress,
     if _is_address(path):
         from neardup.index.truth.postgres import PostgresTruth
 
-        truth: Truth = PostgresTruth(os.fspath(path))
+        truth: DocumentStore = PostgresTruth(os.fspath(path))
     else:
         truth = _unchecked(path)
     try:

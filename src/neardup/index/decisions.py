@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from neardup.index.documents import Access, Document, Near, Neighbours, best_first, covers
+from neardup.index.documents import Access, FingerprintedDocument, Near, Neighbours, best_first, covers
 
 Action = Literal["keep", "demote", "drop"]
 
@@ -31,7 +31,11 @@ class IndexDecision:
 
 
 def check_documents(
-    new: Sequence[Document], indexed: Sequence[Document], neighbours: Neighbours, *, drop: bool = True
+    new: Sequence[FingerprintedDocument],
+    indexed: Sequence[FingerprintedDocument],
+    neighbours: Neighbours,
+    *,
+    drop: bool = True,
 ) -> list[IndexDecision]:
     """A decision for each new document, by the indexed documents and the new ones before it.
 
@@ -62,7 +66,9 @@ def check_documents(
     return decisions
 
 
-def _decide(known: _FirstDocuments, near: Sequence[Near], document: Document, drop: bool) -> IndexDecision:
+def _decide(
+    known: _FirstDocuments, near: Sequence[Near], document: FingerprintedDocument, drop: bool
+) -> IndexDecision:
     """By the first copy that covers this document, or by the nearest document; of equally near ones, by the first."""
     copies = [place for place in known.copies(document) if covers(place[1].access, document.access)]
     if copies:
@@ -80,7 +86,7 @@ def _decide(known: _FirstDocuments, near: Sequence[Near], document: Document, dr
     return IndexDecision("demote", because, nearest.similarity, nearest.relation)
 
 
-Place = tuple[int, Document]  # a document, and the number of documents up to it
+Place = tuple[int, FingerprintedDocument]  # a document, and the number of documents up to it
 
 
 class _FirstDocuments:
@@ -91,7 +97,7 @@ class _FirstDocuments:
         self._equal: dict[bytes, dict[Access, Place]] = {}
         self._count = 0
 
-    def add(self, node: int, document: Document) -> None:
+    def add(self, node: int, document: FingerprintedDocument) -> None:
         self._count += 1
         if node < 0:
             return
@@ -103,11 +109,11 @@ class _FirstDocuments:
     def of(self, node: int) -> Sequence[Place]:
         return list(self._near[node].values())
 
-    def copies(self, document: Document) -> Sequence[Place]:
+    def copies(self, document: FingerprintedDocument) -> Sequence[Place]:
         return [] if document.digest is None else list(self._equal.get(document.digest, {}).values())
 
 
-def crawl_order(documents: Sequence[Document], neighbours: Neighbours) -> list[Any]:
+def crawl_order(documents: Sequence[FingerprintedDocument], neighbours: Neighbours) -> list[Any]:
     """Ids in the order to download them: unique pages first, then second copies, then third ones, …
 
     Within a round, higher quality comes first. A page is a copy of a better page that is near if every group with

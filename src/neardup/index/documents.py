@@ -32,7 +32,7 @@ def covers(indexed: Access, new: Access) -> bool:
 
 
 @dataclass(frozen=True)
-class Document:
+class FingerprintedDocument:
     """A document without its text."""
 
     id: Any
@@ -45,7 +45,7 @@ class Document:
     digest: bytes | None = None  # of the text; None: unknown, equal to no other
 
 
-def best_first(documents: Sequence[Document], master: Master) -> list[int]:
+def best_first(documents: Sequence[FingerprintedDocument], master: Master) -> list[int]:
     """Positions of documents, the best master first; ties by rank.
 
     Newest, highest quality, shortest URL or longest (simhash thesis, 2.6.2); documents without the value come last.
@@ -83,7 +83,7 @@ def reserved_bits(plan: Plan) -> int:
     return (1 << bits) - (1 << (bits - last))
 
 
-def find_neighbours(documents: Sequence[Document], distance: int, same: int = 0) -> Neighbours:
+def find_neighbours(documents: Sequence[FingerprintedDocument], distance: int, same: int = 0) -> Neighbours:
     """The neighbours of every document by fingerprint: within the distance, and equal in the bits of `same`.
 
     Each fingerprint is its own first neighbour. A similarity is the share of equal bits, of 64 or a multiple.
@@ -99,7 +99,7 @@ def find_neighbours(documents: Sequence[Document], distance: int, same: int = 0)
     return Neighbours(nodes, near)
 
 
-def _distinct_fingerprints(documents: Sequence[Document]) -> tuple[list[int], list[int], Hashes]:
+def _distinct_fingerprints(documents: Sequence[FingerprintedDocument]) -> tuple[list[int], list[int], Hashes]:
     """The number of each document's distinct fingerprint, the distinct fingerprints, and these as columns of words."""
     known: dict[int, int] = {}
     numbers = [

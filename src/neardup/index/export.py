@@ -14,7 +14,7 @@ from neardup.documents import Batch, open_writer
 from neardup.engines.core.documents import plan_fields
 from neardup.engines.core.progress import Progress
 from neardup.index.signed import Store, stored_text
-from neardup.index.truth import Attributes, Columns, Snapshot, StoredRows, Truth
+from neardup.index.truth import Attributes, Columns, DocumentStore, Snapshot, StoredRows
 from neardup.output import OutputFolder
 from neardup.plan import Plan
 from neardup.text.fields import SEPARATOR
@@ -69,7 +69,7 @@ def export_stored(
 
 
 def export_salvaged(
-    truth: Truth,
+    truth: DocumentStore,
     plan: Plan | None,
     store: Store,
     path: str | os.PathLike[str],

@@ -22,7 +22,7 @@ from neardup.errors import PlanError
 from neardup.index.answers import selected
 from neardup.index.counting import corpus_of
 from neardup.index.decisions import IndexDecision, check_documents
-from neardup.index.documents import Document
+from neardup.index.documents import FingerprintedDocument
 from neardup.index.inputs import InputChunk
 from neardup.index.lookup import matches_of
 from neardup.index.search import CapturedSearch
@@ -67,7 +67,7 @@ class NewDocuments:
         self, search: CapturedSearch, snapshot: Snapshot, work: Workspace, threshold: float | None = None
     ) -> None:
         self._search, self._snapshot, self._work, self._threshold = search, snapshot, work, threshold
-        self.documents: list[Document] = []
+        self.documents: list[FingerprintedDocument] = []
         self._ids: list[Id] = []
         self._digests: list[Hashes] = [np.zeros((0, 2), np.uint64)]
         self._lengths: list[Numbers] = [np.zeros(0, np.int64)]
@@ -104,7 +104,7 @@ class NewDocuments:
         neighbours = table.neighbours([*indexed, *self.documents])
         return check_documents(self.documents, indexed, neighbours, drop=drop)
 
-    def _link_stored(self, table: NodeTable) -> list[Document]:
+    def _link_stored(self, table: NodeTable) -> list[FingerprintedDocument]:
         """Link new documents to stored ones; returns the stored ones."""
         links = self._links
         seqs = np.concatenate(links.seqs)
@@ -143,7 +143,7 @@ class NewDocuments:
             table.link(second, first, similarity, other)
 
 
-def _documents(chunk: InputChunk, signed: SignedDocuments) -> list[Document]:
+def _documents(chunk: InputChunk, signed: SignedDocuments) -> list[FingerprintedDocument]:
     sizes = zip(signed.characters.tolist(), signed.made.tokens.tolist(), strict=True)
     rows = zip(chunk.ids, digest_bytes(signed.digests), sizes, chunk.attributes, strict=True)
     return [as_document(name, digest, *size, attributes) for name, digest, size, attributes in rows]

@@ -15,7 +15,7 @@ import neardup
 from neardup.errors import IndexDamaged, InputError, OutputError, ParameterError, PlanError
 from neardup.index.postings import check_scheme
 from neardup.index.signed import Signer, Store
-from neardup.index.truth import Snapshot, Truth, Writer
+from neardup.index.truth import DocumentStore, Snapshot, StoreWriter
 from neardup.plan import Clustering, ClusterKind, Keep, Plan
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics, save_statistics
@@ -31,7 +31,7 @@ class OpenedIndex:
     """Where an index lies, and what it was made with."""
 
     name: str
-    truth: Truth
+    truth: DocumentStore
     segments: Path  # the folder of derived files
     plan: Plan  # with statistics=""
     store: Store
@@ -77,7 +77,7 @@ def _refuse_incomplete(name: str, about: dict[str, str], last: int) -> None:
         raise IndexDamaged(f"{name}: the index is damaged: its entry {lost[0]!r} is lost.")
 
 
-def _sqlite(folder: Path, create: bool, wait: float) -> Truth:
+def _sqlite(folder: Path, create: bool, wait: float) -> DocumentStore:
     from neardup.index.truth.sqlite import SqliteTruth
 
     if not SqliteTruth.exists(folder):
@@ -98,7 +98,7 @@ def _sqlite(folder: Path, create: bool, wait: float) -> Truth:
     return SqliteTruth(folder, wait=wait)
 
 
-def _postgres(url: str, create: bool, wait: float) -> Truth:
+def _postgres(url: str, create: bool, wait: float) -> DocumentStore:
     from neardup.index.truth.postgres import PostgresTruth
 
     if create and not PostgresTruth.exists(url):
@@ -113,7 +113,7 @@ def cache_folder(url: str) -> Path:
     return Path(base) / "neardup" / "index" / hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-def _created(truth: Truth, name: str, plan: Plan | None, store: Store) -> dict[str, str]:
+def _created(truth: DocumentStore, name: str, plan: Plan | None, store: Store) -> dict[str, str]:
     """Write the plan of a new index; returns what is known of it."""
     if plan is None:
         raise InputError(f"{name} has no index yet. Make one with: neardup index build {name} INPUT")
@@ -181,7 +181,7 @@ def read_statistics(snapshot: Snapshot, digest: str) -> Statistics | None:
         return load_statistics(path)
 
 
-def freeze_statistics(writer: Writer, statistics: Statistics) -> None:
+def freeze_statistics(writer: StoreWriter, statistics: Statistics) -> None:
     """Store statistics, which all documents are signed with from now on."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "statistics.parquet"

@@ -20,7 +20,7 @@ from neardup.index.opened import OpenedIndex, freeze_statistics, read_statistics
 from neardup.index.postings import Postings
 from neardup.index.search import FLUSH, ROOM, CapturedSearch, Search
 from neardup.index.signed import Signer, Store
-from neardup.index.truth import Snapshot, Writer
+from neardup.index.truth import Snapshot, StoreWriter
 from neardup.plan import Clustering, Plan
 from neardup.statistics import Statistics
 
@@ -117,7 +117,7 @@ class IndexState:
         with self._truth.reading() as snapshot:
             return self._current(snapshot)
 
-    def captured_for(self, writer: Writer) -> CapturedSearch:
+    def captured_for(self, writer: StoreWriter) -> CapturedSearch:
         """What finds documents inside a write transaction; nobody else commits meanwhile."""
         search = self._current(writer)
         while True:
@@ -129,12 +129,12 @@ class IndexState:
         """A folder for temporary files."""
         return Workspace(folder=self._work_dir, memory=self._memory)
 
-    def writing(self) -> AbstractContextManager[Writer]:
+    def writing(self) -> AbstractContextManager[StoreWriter]:
         """The only writer; what is done inside is durable at the end, as a whole."""
         return self._truth.writing()
 
     @contextmanager
-    def _writing_with(self, digest: str) -> Iterator[Writer]:
+    def _writing_with(self, digest: str) -> Iterator[StoreWriter]:
         """The only writer, as long as document frequencies are those that documents were signed with."""
         with self._truth.writing() as writer:
             if writer.about()["statistics"] != digest:

@@ -13,7 +13,7 @@ import numpy as np
 from neardup.columns import Hashes, Numbers
 from neardup.engines.core.progress import Progress
 from neardup.index.answers import selected
-from neardup.index.documents import Access, Document, Near, Neighbours
+from neardup.index.documents import Access, FingerprintedDocument, Near, Neighbours
 from neardup.index.lookup import matches_of
 from neardup.index.search import CapturedSearch
 from neardup.index.truth import Attributes, Columns, Id, Snapshot, StoredRows
@@ -25,10 +25,10 @@ SCAN = 10_000  # … and that are read together without their texts
 
 def as_document(
     id: Id, digest: bytes, characters: int, tokens: int, attributes: Attributes | None
-) -> Document:
+) -> FingerprintedDocument:
     """A document as decisions see it; one without tokens equals no other."""
     known = attributes or Attributes()
-    return Document(
+    return FingerprintedDocument(
         id=id,
         access=access_of(known.access),
         time=known.time or 0.0,
@@ -44,7 +44,7 @@ def access_of(groups: Sequence[str] | None) -> Access:
     return None if groups is None else frozenset(groups)
 
 
-def documents_of(rows: StoredRows) -> Iterator[Document]:
+def documents_of(rows: StoredRows) -> Iterator[FingerprintedDocument]:
     """The documents of stored rows with their attributes."""
     for n, digest in enumerate(digest_bytes(np.column_stack([rows.low, rows.high]))):
         size, tokens = int(rows.characters[n]), int(rows.tokens[n])
@@ -78,7 +78,7 @@ class NodeTable:
             name = RELATIONS[relation] if relation >= 0 else None
             self.near[node][other] = Near(other, None if np.isnan(similarity) else similarity, name)
 
-    def neighbours(self, documents: Sequence[Document]) -> Neighbours:
+    def neighbours(self, documents: Sequence[FingerprintedDocument]) -> Neighbours:
         """The table as decisions take it."""
         nodes = [self.node(document.digest) for document in documents]
         return Neighbours(nodes, [list(near.values()) for near in self.near])
@@ -86,9 +86,9 @@ class NodeTable:
 
 def stored_neighbours(
     search: CapturedSearch, snapshot: Snapshot, progress: Progress, threshold: float | None = None
-) -> tuple[list[Document], Neighbours]:
+) -> tuple[list[FingerprintedDocument], Neighbours]:
     """All documents of an index in the order they were added, and their neighbours: each text is looked up."""
-    documents, table, first = list[Document](), NodeTable(), list[int]()
+    documents, table, first = list[FingerprintedDocument](), NodeTable(), list[int]()
     for rows in snapshot.scan(1, snapshot.last(), Columns(attributes=True), SCAN):
         for document, seq in zip(documents_of(rows), rows.seqs.tolist(), strict=True):
             if table.node(document.digest) == len(first):
@@ -104,7 +104,7 @@ def neighbours_among(
     rows: StoredRows,
     progress: Progress,
     threshold: float | None = None,
-) -> tuple[list[Document], Neighbours]:
+) -> tuple[list[FingerprintedDocument], Neighbours]:
     """The documents of some rows, and which of them are near each other: others have no influence."""
     documents, table, first = list(documents_of(rows)), NodeTable(), list[int]()
     for document, seq in zip(documents, rows.seqs.tolist(), strict=True):

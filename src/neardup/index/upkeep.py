@@ -19,7 +19,7 @@ from neardup.index.opened import freeze_statistics
 from neardup.index.search import Search
 from neardup.index.signed import Signer, Store
 from neardup.index.state import IndexState
-from neardup.index.truth import Columns, NewRows, Snapshot, StoredRows, Writer
+from neardup.index.truth import Columns, NewRows, Snapshot, StoredRows, StoreWriter
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 
@@ -109,7 +109,7 @@ def _counted(index: IndexState, snapshot: Snapshot, work: Workspace, progress: P
     return found
 
 
-def _sign_again(signer: Signer, writer: Writer, progress: Progress) -> None:
+def _sign_again(signer: Signer, writer: StoreWriter, progress: Progress) -> None:
     """Store every document again, under a new number, with a signature by the new document frequencies."""
     columns, last = Columns(body=True, attributes=True), writer.last()
     with progress.stage("sign again", writer.count()):

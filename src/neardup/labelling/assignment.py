@@ -12,7 +12,7 @@ import time
 from zlib import crc32
 
 from neardup.labelling.answers import SKIP
-from neardup.labelling.settings import Settings
+from neardup.labelling.settings import LabelSettings
 from neardup.labelling.store import Item, LabelStore, lease_kind, lend
 
 __all__ = ["next_disputed", "next_item"]
@@ -78,7 +78,7 @@ def _first(db: sqlite3.Connection, query: str, values: dict[str, object]) -> int
     return None if row is None else int(row[0])
 
 
-def _honey(db: sqlite3.Connection, values: dict[str, object], settings: Settings) -> int | None:
+def _honey(db: sqlite3.Connection, values: dict[str, object], settings: LabelSettings) -> int | None:
     """A honey pot at random places, in the share that the protocol says; None if it is not its turn."""
     if not settings.honey_share:
         return None

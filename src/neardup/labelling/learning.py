@@ -41,7 +41,14 @@ from neardup.learn.training.setup import TrainingSetup
 from neardup.plan import Plan
 from neardup.plurals import counted
 
-__all__ = ["Learned", "Scored", "labelled_pairs", "learn_from_labels", "missing_labels", "pool_scores"]
+__all__ = [
+    "DetectorScore",
+    "LearningResult",
+    "labelled_pairs",
+    "learn_from_labels",
+    "missing_labels",
+    "pool_scores",
+]
 
 OTHERS = 20_000  # documents without a label that document frequencies are counted over
 FOLDS = 5
@@ -52,7 +59,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Scored:
+class DetectorScore:
     """A detector on held-out labels."""
 
     name: str
@@ -68,13 +75,13 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearningResult:
     """What was learned: detectors in order (the run, another threshold, the model), and the model."""
 
     pairs: int
     positives: int
     units: int  # groups of documents that labelled pairs connect
-    scored: list[Scored]
+    scored: list[DetectorScore]
     model: Model | None
     notes: list[str]
 
@@ -123,7 +130,7 @@ def truth_of(labels: Mapping[tuple[str, str], bool], ids: pa.Array) -> Truth:
 def learn_from_labels(
     documents: Documents, labels: Mapping[tuple[str, str], bool], plan: Plan, *, seed: int = 1, threads: int = 1,
     progress: Progress | None = None,
-) -> Learned:  # fmt: skip
+) -> LearningResult:  # fmt: skip
     """The detectors, scored on held-out labels; the model is None if the labels are too few for one."""
     progress = progress or Progress()
     if said := missing_labels(labels):
@@ -166,7 +173,7 @@ def learn_from_labels(
         _scored(names[key], thresholds[key], found, base, truth.judged, units, seed)
         for key, found in decisions.items()
     ]
-    return Learned(len(labels), int(truth.judged.sum()), len(np.unique(units)), scored, model, notes)
+    return LearningResult(len(labels), int(truth.judged.sum()), len(np.unique(units)), scored, model, notes)
 
 
 def measure(documents: Documents, plan: Plan, left: Numbers, right: Numbers, threads: int) -> Floats:
@@ -258,7 +265,7 @@ def _f1(found: Mask, judged: Mask, weight: Floats | None = None) -> float:
 
 def _scored(
     name: str, threshold: float, found: Mask, base: Mask, judged: Mask, units: Numbers, seed: int
-) -> Scored:
+) -> DetectorScore:
     """The scores of decisions, with bootstrap intervals over connected documents."""
     rng = np.random.default_rng(seed)
     names, place = np.unique(units, return_inverse=True)
@@ -270,7 +277,7 @@ def _scored(
         f1s.append(_f1(found, judged, weight))
         differences.append(f1s[-1] - _f1(base, judged, weight))
     right = int((found & judged).sum())
-    return Scored(
+    return DetectorScore(
         name, threshold, _f1(found, judged), _interval(f1s),
         right / int(found.sum()) if found.any() else float("nan"), right / int(judged.sum()),
         _f1(found, judged) - _f1(base, judged), _interval(differences), int((found != base).sum()),

@@ -16,11 +16,11 @@ from neardup.labelling.states import LABELLED, STATES
 from neardup.labelling.store import FOUND, LabelStore
 from neardup.signatures.estimate import wilson_interval
 
-__all__ = ["Agreement", "JudgeQuality", "Progress", "agreement", "judges", "precision", "progress"]
+__all__ = ["JudgeAgreement", "JudgeQuality", "LabelProgress", "agreement", "judges", "precision", "progress"]
 
 
 @dataclass(frozen=True)
-class Progress:
+class LabelProgress:
     """How far the items of a phase are."""
 
     kind: str
@@ -37,7 +37,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class JudgeAgreement:
     """How far the judges of a phase agree; honey pots and judges who are left out do not count."""
 
     items: int  # with two judgements or more
@@ -76,14 +76,14 @@ class JudgeQuality:
         return Interval(*wilson_interval(self.honey_right, self.honey)) if self.honey else None
 
 
-def progress(store: LabelStore, kind: str) -> Progress:
+def progress(store: LabelStore, kind: str) -> LabelProgress:
     """The progress of a phase."""
     states = dict(store.rows("SELECT state, count(*) FROM items WHERE kind = ? GROUP BY state", (kind,)))
     rows = _standing(store, kind)
     seconds = [spent for *_, spent in rows if spent is not None]
     answers = Counter(answer for _, _, answer, _, _ in rows)
     names = [one.name for one in answers_of(kind, store.settings.scheme)]
-    return Progress(
+    return LabelProgress(
         kind,
         sum(states.values()),
         {state: states[state] for state in STATES if state in states},
@@ -117,7 +117,7 @@ def votes(store: LabelStore, kind: str) -> dict[int, dict[str, str]]:
     return dict(found)
 
 
-def agreement(store: LabelStore, kind: str) -> Agreement:
+def agreement(store: LabelStore, kind: str) -> JudgeAgreement:
     """The agreement of the judges of a phase."""
     judged = [one for one in votes(store, kind).values() if len(one) > 1]
     table, usual = vote_table(judged)
@@ -133,7 +133,7 @@ def agreement(store: LabelStore, kind: str) -> Agreement:
     weight = sum(n for n, _ in known)
     names = sorted({answer for one in judged for answer in one.values()})
     every = [[list(one.values()).count(name) for name in names] for one in judged]
-    return Agreement(
+    return JudgeAgreement(
         len(judged),
         raw_agreement(every),
         fleiss_kappa(table) if len(table) else math.nan,

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from neardup.errors import ParameterError
 
-__all__ = ["PRESETS", "SCHEMES", "Settings"]
+__all__ = ["PRESETS", "SCHEMES", "LabelSettings"]
 
 Scheme = Literal["two phases", "pairs", "five labels"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -30,7 +30,7 @@ Broken: nothing to judge on one side or on both."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class LabelSettings:
     """How items are judged; the defaults are those of Alonso, Fetterly and Manasse (section 4.2)."""
 
     scheme: Scheme = "two phases"
@@ -72,12 +72,12 @@ class Settings:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @staticmethod
-    def from_json(text: str) -> Settings:
+    def from_json(text: str) -> LabelSettings:
         """The settings of `to_json`; members that this version does not know are ignored."""
-        known = {one.name for one in fields(Settings)}
-        return Settings(**{name: value for name, value in json.loads(text).items() if name in known})
+        known = {one.name for one in fields(LabelSettings)}
+        return LabelSettings(**{name: value for name, value in json.loads(text).items() if name in known})
 
-    def with_texts(self, given: dict[str, str]) -> Settings:
+    def with_texts(self, given: dict[str, str]) -> LabelSettings:
         """The settings with values as a form sends them."""
         values: dict[str, Any] = {}
         for one in fields(self):
@@ -90,8 +90,8 @@ class Settings:
         return replace(self, **values)
 
 
-PRESETS: dict[str, Settings] = {
-    "one person": Settings(scheme="pairs", pair_judges=1, honey_share=0.0),
-    "crowd": Settings(),
-    "five labels": Settings(scheme="five labels", pair_judges=2),
+PRESETS: dict[str, LabelSettings] = {
+    "one person": LabelSettings(scheme="pairs", pair_judges=1, honey_share=0.0),
+    "crowd": LabelSettings(),
+    "five labels": LabelSettings(scheme="five labels", pair_judges=2),
 }

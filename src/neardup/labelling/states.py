@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from neardup.labelling.answers import SKIP
-from neardup.labelling.settings import Settings
+from neardup.labelling.settings import LabelSettings
 
 __all__ = ["LABELLED", "STATES", "excluded_judges", "settle", "update_all", "update_item"]
 
@@ -41,7 +41,7 @@ def excluded_judges(db: sqlite3.Connection) -> set[str]:
 
 
 def update_item(
-    db: sqlite3.Connection, item: int, settings: Settings, left_out: set[str] | None = None
+    db: sqlite3.Connection, item: int, settings: LabelSettings, left_out: set[str] | None = None
 ) -> None:
     """Writes the state of an item, and of the pairs of a document."""
     out = excluded_judges(db) if left_out is None else left_out
@@ -71,7 +71,7 @@ def update_item(
             update_item(db, pair, settings, out)
 
 
-def _of_documents(db: sqlite3.Connection, a: str, b: str, settings: Settings) -> str:
+def _of_documents(db: sqlite3.Connection, a: str, b: str, settings: LabelSettings) -> str:
     """The state of a pair by the labels of its documents; empty if they are both labelled yes."""
     if settings.scheme != "two phases":
         return ""
@@ -83,7 +83,7 @@ def _of_documents(db: sqlite3.Connection, a: str, b: str, settings: Settings) ->
     return "" if all(state in LABELLED for state, _ in rows) else "waiting"
 
 
-def update_all(db: sqlite3.Connection, settings: Settings) -> None:
+def update_all(db: sqlite3.Connection, settings: LabelSettings) -> None:
     """Writes the state of every item: after a change of the protocol, or of who is left out."""
     out = excluded_judges(db)
     for kind in ("document", "pair"):

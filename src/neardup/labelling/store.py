@@ -18,7 +18,7 @@ from pathlib import Path
 from neardup.errors import InputError
 from neardup.labelling.answers import SKIP, answers_of
 from neardup.labelling.schema import connect
-from neardup.labelling.settings import Settings
+from neardup.labelling.settings import LabelSettings
 from neardup.labelling.states import excluded_judges, update_all, update_item
 
 __all__ = ["FOUND", "Item", "LabelStore", "NewPair"]
@@ -87,12 +87,12 @@ class LabelStore:
     # The protocol and the items ---------------------------------------------------------------------
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> LabelSettings:
         """The protocol."""
         found = self.rows("SELECT value FROM meta WHERE name = 'settings'")
-        return Settings.from_json(found[0][0]) if found else Settings()
+        return LabelSettings.from_json(found[0][0]) if found else LabelSettings()
 
-    def change_settings(self, settings: Settings) -> None:
+    def change_settings(self, settings: LabelSettings) -> None:
         """Stores a protocol; labels are settled by it anew. The scheme is fixed once a pair is judged."""
         with self.writing() as db:
             judged = db.execute(

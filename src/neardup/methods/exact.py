@@ -11,7 +11,7 @@ from neardup.registry import method
 from neardup.signatures.whole import SLOTS, WholeDigest
 from neardup.text.whole import TextBytes
 from neardup.text.words import TokenKind, Words
-from neardup.verify.jaccard import Agreement
+from neardup.verify.jaccard import SlotAgreement
 
 
 @method(use="Equal texts and nothing else, at the speed of reading", speed="fast", exact=True)
@@ -31,6 +31,6 @@ def exact(*, equal: Literal["words", "bytes"] = "words", tokens: TokenKind = "wo
         text=Words(tokens) if equal == "words" else TextBytes(),
         view=View(WholeText(), signature=WholeDigest()),
         candidates=Equal(),
-        check=Agreement(SLOTS),
+        check=SlotAgreement(SLOTS),
         threshold=1.0,
     )

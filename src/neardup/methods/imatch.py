@@ -10,7 +10,7 @@ from neardup.plan import Feature, Plan, View
 from neardup.registry import Chance, Count, Natural, Part, Share, WordList, method
 from neardup.signatures.set_hash import SetHash
 from neardup.text.words import Words
-from neardup.verify.jaccard import Agreement
+from neardup.verify.jaccard import SlotAgreement
 from neardup.weights.frequency import IdfRange
 
 THIRD = 0.33  # of the lexicon; the papers give no figure for random lexicons
@@ -103,6 +103,6 @@ def _plan(
             SetHash(lexicons, 0.0 if lexicons == 1 else drop or THIRD, least, seed),
         ),
         candidates=Groups(lexicons, 2, agree, seed),
-        check=Agreement(2),
+        check=SlotAgreement(2),
         threshold=agree / lexicons,
     )

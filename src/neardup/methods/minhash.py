@@ -11,7 +11,7 @@ from neardup.plan import Check, Plan, View
 from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import TokenKind, Words
-from neardup.verify.jaccard import Agreement, Jaccard, Unverified
+from neardup.verify.jaccard import Jaccard, SlotAgreement, Unverified
 from neardup.weights.selection import one_in as select
 
 
@@ -49,7 +49,7 @@ def minhash(
         seed: The seed of the permutations.
     """
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
-    checks: dict[str, Check] = {"exact": Jaccard(), "estimate": Agreement(), "none": Unverified()}
+    checks: dict[str, Check] = {"exact": Jaccard(), "estimate": SlotAgreement(), "none": Unverified()}
     return Plan(
         method="minhash",
         text=Words(tokens),

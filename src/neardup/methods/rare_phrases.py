@@ -12,7 +12,7 @@ from neardup.plan import Check, Clustering, Feature, Plan, View
 from neardup.registry import Chance, Count, Natural, Part, Share, method
 from neardup.signatures.consistent import Consistent
 from neardup.text.words import TokenKind, Words
-from neardup.verify.jaccard import Agreement
+from neardup.verify.jaccard import SlotAgreement
 from neardup.verify.weighted import WeightedJaccard
 from neardup.weights.phrases import Function, PhraseWeight
 
@@ -70,7 +70,7 @@ def rare_phrases(
     phrases = Shingles(ngram)
     words: Feature = PassageWords(passage) if passage else Shingles(1)
     weight = PhraseWeight(phrases, words, function, around, inverse, inside, rare, common_above)
-    checks: dict[str, Check] = {"exact": WeightedJaccard(), "estimate": Agreement()}
+    checks: dict[str, Check] = {"exact": WeightedJaccard(), "estimate": SlotAgreement()}
     return Plan(
         method="rare_phrases",
         text=Words(tokens),

@@ -11,7 +11,7 @@ from neardup.plan import Plan, View
 from neardup.registry import Count, Natural, Share, method
 from neardup.signatures.minhash import MinHash
 from neardup.text.words import TokenKind, Words
-from neardup.verify.jaccard import Agreement, Jaccard
+from neardup.verify.jaccard import Jaccard, SlotAgreement
 from neardup.weights.selection import one_in as select
 
 
@@ -61,6 +61,6 @@ def super_shingles(
         text=Words(tokens),
         view=View(Shingles(ngram), select(one_in), MinHash(groups * width, seed)),
         candidates=Groups(groups, width, agree, seed),
-        check=Jaccard() if exact else Agreement(width),
+        check=Jaccard() if exact else SlotAgreement(width),
         threshold=(threshold or 0.7) if exact else agree / groups,
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.index.truth import Snapshot, Writer
+from neardup.index.truth import Snapshot, StoreWriter
 from neardup.service.problems import Problem
 
 ENTRIES = 1024
@@ -57,7 +57,7 @@ class Replays:
                 return answer
         return None
 
-    def remember(self, writer: Writer, key: ReplayKey, answer: Sequence[dict[str, Any]]) -> None:
+    def remember(self, writer: StoreWriter, key: ReplayKey, answer: Sequence[dict[str, Any]]) -> None:
         """Store an answer; the oldest of the entry make room."""
         kept = [*self._entries(writer, key)][-(NEWEST - 1) :]
         kept.append({"key": key.key, "request": key.request, "time": self._clock(), "answer": list(answer)})

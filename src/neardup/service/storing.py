@@ -24,7 +24,7 @@ from neardup.index.matches import Match, find_matches
 from neardup.index.postings import Postings, probe_keys, stored_keys
 from neardup.index.search import CapturedSearch
 from neardup.index.signed import SignedDocuments, Signer
-from neardup.index.truth import Attributes, Id, NewRows, StoredRows, Writer
+from neardup.index.truth import Attributes, Id, NewRows, StoredRows, StoreWriter
 from neardup.service.asking import WITH_ACCESS, access_of, check_statistics, texts_of, visible_candidates
 from neardup.service.models import Document
 from neardup.service.problems import Problem
@@ -133,7 +133,7 @@ class _Batch:
     """The documents of a transaction, signed; decided one after the other, and stored together."""
 
     index: Index
-    writer: Writer
+    writer: StoreWriter
     search: CapturedSearch
     changes: Sequence[Change]
     kept: list[int] = field(default_factory=list)  # places of documents to store

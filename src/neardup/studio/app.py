@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from neardup.pages.escaping import safe
-from neardup.studio.app_gate import Gate, Refusal
+from neardup.studio.app_gate import AppGate, Refusal
 from neardup.studio.app_page import button, form, go, refusal, show, static_file
 from neardup.studio.app_sections import Section, all_sections
 from neardup.studio.app_session import LONGEST_NAME, Sessions, clean_name
@@ -57,7 +57,7 @@ def make_app(studio: Studio) -> FastAPI:
         app.include_router(section.routes(studio))
     app.add_exception_handler(HTTPException, _no_route)
     app.add_middleware(
-        Gate,
+        AppGate,
         sessions=studio.sessions,
         refused=partial(refusal, studio.target.name, studio.sections),
     )

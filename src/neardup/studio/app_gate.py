@@ -16,7 +16,7 @@ from neardup.errors import NeardupError
 from neardup.service.listening import names_host
 from neardup.studio.app_session import Session, Sessions
 
-__all__ = ["Form", "Gate", "Refusal"]
+__all__ = ["AppGate", "Form", "Refusal"]
 
 HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 LARGEST_BODY = 64 << 20  # bytes of a form or a file of labels
@@ -82,7 +82,7 @@ class Form:
             raise Refusal(422, f"The field {name} is no whole number.") from None
 
 
-class Gate:
+class AppGate:
     """Middleware around all routes; `refused` makes the page about a refusal."""
 
     def __init__(

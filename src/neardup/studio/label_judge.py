@@ -10,7 +10,7 @@ from neardup.errors import InputError
 from neardup.labelling.answers import SKIP, answers_of, shown_answer
 from neardup.labelling.assignment import next_disputed, next_item
 from neardup.labelling.quality import progress
-from neardup.labelling.settings import Settings
+from neardup.labelling.settings import LabelSettings
 from neardup.labelling.store import Item, LabelStore
 from neardup.pages.escaping import named, safe
 from neardup.pages.parts import table
@@ -205,7 +205,7 @@ def undo(request: Request) -> Response:
     return go(f"/label/{store.item(found).kind}s?said=undone")
 
 
-def protocol_words(settings: Settings) -> str:
+def protocol_words(settings: LabelSettings) -> str:
     """The protocol in one sentence."""
     judges = f"{settings.pair_judges} judges a pair" if settings.pair_judges > 1 else "one judge a pair"
     if settings.scheme == "two phases":

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from neardup.labelling.answers import shown_answer
 from neardup.labelling.quality import (
-    Agreement,
+    JudgeAgreement,
     JudgeQuality,
-    Progress,
+    LabelProgress,
     agreement,
     judges,
     precision,
@@ -43,7 +43,7 @@ def overview(request: Request) -> Response:
     return label_page(request, "Labels", body)
 
 
-def _tiles(store: LabelStore, found: dict[str, Progress]) -> str:
+def _tiles(store: LabelStore, found: dict[str, LabelProgress]) -> str:
     shown = []
     for kind, one in found.items():
         open_ = one.items - one.labelled - one.by_state.get("excluded", 0)
@@ -64,7 +64,7 @@ def _tiles(store: LabelStore, found: dict[str, Progress]) -> str:
     return tiles(shown)
 
 
-def _actions(found: dict[str, Progress]) -> str:
+def _actions(found: dict[str, LabelProgress]) -> str:
     links = []
     if "document" in found and found["document"].by_state.get("open"):
         links.append(link("/label/documents", "Judge documents", key="d", class_="button primary"))
@@ -79,7 +79,7 @@ def _actions(found: dict[str, Progress]) -> str:
     return f'<div class="row">{"".join(links)}</div>\n'
 
 
-def _phase(request: Request, store: LabelStore, found: Progress) -> str:
+def _phase(request: Request, store: LabelStore, found: LabelProgress) -> str:
     """All tables of a phase."""
     kind, scheme = found.kind, store.settings.scheme
     states = [(state, count) for state, count in found.by_state.items()]
@@ -97,7 +97,7 @@ def _phase(request: Request, store: LabelStore, found: Progress) -> str:
     return section(f"{kind}s", heading, "".join(parts))
 
 
-def _agreement(found: Agreement) -> str:
+def _agreement(found: JudgeAgreement) -> str:
     if not found.items:
         return note("Agreement is shown when two judges have judged the same item.")
     usual = counted(found.judges_of_an_item, "judgement")

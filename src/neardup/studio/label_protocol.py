@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from neardup.labelling.answers import answers_of
 from neardup.labelling.quality import judges
-from neardup.labelling.settings import SCHEMES, Settings
+from neardup.labelling.settings import SCHEMES, LabelSettings
 from neardup.labelling.states import LABELLED
 from neardup.pages.escaping import named, safe
 from neardup.plurals import counted
@@ -43,7 +43,7 @@ def protocol(request: Request) -> Response:
     return label_page(request, "Protocol", body)
 
 
-def _fields(settings: Settings) -> str:
+def _fields(settings: LabelSettings) -> str:
     parts = [
         _select("scheme", "Scheme", SCHEMES, settings.scheme),
         _select(
@@ -76,7 +76,7 @@ def _select(name: str, label: str, choices: tuple[str, ...], chosen: str) -> str
     return f'<label>{label}<select name="{name}">{options}</select></label>'
 
 
-def _honey(request: Request, settings: Settings) -> str:
+def _honey(request: Request, settings: LabelSettings) -> str:
     store = store_of(request)
     agreed = len(store.items("state IN ('agreed', 'adjudicated')"))
     pots = len(store.items("state = 'honey'"))

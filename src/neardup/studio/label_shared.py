@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neardup.studio.app import Studio
 
 __all__ = [
-    "Job",
+    "LearnJob",
     "close_store",
     "interval_text",
     "job_of",
@@ -101,7 +101,7 @@ def texts_of(request: Request, ids: Any, others: int = 0) -> CorpusTexts:
 
 
 @dataclass
-class Job(Progress):
+class LearnJob(Progress):
     """Work in a thread of its own: one at a time; pages show how far it is."""
 
     name: str = ""
@@ -122,20 +122,20 @@ class Job(Progress):
         self.notes.append(message)
 
 
-def job_of(request: Request) -> Job | None:
+def job_of(request: Request) -> LearnJob | None:
     """The last job."""
-    found: Job | None = studio_of(request).kept.get("job")
+    found: LearnJob | None = studio_of(request).kept.get("job")
     return found
 
 
-def start_job(request: Request, name: str, back: str, work: Callable[[Job], str]) -> Response:
+def start_job(request: Request, name: str, back: str, work: Callable[[LearnJob], str]) -> Response:
     """Starts a job and shows the page about it; an InputError if another one runs."""
     kept = studio_of(request).kept
     with _lock:
-        before: Job | None = kept.get("job")
+        before: LearnJob | None = kept.get("job")
         if before is not None and not before.done:
             raise InputError(f"{before.name} is still running: wait until it ends.")
-        job = kept["job"] = Job(name=name, back=back)
+        job = kept["job"] = LearnJob(name=name, back=back)
 
     def body() -> None:
         try:

@@ -16,7 +16,7 @@ from neardup.pages.escaping import safe
 from neardup.plurals import counted
 from neardup.studio.app_gate import Refusal
 from neardup.studio.app_page import button, form, go
-from neardup.studio.label_shared import Job, has_store, label_page, start_job, store_of, texts_of
+from neardup.studio.label_shared import LearnJob, has_store, label_page, start_job, store_of, texts_of
 
 router = APIRouter()
 MOST_PROBLEMS = 20  # that are shown
@@ -80,7 +80,7 @@ def read_in(request: Request) -> Response:
         found = texts_of(request, ids)
         return found.texts, found.raw
 
-    def work(job: Job) -> str:
+    def work(job: LearnJob) -> str:
         job.at = "read the table"
         handle, path = tempfile.mkstemp(suffix=ending)
         try:

@@ -24,7 +24,7 @@ from neardup.plurals import counted
 from neardup.studio.app_page import button, form, link, message, show
 from neardup.studio.app_sections import Section
 from neardup.studio.label_shared import (
-    Job,
+    LearnJob,
     has_store,
     interval_text,
     job_message,
@@ -161,7 +161,7 @@ def learn(request: Request) -> Response:
         raise InputError(said)
     pool = [(a, b) for a, b in store.rows("SELECT a, b FROM pool ORDER BY a, b LIMIT 5000")]
 
-    def work(job: Job) -> str:
+    def work(job: LearnJob) -> str:
         job.at = "read texts"
         ends = {end for pair in (*labels, *pool) for end in pair}
         found = texts_of(request, ends, OTHERS)
@@ -234,7 +234,7 @@ def run_again(request: Request) -> Response:
     )
     command = _command(request, model, str(output))
 
-    def work(job: Job) -> str:
+    def work(job: LearnJob) -> str:
         job.at = "run"
         done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -263,7 +263,7 @@ def next_pairs(request: Request) -> Response:
     """Adds the pairs whose labels help most, as a job."""
     store, threshold = store_of(request), run_of(request).plan.threshold
 
-    def work(job: Job) -> str:
+    def work(job: LearnJob) -> str:
         pairs = suggest(store, NEXT, threshold)
         job.at = "read texts"
         found = texts_of(request, {end for one in pairs for end in (one.a, one.b)})

@@ -23,7 +23,7 @@ from neardup.pages.escaping import safe
 from neardup.review.evidence import decided_by
 from neardup.studio.app_gate import Refusal
 from neardup.studio.app_page import button, form, go
-from neardup.studio.label_shared import Job, has_store, label_page, run_of, start_job, store_of, texts_of
+from neardup.studio.label_shared import LearnJob, has_store, label_page, run_of, start_job, store_of, texts_of
 from neardup.workers import checked_threads
 
 router = APIRouter()
@@ -99,7 +99,7 @@ def draw(request: Request) -> Response:
     specs = make_specs(given.one("methods").split()) if kind == "methods" else []
     store = store_of(request)
 
-    def work(job: Job) -> str:
+    def work(job: LearnJob) -> str:
         pairs = _drawn(request, kind, count, specs, job)
         job.at = "read texts"
         found = texts_of(request, {end for one in pairs for end in (one.a, one.b)})
@@ -115,7 +115,7 @@ def draw(request: Request) -> Response:
     return start_job(request, "Draw pairs", "/label", work)
 
 
-def _drawn(request: Request, kind: str, count: int, specs: list, job: Job) -> list[NewPair]:  # type: ignore[type-arg]
+def _drawn(request: Request, kind: str, count: int, specs: list, job: LearnJob) -> list[NewPair]:  # type: ignore[type-arg]
     run, store = run_of(request), store_of(request)
     if kind == "found":
         measure = decided_by(run.plan)

@@ -17,7 +17,7 @@ HIDDEN = ("script", "style", "noscript", "template")  # not visible: skipped up 
 END = {name: re.compile(f"</{name}", re.IGNORECASE) for name in HIDDEN}
 
 
-class Piece(NamedTuple):
+class Markup(NamedTuple):
     """A start tag, an end tag (closing), or a text (without a name)."""
 
     name: str
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
         return None
 
 
-def pieces(page: str) -> Iterator[Piece]:
+def pieces(page: str) -> Iterator[Markup]:
     """Tags and texts in order; comments, declarations and hidden elements are left out."""
     at, comments_end = 0, True
     while (match := MARKUP.search(page, at)) is not None:
@@ -47,7 +47,7 @@ def pieces(page: str) -> Iterator[Piece]:
             at = end + 1 if end >= 0 else len(page)
         elif name:
             name = name.lower()
-            yield Piece(name, bool(closing), rest)
+            yield Markup(name, bool(closing), rest)
             if name in HIDDEN and not closing:
                 found = END[name].search(page, at)
                 at = len(page) if found is None else found.start()  # cut off inside: the rest belongs to it
@@ -55,5 +55,5 @@ def pieces(page: str) -> Iterator[Piece]:
         yield _text(page[at:])
 
 
-def _text(text: str) -> Piece:
-    return Piece("", False, decode_references(text))
+def _text(text: str) -> Markup:
+    return Markup("", False, decode_references(text))

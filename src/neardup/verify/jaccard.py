@@ -38,7 +38,7 @@ class Jaccard:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class SlotAgreement:
     """The share of equal slots: an estimate, with a standard error of √(s(1−s)/slots).
 
     With a width, the share of equal groups of so many slots: super-shingles, or hashes of 64 bits.

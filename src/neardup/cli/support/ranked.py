@@ -13,7 +13,7 @@ from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, join_tables, open_inputs
 from neardup.errors import InputError
 from neardup.escapes import escape_controls
-from neardup.index.documents import Document, may_see
+from neardup.index.documents import FingerprintedDocument, may_see
 from neardup.index.fingerprints import fingerprint
 from neardup.index.inputs import read_access, read_quality
 from neardup.index.stored_pairs import access_of
@@ -23,7 +23,7 @@ from neardup.statistics import Statistics
 
 def ranked_documents(
     path: str, plan: Plan, groups: list[str], values: dict[str, Any], statistics: Statistics | None = None
-) -> list[Document]:
+) -> list[FingerprintedDocument]:
     """The documents of a file that these groups have access to, in order."""
     pages, attributes = options.open_inputs([path], values), attribute_columns(values)
     table = _table(path, pages.sources, pages.problems)
@@ -55,7 +55,7 @@ def ranked_documents(
         _column(table, name) for name in (attributes.quality, attributes.time, attributes.url)
     )
     return [
-        Document(
+        FingerprintedDocument(
             made.ids[n],
             int.from_bytes(made.of(n), "little") if made.present[n] else None,
             access[number],

@@ -22,7 +22,7 @@ from neardup.learn.training.setup import TrainingSetup
 from neardup.plan import Signature, View
 from neardup.signatures.sign_bits import SignBits
 from neardup.verify.bits import BitAgreement
-from neardup.verify.jaccard import Agreement
+from neardup.verify.jaccard import SlotAgreement
 from neardup.weights.frequency import IdfRange
 
 WORD = Shingles(1)
@@ -107,7 +107,7 @@ def signed(experiment: Experiment, setup: TrainingSetup, signature: Signature) -
 def estimates(signature: Signature, features: Features, some: Numbers, width: int = 1) -> Pairs:
     """The agreement of all pairs of some documents' signatures, in groups of `width` slots."""
     i, j = np.triu_indices(len(some), 1)
-    check = BitAgreement(signature.bits) if isinstance(signature, SignBits) else Agreement(width)
+    check = BitAgreement(signature.bits) if isinstance(signature, SignBits) else SlotAgreement(width)
     pairs: Pairs = check.measure(signature(features), some[i], some[j])
     return pairs.take(pairs.similarity > 0)
 

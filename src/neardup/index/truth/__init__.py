@@ -139,7 +139,7 @@ class Snapshot(Protocol):
         """Data stored under a name."""
 
 
-class Writer(Snapshot, Protocol):
+class StoreWriter(Snapshot, Protocol):
     """The state inside a write transaction. Reads see what was written before them."""
 
     def insert(self, rows: NewRows, known: Numbers | None = None) -> Numbers:
@@ -159,13 +159,13 @@ class Writer(Snapshot, Protocol):
         """Stores data under a name."""
 
 
-class Truth(Protocol):
+class DocumentStore(Protocol):
     """A store of documents. Threads may share it; each use of `reading` and `writing` has its own connection."""
 
     def reading(self) -> AbstractContextManager[Snapshot]:
         """A snapshot of the last commit, valid inside the `with`."""
 
-    def writing(self) -> AbstractContextManager[Writer]:
+    def writing(self) -> AbstractContextManager[StoreWriter]:
         """The only writer. On exit everything is committed and durable; on an exception nothing is."""
 
     def version(self) -> int:

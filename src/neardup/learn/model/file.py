@@ -20,7 +20,7 @@ from neardup.checked_json import Invalid, check, check_members, read_json
 from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
-from neardup.learn.model.weight import INITIAL_WEIGHTS, Learned
+from neardup.learn.model.weight import INITIAL_WEIGHTS, LearnedWeight
 from neardup.output import OutputFolder
 from neardup.plan import ClusterKind, Text, stage_json
 from neardup.statistics import Frequencies, Statistics
@@ -84,10 +84,10 @@ class Model:
         return text_stage(self.tokens, self.fields, self.markup)
 
     @property
-    def weight(self) -> Learned:
+    def weight(self) -> LearnedWeight:
         """The weight stage."""
         weights = tuple(self.weights), tuple(self.weights.values())
-        return Learned(Shingles(self.ngram), *weights, self.negative, self.fields, self.queries)
+        return LearnedWeight(Shingles(self.ngram), *weights, self.negative, self.fields, self.queries)
 
     def to_json(self) -> str:
         """The model as readable JSON."""

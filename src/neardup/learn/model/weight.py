@@ -48,7 +48,7 @@ def default_features(
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedWeight:
     """Distinct k-grams weighted by Σ λ·φ.
 
     A linear function may be negative. `keep` keeps negative weights: a shared k-gram with weights of opposite sign

@@ -13,7 +13,7 @@ from neardup.engines.core.represent import chunks
 from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.learn.model.gram_features import compute_features
-from neardup.learn.model.weight import Learned
+from neardup.learn.model.weight import LearnedWeight
 from neardup.learn.training.loss import Entries, Floats, Similarity
 from neardup.learn.training.sample import SimilarPairs
 from neardup.plan import Feature, Text, stage_json
@@ -52,7 +52,7 @@ class LabelledDocuments:
 
 
 def prepare(
-    documents: Documents, truth: Truth, weight: Learned, text: Text, threads: int = 1
+    documents: Documents, truth: Truth, weight: LearnedWeight, text: Text, threads: int = 1
 ) -> LabelledDocuments:
     """The labelled documents, with document frequencies over all documents, labelled or not."""
     texts = Texts.from_arrow(documents.texts_with(weight.fields))
@@ -80,7 +80,9 @@ def count_statistics(texts: Texts, features: Sequence[Feature], text: Text, thre
     return Statistics(len(texts), stage_json(text), named)
 
 
-def _entries(texts: Texts, weight: Learned, text: Text, statistics: Statistics, threads: int) -> Entries:
+def _entries(
+    texts: Texts, weight: LearnedWeight, text: Text, statistics: Statistics, threads: int
+) -> Entries:
     def work(chunk: tuple[int, Texts]) -> Entries:
         tokens = text(chunk[1])
         grams = weight.grams(weight.of(tokens), tokens, statistics)

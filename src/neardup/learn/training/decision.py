@@ -26,7 +26,7 @@ THRESHOLDS = tuple(round(k * 0.02, 2) for k in range(48, 4, -1))  # the highest 
 
 
 @dataclass(frozen=True)
-class Decision:
+class OperatingPoint:
     """What a model does with a score, and how well on held-out labels."""
 
     negative: Negative  # treatment of weights below zero
@@ -37,25 +37,27 @@ class Decision:
     safe: bool = True  # False: every threshold removes more wrongly than the goal allows
 
 
-def decide_by(data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal) -> Decision:
+def decide_by(data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal) -> OperatingPoint:
     """The decision that serves the goal best, by the scores of each treatment of weights below zero."""
     if data.truth.clusters is None:
         return _by_pairs(scores, goal)
-    return _by_removals(data, scores, goal) or Decision(_treatments(scores)[0])
+    return _by_removals(data, scores, goal) or OperatingPoint(_treatments(scores)[0])
 
 
-def _by_pairs(scores: Mapping[str, ScoredPairs], goal: Goal) -> Decision:
+def _by_pairs(scores: Mapping[str, ScoredPairs], goal: Goal) -> OperatingPoint:
     """The best threshold for judged pairs; weights below zero are dropped unless keeping them is better."""
     best: dict[Any, Any] = {kind: find_best(make_curve(pairs), goal) for kind, pairs in scores.items()}
     value = {kind: -1.0 if one is None else one.counts.f1 for kind, one in best.items()}
     negative = max(_treatments(scores), key=lambda kind: value[kind])
     found = best[negative]
     if found is None:
-        return Decision(negative)
-    return Decision(negative, min(1.0, max(found.threshold, 1e-6)), counts=found.counts)
+        return OperatingPoint(negative)
+    return OperatingPoint(negative, min(1.0, max(found.threshold, 1e-6)), counts=found.counts)
 
 
-def _by_removals(data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal) -> Decision | None:
+def _by_removals(
+    data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal
+) -> OperatingPoint | None:
     """The best threshold and clustering for labelled clusters, the simplest of those that are as good."""
     units = sampling_units(data.truth)
     replays = {kind: replay_pairs(data, scores[kind]) for kind in _treatments(scores)}
@@ -75,7 +77,7 @@ def _by_removals(data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goa
         return None
     kind, threshold, clusters = tried[found.number]
     counts = make_curve(scores[kind]).at(threshold)
-    return Decision(kind, threshold, clusters, counts, sum_up(tables[found.number]), found.safe)
+    return OperatingPoint(kind, threshold, clusters, counts, sum_up(tables[found.number]), found.safe)
 
 
 def replay_pairs(data: LabelledDocuments, pairs: ScoredPairs) -> Replay:

@@ -90,7 +90,7 @@ def fold(gradient: Floats, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Scored:
+class PairGradients:
     """Similarities of pairs, and their derivatives by dot product and by the two squared norms."""
 
     value: Floats
@@ -99,7 +99,7 @@ class Scored:
     by_right: Floats
 
 
-def score(products: Products, weights: Floats, kind: Similarity) -> Scored:
+def score(products: Products, weights: Floats, kind: Similarity) -> PairGradients:
     """Cosine (2) or extended Jaccard (3) of every pair."""
     shape = triangle(weights)
     dot, norm = _apply(products.dots, shape), np.maximum(_apply(products.norms, shape), TINY)
@@ -107,10 +107,10 @@ def score(products: Products, weights: Floats, kind: Similarity) -> Scored:
     if kind == "cosine":
         by_dot = 1 / np.sqrt(left * right)
         value = dot * by_dot
-        return Scored(value, by_dot, -value / (2 * left), -value / (2 * right))
+        return PairGradients(value, by_dot, -value / (2 * left), -value / (2 * right))
     union = np.maximum(left + right - dot, TINY)
     by_norm = -dot / union**2
-    return Scored(dot / union, (left + right) / union**2, by_norm, by_norm)
+    return PairGradients(dot / union, (left + right) / union**2, by_norm, by_norm)
 
 
 @dataclass(frozen=True)

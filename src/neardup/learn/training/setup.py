@@ -10,7 +10,7 @@ import numpy as np
 from neardup.evaluate.goals import Goal
 from neardup.features.shingles import Shingles
 from neardup.learn.model.file import text_stage
-from neardup.learn.model.weight import INITIAL_CHOICES, Learned, default_features
+from neardup.learn.model.weight import INITIAL_CHOICES, LearnedWeight, default_features
 from neardup.learn.training.loss import Floats, Similarity
 from neardup.plan import Text
 from neardup.text.words import TokenKind
@@ -101,10 +101,12 @@ class TrainingSetup:
         }
 
     @property
-    def weight(self) -> Learned:
+    def weight(self) -> LearnedWeight:
         """The weight stage with the initial weights."""
         weights = tuple(self.initial_weights.tolist())
-        return Learned(Shingles(self.ngram), self.names, weights, fields=self.fields, queries=self.queries)
+        return LearnedWeight(
+            Shingles(self.ngram), self.names, weights, fields=self.fields, queries=self.queries
+        )
 
     def with_initial(self, name: str) -> TrainingSetup:
         """The setup with these initial weights; features keep their order."""

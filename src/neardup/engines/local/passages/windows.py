@@ -27,7 +27,7 @@ AHEAD = 2  # blocks that wait in memory
 
 
 @dataclass(frozen=True)
-class Piece:
+class SpoolPiece:
     """Bytes of the spool that are read in one go: whole documents first … last − 1, or a part of one."""
 
     first: int
@@ -68,7 +68,7 @@ def find_windows(
     pieces = list(_pieces(work.spool))
     done = len(records.bounds)
 
-    def made(piece: Piece) -> _Block:
+    def made(piece: SpoolPiece) -> _Block:
         return _block(work.spool, piece, width, text)
 
     def state() -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _bounds(blocks: Any) -> list[NDArray[np.int64]]:
     return list(blocks.numbers("bound").reshape(-1, (1 << BITS) + 1)) if len(blocks) else []
 
 
-def _pieces(spool: Spool) -> Iterator[Piece]:
+def _pieces(spool: Spool) -> Iterator[SpoolPiece]:
     """All texts in order: documents together up to a chunk, larger ones alone, the largest cut behind blanks."""
     offsets = spool.offsets
     first, n = 0, len(offsets) - 1
@@ -101,11 +101,11 @@ def _pieces(spool: Spool) -> Iterator[Piece]:
         last = max(int(np.searchsorted(offsets, offsets[first] + CHUNK, "right")) - 1, first + 1)
         begin, end = int(offsets[first]), int(offsets[last])
         if end - begin <= PIECE:
-            yield Piece(first, last, begin, end)
+            yield SpoolPiece(first, last, begin, end)
         else:
             while begin < end:
                 cut = _cut(spool, begin, end)
-                yield Piece(first, last, begin, cut)
+                yield SpoolPiece(first, last, begin, cut)
                 begin = cut
         first = last
 
@@ -139,7 +139,7 @@ class _Block:
     size: int  # the positions that it takes
 
 
-def _block(spool: Spool, piece: Piece, width: int, text: Words) -> _Block:
+def _block(spool: Spool, piece: SpoolPiece, width: int, text: Words) -> _Block:
     texts, tokens = tokens_of(spool, piece, text, details=False)
     documents = np.arange(piece.first, piece.last)
     counts = np.diff(tokens.offsets)
@@ -166,7 +166,9 @@ def _block(spool: Spool, piece: Piece, width: int, text: Words) -> _Block:
     return _Block(divided[:total], bounds, columns, positions[:-1], int(positions[-1]) - (not whole))
 
 
-def tokens_of(spool: Spool, piece: Piece, text: Words, details: bool) -> tuple[NDArray[np.bool_], Tokens]:
+def tokens_of(
+    spool: Spool, piece: SpoolPiece, text: Words, details: bool
+) -> tuple[NDArray[np.bool_], Tokens]:
     """The tokens of a piece, and which of its texts are not in NFC."""
     texts = piece_texts(spool, piece)
     tokens, risky = text.tokenize(texts, details)
@@ -177,13 +179,13 @@ def tokens_of(spool: Spool, piece: Piece, text: Words, details: bool) -> tuple[N
     return changed, tokens
 
 
-def piece_texts(spool: Spool, piece: Piece) -> Texts:
+def piece_texts(spool: Spool, piece: SpoolPiece) -> Texts:
     """The texts of a piece."""
     offsets = np.clip(spool.offsets[piece.first : piece.last + 1], piece.begin, piece.end)
     return Texts(offsets - piece.begin, spool.read_bytes(piece.begin, piece.end))
 
 
-def _following(spool: Spool, piece: Piece, count: int, text: Words) -> NDArray[np.uint64]:
+def _following(spool: Spool, piece: SpoolPiece, count: int, text: Words) -> NDArray[np.uint64]:
     """The hashes of so many tokens behind a piece of a document, or of all that follow."""
     end, size = int(spool.offsets[piece.last]), 64 * (count + 1)
     while True:
