@@ -18,7 +18,7 @@ from neardup.explain.passages import shared_passages
 from neardup.plans import make_plan
 from neardup.text import composed, html
 from neardup.text.article import extract_text
-from neardup.text.composed import LONG, to_composed
+from neardup.text.composed import LONG, to_compatible, to_composed
 from neardup.text.references import decode_references
 from neardup.text.tagged import tagged_runs
 from neardup.text.words import Words
@@ -38,6 +38,34 @@ def test_every_combining_mark_is_known():
         first = unicodedata.normalize("NFD", chr(point))[0]
         marked = bool(composed._marks()[min(point, composed._LAST)])
         assert marked == (unicodedata.combining(first) > 0), hex(point)
+
+
+@given(some_marks, st.integers(0, 2 * LONG))
+def test_marks_of_the_compatible_form_are_sorted_too(text, times):
+    whole = text + "\uff9e\u0301\u0323\uff9f" * times + text + "\ufb01"
+    assert to_compatible(whole) == unicodedata.normalize("NFKC", whole)
+
+
+def test_every_mark_of_the_compatible_form_is_known():
+    """Other characters begin with a letter in this form, so that no run goes on behind them."""
+    for point in range(sys.maxunicode + 1):
+        first = unicodedata.normalize("NFKD", chr(point))[0]
+        known = bool(composed._marks()[min(point, composed._LAST)]) or point in composed._PRINTED_MARKS
+        assert known == (unicodedata.combining(first) > 0), hex(point)
+
+
+@pytest.mark.parametrize("marks", ["\uff9e\u0301", "\uff9f\u0327\uff9e"])
+def test_the_compatible_form_takes_linear_time(monkeypatch, marks):
+    given_to_unicode = []
+    normalize = unicodedata.normalize
+    note = lambda form, text: given_to_unicode.append(text) or normalize(form, text)  # noqa: E731
+    monkeypatch.setattr(composed.unicodedata, "normalize", note)
+    costs = []
+    for n in (1000, 2000, 4000):
+        given_to_unicode.clear()
+        to_compatible("a" + marks * n)
+        costs.append(sum(insertions(text.translate(composed._PRINTED_MARKS)) for text in given_to_unicode))
+    assert_linear(costs)
 
 
 @pytest.mark.parametrize("marks", ["\u0301\u0323", "\u0f73", "\u0344\u0323", "\u05b0\u0301\u0323"])

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
         (["--fields", "author"], "no column 'author'"),
         (["--stats", "absent.parquet"], "absent.parquet does not exist"),
         (["--strict"], "without --strict"),
+        (["--now", "nan"], "--now must be a finite number of seconds"),
     ],
 )
 def test_bad_requests_get_one_sentence(
@@ -170,3 +172,37 @@ def test_bad_requests_get_one_sentence(
     main(["track", str(tmp_path / "s.db"), str(pages)])
     said = capsys.readouterr()
     assert "1 new" in said.out and "1 empty" in said.out and "1 problem" in said.err
+
+
+def test_a_damaged_store_is_named_and_never_made_new(tmp_path: Path) -> None:
+    path = tmp_path / "pages.db"
+    with Tracker(path, PLAN) as tracker:
+        crawl(tracker, "one two three")
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"pages\.db is empty, and no longer a store of pages"):
+        Tracker(path, PLAN)
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute("DROP TABLE stale")
+    with pytest.raises(InputError, match="is not a store of pages, or has lost its tables"):
+        Tracker(path, PLAN)
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute("UPDATE pages SET history = 'text'")
+    with Tracker(path, PLAN) as tracker, pytest.raises(InputError, match="the page '0' has other types"):
+        crawl(tracker, "one two three")
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute("UPDATE about SET value = 'x' WHERE name = 'made'")
+    with pytest.raises(InputError, match="is damaged"):
+        Tracker(path, PLAN)
+
+
+def test_a_database_of_another_program_stays_as_it_was(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as store:
+        store.execute("CREATE TABLE bookmarks (url TEXT)")
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(InputError, match="is not a store of pages"):
+        Tracker(tmp_path / "other.db", PLAN)
+    assert (tmp_path / "other.db").read_bytes() == before

@@ -6,10 +6,8 @@ memory: `pyarrow.OSFile` is replaced, for this process, by a reader of the bytes
 
 from __future__ import annotations
 
-import atexit
+import gzip as packed
 import os
-import shutil
-import tempfile
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -17,23 +15,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from fuzzing.files import file_with, room
+from fuzzing.state import STATE
 
 from neardup.columns import Texts
-from neardup.documents import Batch, Limits, Problems, document_ids, document_texts
+from neardup.documents import Batch, Limits, Problems, document_ids, document_texts, open_inputs
 from neardup.documents.delimited import DelimitedSource
+from neardup.documents.input_files import sniffed
 from neardup.documents.jsonl import JsonlSource
 from neardup.documents.mail import MailSource
+from neardup.documents.news import NewsSource
 from neardup.documents.parquet import ParquetSource
 from neardup.documents.textfiles import LineSource, TextSource
 from neardup.documents.warc import WarcSource
 from neardup.documents.writers import open_writer
-from neardup.engines.local.checkpoint.workspace import open_workspace
+from neardup.engines.local.units.split import KINDS, UnitRule, split_units, unit_texts
 from neardup.errors import NeardupError
-from neardup.learn.model.file import read_model
-from neardup.plan import Plan
-from neardup.statistics.file import load_statistics
 from neardup.text.article import extract_text
 from neardup.text.html import visible_text
+from neardup.text.normalized import STEPS, NormalizedWords
 from neardup.text.tagged import tagged_runs
 from neardup.text.words import Words
 
@@ -52,18 +52,6 @@ def in_memory(data: bytes) -> None:
     global _given
     _given = data
     pa.OSFile = _opened  # type: ignore[misc]
-
-
-def room() -> Path:
-    """A folder for readers that want a path, in memory where the system has such a place."""
-    if not _rooms:
-        shared = Path("/dev/shm")
-        _rooms.append(Path(tempfile.mkdtemp(prefix="neardup-fuzz-", dir=shared if shared.is_dir() else None)))
-        atexit.register(shutil.rmtree, _rooms[0], ignore_errors=True)
-    return _rooms[0]
-
-
-_rooms: list[Path] = []
 
 
 def check(source: Any, data: bytes) -> None:
@@ -118,13 +106,6 @@ def written(source: Any, copies: list[Batch], rows: int) -> None:
     assert sum(len(batch) for batch in back.read(None, Problems())) == rows
 
 
-def file_with(data: bytes, suffix: str) -> str:
-    """A file of these bytes."""
-    path = room() / f"input{suffix}"
-    path.write_bytes(data)
-    return str(path)
-
-
 def jsonl(data: bytes, compression: str | None = None) -> None:
     """JSON lines."""
     in_memory(data)
@@ -139,6 +120,21 @@ def gzip(data: bytes) -> None:
 def zstd(data: bytes) -> None:
     """JSON lines in zstd."""
     jsonl(data, "zstd")
+
+
+def json(data: bytes) -> None:
+    """One array of objects."""
+    in_memory(data)
+    check(JsonlSource(NAME, NAME, None, size=len(data), limits=LIMITS, array=True), data)
+
+
+def pipe(data: bytes) -> None:
+    """A stream without a name: its format, its compression and the dialect of csv are detected."""
+    path = file_with(data, "")
+    in_memory(data)
+    kind, _ = sniffed(path)
+    for source in open_inputs([path], format=kind, limits=LIMITS):
+        check(source, data)
 
 
 def csv(data: bytes) -> None:
@@ -188,36 +184,15 @@ def tagged(data: bytes) -> None:
         assert 0 <= mask < 1 << 16
 
 
-def model(data: bytes) -> None:
-    """A learned model."""
-    read_model(file_with(data, ".json"))
-
-
-def plan(data: bytes) -> None:
-    """A plan; what is read is written the same."""
-    found = Plan.from_json(data.decode("utf-8", "replace"))
-    assert Plan.from_json(found.to_json()) == found
-
-
-def statistics(data: bytes) -> None:
-    """Document frequencies."""
-    load_statistics(file_with(data, ".parquet"))
-
-
-def journal(data: bytes) -> None:
-    """The journal of a work folder: resumed, or refused."""
-    identity = {"neardup": "0"}
-    work = room() / "run" / ".neardup-work"
-    work.mkdir(parents=True, exist_ok=True, mode=0o700)
-    (work / "manifest.json").write_text('{"neardup": "0"}')
-    (work / "journal.json").write_bytes(data)
-    open_workspace(work.parent, identity, resume=True).close(keep=True)
-
-
 def mail(data: bytes) -> None:
     """An mbox file, or a message."""
     suffix = ".mbox" if data.startswith(b"From ") else ".eml"
     check(MailSource(NAME, ((file_with(data, suffix), "input"),), limits=LIMITS), data)
+
+
+def news(data: bytes) -> None:
+    """News in XML or SGML."""
+    check(NewsSource(NAME, ((file_with(data, ".xml"), "input.xml"),), limits=LIMITS), data)
 
 
 def warc(data: bytes) -> None:
@@ -240,9 +215,21 @@ def normaliser(data: bytes) -> None:
         assert int(found.positions.max()) < max(len(composed.encode()), 3)
 
 
-READERS = (jsonl, gzip, zstd, csv, tsv, lines, parquet, text, html, article, tagged, mail, warc, normaliser)
-STATE = (model, plan, statistics, journal)
-TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in (*READERS, *STATE)}
+def steps(data: bytes) -> None:
+    """Tokens after each step of normalisation, and of source code; parts of texts."""
+    texts = Texts.from_strings(["", data.decode("utf-8", "replace"), "x"])
+    for step in STEPS:
+        found = NormalizedWords("words", (step,))(texts)
+        assert found.offsets[-1] == len(found.hashes)
+    Words("code")(texts)
+    for kind in KINDS:
+        units = split_units(texts, UnitRule(kind, 1, 1))  # type: ignore[arg-type]
+        assert len(unit_texts(texts, units)) == len(units)
+
+
+READERS = (jsonl, json, gzip, zstd, csv, tsv, lines, pipe, parquet, text, mail, news, warc)
+TEXTS = (html, article, tagged, normaliser, steps)
+TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in (*READERS, *TEXTS, *STATE)}
 
 
 def run(target: str, data: bytes) -> None:
@@ -254,6 +241,13 @@ def run(target: str, data: bytes) -> None:
 
 
 def corpus(target: str) -> list[bytes]:
-    """The inputs that mutation begins with."""
+    """The inputs that mutation begins with; those named .gz are stored packed."""
     folder = Path(__file__).parent / "corpus" / target
-    return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else [os.urandom(64)]
+    if not folder.is_dir():
+        return [os.urandom(64)]
+    return [unpacked(path) for path in sorted(folder.iterdir())]
+
+
+def unpacked(path: Path) -> bytes:
+    """The bytes of a file of the corpus."""
+    return packed.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()

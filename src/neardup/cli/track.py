@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 from neardup.cli.support import options
 from neardup.cli.support.method_options import ChosenMethod, MethodCommand
+from neardup.errors import ParameterError
 from neardup.escapes import escape_controls, escape_json
 from neardup.plurals import counted
 
@@ -58,6 +60,8 @@ def command(
     from neardup.index.fingerprints import fingerprint
     from neardup.index.track import Tracker
 
+    if now is not None and not math.isfinite(now):
+        raise ParameterError("now", "track", "a finite number of seconds", now)
     plan, statistics = fingerprint_plan(chosen, values)
     opened = options.open_inputs(inputs, values)
     with TerminalProgress() as progress:

@@ -7,28 +7,29 @@ so that every reported visit is on disk.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Literal
 
 from neardup.errors import InputError, PlanError
-from neardup.index.database import open_database, read_about, transaction, write_about
+from neardup.index.database import open_database, read_about, transaction, translated, write_about
 from neardup.index.fingerprints import Fingerprints, bits_apart
 from neardup.plan import Plan, stage_json
 
 FORMAT = "2"
+TYPES = (bytes, bytes, int, float, int)  # of what is known of a page
 BATCH = 1000  # pages that are committed together
 DAY = 86400.0
+KIND = "a store of pages"
 Status = Literal["new", "unchanged", "slightly changed", "changed", "empty"]
 
 TABLES = """
-CREATE TABLE IF NOT EXISTS pages (
+CREATE TABLE pages (
     id TEXT PRIMARY KEY, digest BLOB NOT NULL, history BLOB NOT NULL, streak INTEGER NOT NULL,
     interval REAL NOT NULL, visited REAL NOT NULL, made INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS stale (
+CREATE TABLE stale (
     id TEXT NOT NULL, made INTEGER NOT NULL, history BLOB NOT NULL, PRIMARY KEY (id, made)
 ) WITHOUT ROWID;
 """
@@ -88,20 +89,19 @@ class Tracker:
         self.schedule = schedule or VisitSchedule()
         self.bits = int(plan.candidates.bits)  # type: ignore[attr-defined]
         self.slight_change = int(plan.candidates.distance(plan.threshold))  # type: ignore[attr-defined]
-        try:
-            self._store = open_database(path, TABLES)
+        self._path = os.fspath(path)
+        with translated(path, KIND):
+            self._store = open_database(path, TABLES, KIND)
             self._check_plan(path, {"view": _view_of(plan), "statistics": statistics or ""}, rebase)
-        except sqlite3.Error as error:
-            raise InputError(f"{os.fspath(path)} cannot be used as a store of pages: {error}") from None
 
     def _check_plan(self, path: str | os.PathLike[str], mine: dict[str, str], rebase: bool) -> None:
         with transaction(self._store):
             for name, value in {"format": FORMAT, **mine, "made": "1"}.items():
                 self._store.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
         known = read_about(self._store)
-        if known["format"] != FORMAT:
+        if known.get("format") != FORMAT:
             raise InputError(
-                f"{os.fspath(path)} has format {known['format']}; this version of neardup reads format {FORMAT}."
+                f"{os.fspath(path)} has format {known.get('format')}; this version of neardup reads format {FORMAT}."
             )
         wrong = [name for name, value in mine.items() if known.get(name) != value]
         if wrong and not rebase:
@@ -110,7 +110,10 @@ class Tracker:
                 "new ones. Use the options of the first visit, switch to the new ones with --rebase, or create another "
                 "store."
             )
-        self._made = int(known["made"]) + bool(wrong)
+        made = str(known.get("made"))
+        if not (made.isascii() and made.isdecimal() and len(made) < 10):
+            raise InputError(f"{os.fspath(path)} is damaged: it does not know how often its options changed.")
+        self._made = int(made) + bool(wrong)
         if wrong:
             with transaction(self._store):
                 write_about(self._store, {**mine, "made": self._made})
@@ -126,7 +129,7 @@ class Tracker:
     def visit(self, pages: Fingerprints, now: float) -> Iterator[Visit]:
         """The outcome for each page; a batch is on disk before its visits are returned."""
         for start in range(0, len(pages), BATCH):
-            with transaction(self._store):
+            with translated(self._path, KIND), transaction(self._store):
                 done = [
                     self._one(pages, number, now) for number in range(start, min(start + BATCH, len(pages)))
                 ]
@@ -134,11 +137,21 @@ class Tracker:
 
     def history(self, page: str) -> list[int]:
         """The fingerprints of a page's versions, oldest first."""
-        row = self._store.execute("SELECT history FROM pages WHERE id = ?", (page,)).fetchone()
+        with translated(self._path, KIND):
+            row = self._stored(page)
         if row is None:
             raise InputError(f"The store has no page {page!r}.")
-        size = self._size
-        return [int.from_bytes(row[0][i : i + size], "little") for i in range(0, len(row[0]), size)]
+        size, history = self._size, row[1]
+        return [int.from_bytes(history[i : i + size], "little") for i in range(0, len(history), size)]
+
+    def _stored(self, page: str) -> tuple[bytes, bytes, int, float, int] | None:
+        """What is known of a page: digest, history, streak, interval and the options it was made with."""
+        row: tuple[bytes, bytes, int, float, int] | None = self._store.execute(
+            "SELECT digest, history, streak, interval, made FROM pages WHERE id = ?", (page,)
+        ).fetchone()
+        if row is not None and tuple(map(type, row)) != TYPES:
+            raise InputError(f"{self._path} is damaged: what it knows of the page {page!r} has other types.")
+        return row
 
     @property
     def _size(self) -> int:
@@ -147,9 +160,7 @@ class Tracker:
 
     def _one(self, pages: Fingerprints, number: int, now: float) -> Visit:
         page, digest = str(pages.ids[number]), pages.digests[number].tobytes()
-        row = self._store.execute(
-            "SELECT digest, history, streak, interval, made FROM pages WHERE id = ?", (page,)
-        ).fetchone()
+        row = self._stored(page)
         first = row is None
         before, history, streak, interval, made = row or (digest, b"", 0, self.schedule.first, self._made)
         stale = made < self._made and bool(history)

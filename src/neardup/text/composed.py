@@ -1,4 +1,4 @@
-"""Text in Unicode's composed form (NFC), in time linear in its length."""
+"""Text in Unicode's composed forms (NFC, NFKC), in time linear in its length."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 LONG = 64  # combining marks in a row; a letter of a language has three or four
 _FIRST, _LAST = 0x300, 0x1FFFF  # no combining mark is outside
 _MADE_OF_MARKS = (0xF73, 0xF75, 0xF81)  # Tibetan vowels: no marks themselves
+_PRINTED_MARKS = {0xFF9E: 0x3099, 0xFF9F: 0x309A}  # half-width voicing marks of kana: marks in NFKC alone
 
 
 def to_composed(text: str) -> str:
@@ -21,6 +22,11 @@ def to_composed(text: str) -> str:
     """
     text = _with_sorted_runs(text)
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def to_compatible(text: str) -> str:
+    """The text in NFKC; marks that only this form has are sorted with the others."""
+    return unicodedata.normalize("NFKC", _with_sorted_runs(text.translate(_PRINTED_MARKS)))
 
 
 def _with_sorted_runs(text: str) -> str:

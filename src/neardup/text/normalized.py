@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Texts, Tokens
 from neardup.errors import ParameterError
-from neardup.text.composed import to_composed
+from neardup.text.composed import to_compatible, to_composed
 from neardup.text.words import TokenKind, tokenize_with, unicode_table
 
 Step = Literal["nfkc", "accents", "case", "digits", "punctuation"]
@@ -62,8 +62,7 @@ def _composed(texts: Texts, risky: NDArray[np.bool_], compatible: bool) -> Texts
     found: dict[int, bytes] = {}
     for number in np.flatnonzero(risky).tolist():
         text = texts.document(number).decode("utf-8", "replace")
-        after = to_composed(text)  # sorts long runs of marks, on which NFKC would be quadratic
-        after = unicodedata.normalize("NFKC", after) if compatible else after
+        after = to_compatible(text) if compatible else to_composed(text)
         if after != text:
             found[number] = after.encode()
     if not found:

@@ -17,6 +17,7 @@ from neardup.errors import InputError, OutputError
 CONFIG = "neardup.config"  # in the context: the file that options came from
 SAVED = "neardup.save_config"  # in the context: where options are to be saved, and as what
 NAMES = ("config", "save_config")
+MOST_BYTES = 1 << 20
 
 
 def config_options() -> list[click.Option]:
@@ -50,10 +51,18 @@ def read_config(path: str) -> dict[str, Any]:
     """The options of a file, by the names of parameters; an InputError says what is wrong with it."""
     try:
         with Path(path).open("rb") as file:
-            found = tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path} is no file of options: it has more than {MOST_BYTES >> 20} MB")
+    try:
+        found = tomllib.loads(data.decode())
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not TOML: it is not UTF-8") from None
+    except RecursionError:
+        raise InputError(f"{path} is not TOML: it is nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise InputError(f"{path} is not TOML: {error}") from None
     for key, value in found.items():
         if isinstance(value, dict) or not _is_plain(value):
