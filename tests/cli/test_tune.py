@@ -211,3 +211,19 @@ def test_labels_with_one_cluster_of_near_duplicates_are_refused(tmp_path: Path) 
     assert "1 labelled cluster has two or more documents, and a choice needs at least 2" in str(
         done.exception
     )
+
+
+@pytest.mark.parametrize("signature", ["bits", "minhash"])
+def test_signatures_that_decide_have_a_curve(signature: str) -> None:
+    options = ("--method", "andd", "--verify", "signatures", "--signature", signature, "--num-perm", "80")
+    printed = run(*options, "--plot", "curve.svg").output
+    assert (
+        "Standard error at the threshold of 0.65: 0.05" in printed and "Curve written to curve.svg" in printed
+    )
+    assert "probability that a pair is found, and passes by its signatures" in printed
+    assert "standard error" in Path("curve.svg").read_text(encoding="utf-8")
+    found = tuned(*options)
+    assert found["bytes"] == (48 if signature == "bits" else 4 * found["size"])
+    shares = [row["decided"] for row in found["curve"]]
+    assert shares == sorted(shares) and shares[0] < 1e-6 and shares[-1] == pytest.approx(1)
+    assert all(row["decided"] <= row["candidate"] + 1e-9 for row in found["curve"])

@@ -22,12 +22,13 @@ from neardup.statistics import Frequencies, Statistics
 from neardup.thresholds import as_fraction
 from neardup.verify.bits import BitAgreement
 from neardup.verify.cosine import Cosine
+from neardup.verify.estimated import Estimated
 from neardup.verify.jaccard import Jaccard, SlotAgreement
 from neardup.verify.multiset import MultisetJaccard
 from neardup.verify.weighted import TOLERANCE, WeightedJaccard
 
 Bag = dict[int, Fraction]
-ROUNDED = (Cosine, WeightedJaccard)  # sums of floats, which a tolerance goes with
+ROUNDED = (Cosine, Estimated, WeightedJaccard)  # sums of floats, which a tolerance goes with
 
 
 def count(plan: Plan, texts: Sequence[str]) -> Statistics | None:
@@ -114,6 +115,8 @@ class MethodTruth(oracle.Truth):
         check = self.plan.check
         if isinstance(check, (SlotAgreement, BitAgreement)):
             return self._agreement(a, b)
+        if isinstance(check, Estimated):
+            return Fraction(self._estimate(a, b, check))
         x, y = self.bags[a], self.bags[b]
         both = x.keys() & y.keys()
         if isinstance(check, Jaccard):
@@ -126,6 +129,17 @@ class MethodTruth(oracle.Truth):
         shared = sum((min(x[key], y[key]) for key in both), Fraction(0))
         union = sum(x.values()) + sum(y.values()) - shared
         return shared / union if union else Fraction(0)
+
+    def _estimate(self, a: int, b: int, check: Estimated) -> float:
+        """The cosine by which angles give as many equal bits, or that of the share of equal samples."""
+        if not (self.present[a] and self.present[b]):
+            return 0.0
+        both = list(zip(self.slots[a], self.slots[b], strict=True))
+        if check.units == "slots":
+            share = sum(x == y for x, y in both) / check.size
+            return share if check.kind == "jaccard" else 2 * share / (1 + share)
+        cosine = max(0.0, math.cos(math.pi * sum((x ^ y).bit_count() for x, y in both) / check.size))
+        return cosine if check.kind == "cosine" else cosine / (2 - cosine)
 
     def _agreement(self, a: int, b: int) -> Fraction:
         if not (self.present[a] and self.present[b]):

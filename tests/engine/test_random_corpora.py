@@ -38,7 +38,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "imatch": [{"lexicons": 4, "drop": 0.4, "idf_low": 0.0, "idf_high": 1.0}],
     "imatch_spots": [{"lexicons": 4, "drop": 0.4, "idf_low": 0.0, "idf_high": 1.0, "chain": 1}],
     "rare_phrases": [{"ngram": 1, "bands": 16, "rows": 1, "rare": 1.0}],
-    "andd": [{"bits": 64}],
+    "andd": [
+        {"bits": 64},
+        {"bits": 64, "verify": "signatures"},
+        {"signature": "minhash", "verify": "signatures", "num_perm": 32},
+    ],
     "exact": [{}, {"equal": "bytes"}],
 }
 KEEP = ["longest", "shortest", "first", "last", *(f"{policy}:rank" for policy in WITH_COLUMN[:-1])]

@@ -37,6 +37,7 @@ SETTINGS = {
     "rare_phrases-estimate": {"method": "rare_phrases", "verify": "estimate"},
     "andd": {"method": "andd"},
     "andd-minhash": {"method": "andd", "signature": "minhash"},
+    "andd-signatures": {"method": "andd", "verify": "signatures"},
     "andd-samples": {"method": "andd", "signature": "samples"},
     "andd-all": {"method": "andd", "signature": "none"},
     "andd-jaccard": {"method": "andd", "signature": "none", "similarity": "jaccard", "threshold": 0.4},

@@ -34,6 +34,17 @@ def test_quick(spark, table, method):
     assert spark_result(frame, method=method) == local_result(table, method=method)
 
 
+@pytest.mark.parametrize(
+    "signature", ["bits", *(pytest.param(name, marks=pytest.mark.slow) for name in ("minhash", "samples"))]
+)
+def test_signatures_that_decide(spark, table, signature):
+    options = {"method": "andd", "verify": "signatures", "signature": signature, "clusters": "leaders"}
+    frame = spark.createDataFrame(table).repartition(2)
+    found = spark_result(frame, **options)
+    assert len(found["pairs"]) > 50
+    assert found == local_result(table, **options)
+
+
 @pytest.fixture(params=["files", pytest.param("rows", marks=pytest.mark.slow)])
 def storage(request, monkeypatch):
     """Texts in files that all workers share, or, as on other storage than file systems, in the rows of chunks."""

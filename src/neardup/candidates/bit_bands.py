@@ -104,27 +104,27 @@ def choose_bit_bands(threshold: float, recall: float, bits: int, kind: Kind, see
 
 def distance_for(agree: float, recall: float, bits: int) -> int:
     """The least distance that holds a pair with probability `recall`, if each bit is equal with probability `agree`."""
-    chances = np.cumsum(_binomial(bits, agree)[::-1])  # of at most so many different bits
+    chances = np.cumsum(binomial(bits, agree)[::-1])  # of at most so many different bits
     return min(bits, int(np.searchsorted(chances, recall - 1e-12)))
 
 
 def _found(agree: float, bits: int, bands: int, width: int) -> float:
     """The probability that a band finds a pair whose bits are equal with probability `agree`."""
     equal = np.arange(bits + 1)
-    missed = (1 - _all_equal(bits, width)) ** bands
-    return float(1 - (_binomial(bits, agree)[equal] * missed).sum())
+    missed = (1 - all_equal(bits, width)) ** bands
+    return float(1 - (binomial(bits, agree)[equal] * missed).sum())
 
 
 @cache
-def _all_equal(bits: int, width: int) -> NDArray[np.float64]:
+def all_equal(bits: int, width: int) -> NDArray[np.float64]:
     """For each number of equal bits the probability that `width` sampled bits are among them."""
     return np.array([comb(m, width) / comb(bits, width) for m in range(bits + 1)])
 
 
 @cache
-def _binomial(bits: int, agree: float) -> NDArray[np.float64]:
+def binomial(bits: int, agree: float) -> NDArray[np.float64]:
     """The probability of each number of equal bits."""
-    if agree >= 1:
-        return np.eye(bits + 1)[bits]
+    if agree >= 1 or agree <= 0:
+        return np.eye(bits + 1)[bits if agree >= 1 else 0]
     ways = [lgamma(bits + 1) - lgamma(m + 1) - lgamma(bits - m + 1) for m in range(bits + 1)]
     return np.array([np.exp(w + m * log(agree) + (bits - m) * log(1 - agree)) for m, w in enumerate(ways)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.candidates.curve import SHINGLES, Bands, Cost, cost, expected_recall_table
+from neardup.candidates.decided import Decided, decided_curve
 from neardup.candidates.groups import Groups
 from neardup.cli.support import options
 from neardup.cli.support.groups import grouped
@@ -56,11 +57,15 @@ def command(
     With INPUT and --labels, finds the method and the threshold that serve the --goal best, and measures the time and
     memory that --documents of the same kind need.
 
+    With --method andd --verify signatures, shows what short signatures make of pairs by their similarity: how many are
+    found and pass, and the standard error of the estimate.
+
     \b
     Examples:
       neardup tune --threshold 0.8
       neardup tune --preset fineweb --documents 50000000
       neardup tune --bands 20 --rows 5 --plot curve.svg
+      neardup tune --method andd --verify signatures
       neardup tune news.jsonl --labels clusters.csv --goal precision=0.95 --documents 20000000
     """
     if values["labels"] is not None or values["inputs"]:
@@ -69,6 +74,10 @@ def command(
         tune_on_labels(documents, as_json, plot, chosen, values)
         return
     plan = chosen.plan()
+    curve = decided_curve(plan)
+    if curve is not None:
+        _show_decided(plan, curve, plot, force, as_json)
+        return
     shape = _shape(plan)
     given = {name: int(chosen.options[name]) for name in BY_HAND if name in chosen.options}
     work = cost(shape, documents)
@@ -78,6 +87,20 @@ def command(
         click.echo(json.dumps(_as_dict(plan, shape, given, work), indent=2))
     else:
         _print(plan, shape, given, work)
+    if plot is not None:
+        click.echo(f"Curve written to {plot}.", err=as_json)
+
+
+def _show_decided(plan: Plan, curve: Decided, plot: str | None, force: bool, as_json: bool) -> None:
+    """What signatures that decide make of pairs."""
+    from neardup.cli.support import decided_curve as shown
+
+    if plot is not None:
+        shown.save_decided(options.new_file(plot, force), plan, curve)
+    if as_json:
+        click.echo(json.dumps(shown.as_dict(plan, curve), indent=2))
+    else:
+        shown.print_decided(plan, curve)
     if plot is not None:
         click.echo(f"Curve written to {plot}.", err=as_json)
 

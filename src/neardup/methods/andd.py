@@ -16,10 +16,11 @@ from neardup.learn.model.file import Model, read_model
 from neardup.plan import Candidates, Check, Clustering, Plan, Signature, View
 from neardup.registry import Chance, Count, Natural, Share, method
 from neardup.signatures.consistent import Consistent
-from neardup.signatures.quantised import QuantisedMinHash
+from neardup.signatures.quantised import LEVELS, QuantisedMinHash
 from neardup.signatures.sign_bits import Projection, SignBits
 from neardup.text.words import TokenKind
 from neardup.verify.cosine import Cosine, ExtendedJaccard
+from neardup.verify.estimated import Estimated
 
 UNTRAINED = 0.65  # threshold without labels: see docs/methods/andd.md for the collections it was chosen on
 
@@ -34,9 +35,11 @@ def andd(
     similarity: Literal["cosine", "jaccard"] | None = None,
     signature: Literal["bits", "minhash", "samples", "none"] = "bits",
     bits: Count = 384,
+    verify: Literal["exact", "signatures"] = "exact",
     projection: Projection = "signs",
     search: Literal["bands", "tables"] = "bands",
     num_perm: Count | None = None,
+    levels: Count | None = None,
     recall: Chance = 0.95,
     seed: Natural = 1,
 ) -> Plan:
@@ -45,7 +48,7 @@ def andd(
     Every word or k-gram has a weight that a model computes from how rare it is, where it stands and how it is
     written. Without a model, rare words count up to twice as much as common ones, and words further
     down in the text count less. Candidates come from bands of sign bits, or of min-hashes of the weights; each is
-    compared exactly, as vectors.
+    compared exactly, as vectors, unless verify=signatures lets the 48 bytes of its sign bits decide.
 
     Args:
         threshold: The least similarity of a near-duplicate; unless given, that of the model (0.65 without one).
@@ -59,10 +62,16 @@ def andd(
             levels; consistent samples of the weights as they are; or none, which compares every pair and serves
             thousands of documents.
         bits: The number of sign bits.
-        projection: The coefficients of the projections: ±1 (signs), or of a gaussian or uniform distribution.
+        verify: Compare candidates exactly, as vectors; or let their signatures decide, 48 bytes a document with 384
+            bits, which reads no text twice and errs by 0.05 in a cosine (`neardup tune --method andd --verify
+            signatures` shows the curve).
+        projection: The coefficients of the projections: ±1 (signs), or of a gaussian or uniform distribution. ±1 is the
+            cheapest, and biased where a few k-grams weigh more than all others of a document.
         search: How pairs of sign bits are found: by bands of sampled bits, or exactly, by Hamming tables, for
             thresholds of 0.95 and more: at low ones they compare all pairs.
         num_perm: The number of min-hashes; unless given, as many as it takes to find pairs at the threshold.
+        levels: With signature=minhash: the levels that a weight of 1 is cut into, the paper's big integer; time grows
+            with them. Unless given, 8, rounded at random, which has no bias.
         recall: The share of pairs at the threshold that must be found; bands are chosen for it.
         seed: The seed of projections and permutations.
     """
@@ -70,25 +79,46 @@ def andd(
     limit = threshold if threshold is not None else known.threshold
     sampled = signature in ("minhash", "samples")  # which have no place for a weight below zero
     weight = replace(known.weight, negative="clip") if sampled else known.weight
+    if levels is not None and signature != "minhash":
+        raise ParameterError("levels", "andd", "left out unless signature is minhash", levels)
+    estimated = _estimate(known, signature, bits) if verify == "signatures" else None
     if signature == "bits":
         signed: Signature | None = SignBits(bits, seed, projection)
         candidates = _bit_candidates(known, search, limit, recall, bits, seed)
+        if estimated is not None and search == "tables":  # the pairs that pass, and no others
+            candidates = Hamming(bits, within=bits - min(bits, estimated.least_equal(limit)))
     else:
-        signed, candidates = _candidates(known, signature, limit, recall, num_perm, seed)
-    likely = known.probability
-    curve = None if likely is None else (likely.slope, likely.middle)
-    check: Check = Cosine(curve=curve) if known.similarity == "cosine" else ExtendedJaccard(curve=curve)
+        signed, candidates = _candidates(known, signature, limit, recall, num_perm, levels or LEVELS, seed)
+        if estimated is not None and signed is not None:
+            estimated = replace(estimated, size=signed.slots)
+    same = weight == known.weight or estimated is not None
     return Plan(
         method="andd",
         text=known.text,
         view=View(Shingles(known.ngram), (weight,), signed),
-        check_view=None if weight == known.weight else View(Shingles(known.ngram), (known.weight,)),
+        check_view=None if same else View(Shingles(known.ngram), (known.weight,)),
         candidates=candidates,
-        check=check,
+        check=estimated or _exact(known),
         threshold=limit,
         recall=recall,
         clustering=Clustering(known.clusters),
     )
+
+
+def _curve(model: Model) -> tuple[float, float] | None:
+    likely = model.probability
+    return None if likely is None else (likely.slope, likely.middle)
+
+
+def _exact(model: Model) -> Check:
+    curve = _curve(model)
+    return Cosine(curve=curve) if model.similarity == "cosine" else ExtendedJaccard(curve=curve)
+
+
+def _estimate(model: Model, signature: str, bits: int) -> Estimated:
+    if signature == "none":
+        raise ParameterError("verify", "andd", "'exact' with signature=none, which makes none", "signatures")
+    return Estimated(bits, "bits" if signature == "bits" else "slots", model.similarity, _curve(model))
 
 
 def _model(model: str | None, given: dict[str, Any]) -> Model:
@@ -113,7 +143,7 @@ def _bit_candidates(
 
 
 def _candidates(
-    model: Model, signature: str, threshold: float, recall: float, slots: int | None, seed: int
+    model: Model, signature: str, threshold: float, recall: float, slots: int | None, levels: int, seed: int
 ) -> tuple[Signature | None, Candidates]:
     if signature == "none":
         return None, Inverted("cosine" if model.similarity == "cosine" else "extended_jaccard")
@@ -121,5 +151,7 @@ def _candidates(
         threshold if model.similarity == "jaccard" else threshold / (2 - threshold)
     )  # of equally long vectors
     shape = choose_bands(equal, recall, num_perm=slots)
-    made = QuantisedMinHash if signature == "minhash" else Consistent
-    return made(shape.slots, seed=seed), Groups(shape.bands, shape.rows, seed=seed)
+    signed: Signature = Consistent(shape.slots, seed=seed)
+    if signature == "minhash":
+        signed = QuantisedMinHash(shape.slots, levels, seed=seed)
+    return signed, Groups(shape.bands, shape.rows, seed=seed)

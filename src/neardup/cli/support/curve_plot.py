@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.text import Text
 
-__all__ = ["save_plot", "terminal_plot"]
+__all__ = ["dotted_curve", "save_figure", "save_plot", "terminal_plot"]
+
+Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # probabilities of similarities
 
 COLUMNS, LINES = 61, 17  # so that fifths fall on whole columns, and quarters on whole lines
 MARGIN = 7  # room for the labels of the vertical axis
@@ -27,12 +29,20 @@ BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dty
 
 
 def terminal_plot(bands: Bands, threshold: float) -> Text:
-    """The curve in braille dots, about 70 × 22 characters, with the threshold as a dotted line."""
+    """The curve of bands in braille dots, about 70 × 22 characters, with the threshold as a dotted line."""
+    heading = "probability that a pair becomes a candidate"
+    return dotted_curve(
+        bands.probability, threshold, heading, "similarity (Jaccard)", _caption(bands, threshold)
+    )
+
+
+def dotted_curve(probability: Curve, threshold: float, heading: str, axis: str, caption: str) -> Text:
+    """A curve over similarities from 0 to 1 in braille dots, with the threshold as a dotted line."""
     from rich.text import Text
 
-    cells = _curve_cells(bands)
+    cells = _curve_cells(probability)
     mark = round(threshold * (COLUMNS - 1))
-    plot = Text("probability that a pair becomes a candidate\n", style="bold")
+    plot = Text(f"{heading}\n", style="bold")
     for line in range(LINES):
         plot.append(_left_label(line), style="dim")
         for column, dots in enumerate(cells[line]):
@@ -42,15 +52,15 @@ def terminal_plot(bands: Bands, threshold: float) -> Text:
                 plot.append("┊" if column == mark else " ", style="yellow")
         plot.append("\n")
     plot.append(_bottom_axis(mark), style="dim")
-    plot.append(f"{'similarity (Jaccard)':>{MARGIN + COLUMNS}}\n", style="dim")
-    plot.append(_caption(bands, threshold))
+    plot.append(f"{axis:>{MARGIN + COLUMNS}}\n", style="dim")
+    plot.append(caption)
     return plot
 
 
-def _curve_cells(bands: Bands) -> NDArray[np.int64]:
+def _curve_cells(probability: Curve) -> NDArray[np.int64]:
     """The braille bits of every cell, the curve drawn as an unbroken line of dots."""
     wide, high = 2 * COLUMNS, 4 * LINES
-    found = bands.probability(np.linspace(0.0, 1.0, wide))
+    found = probability(np.linspace(0.0, 1.0, wide))
     level = np.rint((1 - found) * (high - 1)).astype(np.int64)
     cells = np.zeros((LINES, COLUMNS), dtype=np.int64)
     before = level[0]
@@ -94,6 +104,11 @@ def save_plot(
     measured: Sequence[tuple[float, float]] | None = None,
 ) -> None:
     """Write the curve to a .png, .svg or .pdf file, with `measured` (similarity, share found) as points."""
+    save_figure(path, lambda axes: _draw(axes, bands, threshold, measured or ()))
+
+
+def save_figure(path: str | Path, draw: Callable[[Axes], None]) -> None:
+    """Write what `draw` puts on one pair of axes to a .png, .svg or .pdf file."""
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise OutputError(
@@ -105,7 +120,7 @@ def save_plot(
     except ImportError as error:
         raise MissingExtra("matplotlib", "plot", "A plot of the S-curve") from error
     figure = Figure(figsize=(7, 4.2), layout="constrained")  # no pyplot: no window, no global state
-    _draw(figure.add_subplot(), bands, threshold, measured or ())
+    draw(figure.add_subplot())
     stamp = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[path.suffix.lower()]
     try:
         with rc_context({"svg.hashsalt": "neardup"}):  # the same curve makes the same bytes

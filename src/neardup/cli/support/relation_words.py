@@ -58,6 +58,8 @@ def _estimated(plan: Plan) -> str:
     """What the signatures say: an estimate slot by slot, otherwise a share of equal bits or groups."""
     if plan.check.measures == SLOTS:
         return "estimated similarity"
+    if plan.check.measures.startswith("estimated"):
+        return plan.check.measures
     return "share of " + plan.check.measures.partition(" of ")[0]
 
 

@@ -111,6 +111,7 @@ def summary(report: dict[str, Any], folder: str | None, seconds: float, mode: st
             else []
         ),
         *_recall_lines(report),
+        *_signature_lines(report),
     ]
     skipped = report["buckets"]["pairs_skipped"]
     if skipped:
@@ -216,6 +217,20 @@ def _recall_lines(report: dict[str, Any]) -> list[str]:
     if requested is None or found >= requested:
         return [line]
     return [line, f"  this is less than the requested recall of {requested:g}: see neardup tune"]
+
+
+def _signature_lines(report: dict[str, Any]) -> list[str]:
+    """What signatures that decide make of pairs near the threshold."""
+    made = report.get("signatures")
+    if made is None:
+        return []
+    below, _, above = made["curve"]
+    size, error = counted(made["bytes"], "byte"), made["standard_error"]
+    return [
+        f"signatures of {size} decide, with a standard error of {error:.3f}: "
+        f"{below['decided']:.0%} of the pairs of similarity {below['similarity']:.2f} pass, and {above['decided']:.0%} "
+        f"of those of {above['similarity']:.2f}"
+    ]
 
 
 def _probability(found: float) -> str:

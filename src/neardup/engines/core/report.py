@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import neardup
 from neardup.candidates.buckets import BucketCounts
+from neardup.candidates.decided import decided_curve
 from neardup.columns import Numbers
 from neardup.documents import Problems
 from neardup.engines.core.decide import Floats, Outcome
@@ -126,6 +127,7 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
             "compared_for_clusters": counts.compared_for_clusters,
         },
         "recall_at_threshold": _found(plan),
+        **_signatures(plan),
         "lowest_rethreshold": None
         if context.lowest_rethreshold is None
         else round(context.lowest_rethreshold, 6),
@@ -159,8 +161,20 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
 
 
 def _found(plan: Plan) -> float | None:
-    found = plan.found(plan.threshold)
+    curve = decided_curve(plan)
+    found = plan.found(plan.threshold) if curve is None else curve.candidate(plan.threshold)
     return None if found is None else round(found, 6)
+
+
+def _signatures(plan: Plan) -> dict[str, Any]:
+    """The curve of signatures that decide: what becomes of pairs at the threshold and two errors to either side."""
+    curve = decided_curve(plan)
+    if curve is None:
+        return {}
+    error = curve.error(plan.threshold)
+    near = (max(0.0, plan.threshold - 2 * error), plan.threshold, min(1.0, plan.threshold + 2 * error))
+    rows = [{name: round(value, 6) for name, value in row.items()} for row in curve.rows(list(near))]
+    return {"signatures": {"bytes": curve.bytes, "standard_error": round(error, 6), "curve": rows}}
 
 
 def count_sources(names: list[str], source: Numbers, removed: Numbers) -> list[dict[str, Any]]:
