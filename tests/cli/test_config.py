@@ -6,7 +6,7 @@ import json
 import tomllib
 
 import pytest
-from test_dedup import ELSE, FOX, OFF, refused, run
+from commands import ELSE, FOX, OFF, refused, run
 
 
 @pytest.fixture

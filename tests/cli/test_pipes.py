@@ -11,11 +11,12 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from test_dedup import ELSE, FOX, OFF, Program, refused, run
+from commands import ELSE, FOX, OFF, refused, run
 
 from neardup.documents import Problems
 from neardup.documents.inputs import open_inputs
 from neardup.documents.writers import output_layout
+from program import Program
 
 CORPUS = "".join(
     json.dumps({"id": f"d{k}", "text": text}) + "\n" for k, text in enumerate([FOX, ELSE, OFF, FOX])

@@ -45,8 +45,8 @@ def test_a_table_and_a_page_are_written(here: Path) -> None:
     run("sources", "out", "-o", "copying.csv")
     with Path("copying.csv").open(newline="") as file:
         assert {row["copied"] for row in csv.DictReader(file)} == {"first.example"}
-    run("sources", "out", "-o", "copying.html")
-    page = Path("copying.html").read_text()
+    run("sources", "out", "-o", "copies.html")
+    page = Path("copies.html").read_text()
     assert page.count("<rect") == 3
     assert "<b>third" not in page
     assert "1 of second.example, 100.0% of its documents, repeat first.example" in page

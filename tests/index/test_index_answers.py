@@ -11,7 +11,7 @@ import pytest
 from random_corpora import cross_pairs, found_by, random_texts
 
 import neardup
-from neardup.index.counting import counted_statistics
+from neardup.index.frequencies import counted_statistics
 from neardup.index.index import Index
 
 SETTINGS = {

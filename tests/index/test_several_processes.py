@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import postgres
@@ -15,15 +15,6 @@ from test_index_answers import SETTINGS, plan_and_statistics, step
 
 import neardup
 from neardup.index.index import Index
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Server]:
-    if reason := postgres.missing():
-        pytest.skip(reason)
-    running = postgres.Server()
-    yield running
-    running.stop()
 
 
 @pytest.mark.parametrize("name", ["minhash", "simhash-tfidf", "spotsigs", "rare_phrases"])
