@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import neardup
-from neardup.service.asking import Question, answered
+from neardup.service.changes import Change, store
 from neardup.service.models import Document
+from neardup.service.questions import Question, answered
 from neardup.service.replays import Replays
-from neardup.service.storing import Change, store
 from neardup.service.tokens import Caller
 
 HIDDEN = (0, 1, 100, 1000)

@@ -1,10 +1,10 @@
-"""Counts with their nouns, and lists of names, as every message and summary writes them."""
+"""Counts with their nouns, sizes, and lists of names, as every message and summary writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed_names", "plural"]
+__all__ = ["counted", "listed_names", "plural", "size_in_words"]
 
 
 def counted(number: float, noun: str, several: str = "") -> str:
@@ -24,3 +24,12 @@ def listed_names(names: Iterable[str], last: str = "and") -> str:
     """Names as a sentence lists them: a, b and c."""
     *most, end = names
     return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def size_in_words(count: float) -> str:
+    """Bytes in a unit that fits."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"

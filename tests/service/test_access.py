@@ -19,7 +19,7 @@ from neardup.service.app import make_app
 from neardup.service.core import Service
 from neardup.service.logs import Log
 from neardup.service.settings import Settings
-from neardup.service.tokens import Tokens, new_token
+from neardup.service.tokens import AccessTokens, new_token
 
 GROUPS = ("staff", "board", "press")
 MINE = {"staff", "press"}
@@ -37,7 +37,7 @@ class Local:
         self, folder: Path, tokens: Path, documents: list[dict[str, Any]], options: dict[str, Any] = OPTIONS
     ) -> None:
         self.index = Index(folder, **options)
-        self.service = Service(self.index, Settings(tokens=tokens), Tokens(tokens), Log(io.StringIO()))
+        self.service = Service(self.index, Settings(tokens=tokens), AccessTokens(tokens), Log(io.StringIO()))
         self.app = make_app(self.service)
         self.documents = documents
 
@@ -196,7 +196,7 @@ def test_hidden_candidates_are_not_compared(tmp_path: Path, monkeypatch: pytest.
 def test_pages_may_ask_only_from_listed_origins(tmp_path: Path) -> None:
     index = Index(tmp_path / "index", **OPTIONS)
     settings = Settings(origins=("https://app.example",))
-    app = make_app(Service(index, settings, Tokens(None), Log(io.StringIO())))
+    app = make_app(Service(index, settings, AccessTokens(None), Log(io.StringIO())))
 
     async def run() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app)

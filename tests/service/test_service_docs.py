@@ -20,7 +20,7 @@ from neardup.cli import group
 from neardup.cli.serve import command
 from neardup.service import models
 from neardup.service.problems import TITLES
-from neardup.service.settings import Limits
+from neardup.service.settings import RequestLimits
 from neardup.service.tokens import new_token
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def test_every_limit_and_problem_is_listed() -> None:
     assert {option for option in options if option.startswith("--max")} <= named
     limits = PAGE.partition("## Limits")[2].partition("## Tokens")[0]
     assert set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", limits)) <= TITLES.keys()
-    assert f"{Limits.connections:,}" in PAGE and f"--max-queue` {Limits.queue}" in PAGE
+    assert f"{RequestLimits.connections:,}" in PAGE and f"--max-queue` {RequestLimits.queue}" in PAGE
 
 
 def unit() -> configparser.SectionProxy:

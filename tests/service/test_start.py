@@ -23,7 +23,7 @@ from neardup.service.batcher import Batcher
 from neardup.service.problems import Problem
 from neardup.service.replays import NEWEST, Replays, replay_key
 from neardup.service.settings import Settings, is_loopback
-from neardup.service.tokens import Tokens, new_token, read_tokens, revoke_token
+from neardup.service.tokens import AccessTokens, new_token, read_tokens, revoke_token
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -136,8 +136,8 @@ def test_loopback_and_hosts() -> None:
 def test_tokens_are_listed_without_their_secrets(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     secret = new_token(path, "one", ["read", "write"], ["a"], "a/")
-    assert Tokens(path).caller(secret).groups == {"a"}
-    assert Tokens(path).caller(secret + "x") is None
+    assert AccessTokens(path).caller(secret).groups == {"a"}
+    assert AccessTokens(path).caller(secret + "x") is None
     with pytest.raises(InputError, match="exists"):
         new_token(path, "one", ["read"])
     shown = CliRunner().invoke(group, ["serve", "x", "--tokens", str(path), "--list-tokens"]).output

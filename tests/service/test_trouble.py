@@ -24,7 +24,7 @@ import neardup
 from neardup.cli import group
 from neardup.errors import InputError, NeardupError, StorageError
 from neardup.service.problems import problem_of
-from neardup.service.tokens import Tokens, new_token, revoke_token
+from neardup.service.tokens import AccessTokens, new_token, revoke_token
 
 MEGABYTES = 12  # of the small disk
 ON_SMALL_DISK = """mount -t tmpfs -o size="$1"m none "$2" && cp -r "$3"/. "$2" &&
@@ -178,7 +178,7 @@ def test_a_handshake_that_does_not_come_ends(tmp_path: Path) -> None:
 def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     secret = new_token(path, "one", ["read"])
-    tokens = Tokens(path)
+    tokens = AccessTokens(path)
     for mode in (0o620, 0o602, 0o666):
         path.chmod(mode)
         with pytest.raises(InputError, match="others may write"):
@@ -192,16 +192,16 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> No
 
 def test_a_file_without_tokens_opens_nothing(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
-    assert not Tokens(path).required
+    assert not AccessTokens(path).required
     new_token(path, "one", ["read"])
     revoke_token(path, "one")
-    again = Tokens(path)  # as a server that is started again
+    again = AccessTokens(path)  # as a server that is started again
     assert again.required and len(again) == 0
     path.write_text(
         '{"tokens": [{"name": "a", "sha256": "%s", "scopes": ["read"], "groups": "staff"}]}' % ("0" * 64)
     )
     with pytest.raises(InputError, match="cannot be read"):
-        Tokens(path)
+        AccessTokens(path)
 
 
 def test_tokens_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_tokens_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
         maker.start()
     for maker in makers:
         maker.join()
-    assert len(Tokens(path)) == 16
+    assert len(AccessTokens(path)) == 16
 
 
 HEAD_OF_LINES = (

@@ -74,7 +74,7 @@ def test_an_index_built_on_spark_is_that_of_one_machine(
     statistics = None
     if plan.counts:
         from neardup.engines.core.progress import Progress
-        from neardup.index.counting import counted_statistics
+        from neardup.index.frequencies import counted_statistics
 
         sources, how = opened_inputs(paths, {})
         statistics = counted_statistics(plan, sources, how, 1, Progress())

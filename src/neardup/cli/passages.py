@@ -197,7 +197,8 @@ def _run(
 
 def _summary(report: dict[str, Any], output: str, seconds: float) -> list[str]:
     """What was found, the passages that most is copied of, who copies, problems, and the files."""
-    from neardup.cli.support.show import problem_lines, size_in_words
+    from neardup.cli.support.show import problem_lines
+    from neardup.plurals import size_in_words
 
     total, earlier = report["tokens"], report["tokens_that_stand_earlier"]
     size = f"{counted(report['documents'], 'document')} ({size_in_words(report['text_bytes'])})"

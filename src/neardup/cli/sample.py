@@ -113,7 +113,7 @@ def _by_methods(inputs: tuple[str, ...], output: str, values: dict[str, Any]) ->
 
     from neardup.cli.support.show import TerminalProgress
     from neardup.evaluate.specs import make_specs
-    from neardup.labelling.sampling import UNION, around_threshold, from_methods
+    from neardup.labelling.pair_samples import UNION, around_threshold, from_methods
     from neardup.output import OutputFolder
 
     around = values["from"] == "threshold"

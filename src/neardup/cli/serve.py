@@ -14,7 +14,7 @@ from neardup.escapes import escape_controls
 from neardup.plurals import counted
 
 if TYPE_CHECKING:
-    from neardup.service.settings import Limits
+    from neardup.service.settings import RequestLimits
 
 TOKENS = "tokens.json"
 SCOPES = ("read", "write", "admin")
@@ -164,15 +164,15 @@ def _serve(folder: str, tokens: Path | None, values: dict[str, Any]) -> None:
         serve(index, settings)
 
 
-def _limits(values: dict[str, Any]) -> Limits:
-    from neardup.service.settings import MEGABYTE, Limits
+def _limits(values: dict[str, Any]) -> RequestLimits:
+    from neardup.service.settings import MEGABYTE, RequestLimits
 
-    return Limits(
+    return RequestLimits(
         body=values["max_body"] * MEGABYTE,
         stream=values["max_stream"] * MEGABYTE,
         text=values["max_text"],
         batch=values["max_batch"],
         seconds=values["timeout"],
         queue=values["max_queue"],
-        head_seconds=min(Limits.head_seconds, values["timeout"]),
+        head_seconds=min(RequestLimits.head_seconds, values["timeout"]),
     )

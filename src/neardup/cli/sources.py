@@ -37,15 +37,15 @@ def command(folder: str, by: str | None, o: str | None, force: bool, as_json: bo
     \b
     Examples:
       neardup sources clean --by subject
-      neardup sources clean --by source -o copying.html
+      neardup sources clean --by source -o copies.html
     """
     from pathlib import Path
 
-    from neardup.review.copying import count_copying
+    from neardup.review.copies import count_copies
     from neardup.review.folder import open_folder
 
     target = None if o is None else options.new_file(o, force, (".csv", ".html", ".htm"))
-    found = count_copying(open_folder(folder), by)
+    found = count_copies(open_folder(folder), by)
     if target is not None:
         _write(Path(target), found)
     total = sum(row.documents for row in found.rows)

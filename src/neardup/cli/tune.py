@@ -228,7 +228,8 @@ def _cost_table(work: Cost) -> Table:
     """Memory and time by step."""
     from rich.table import Table
 
-    from neardup.cli.support.show import duration, size_in_words
+    from neardup.cli.support.show import duration
+    from neardup.plurals import size_in_words
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, show_header=False)
     table.add_column(justify="left")

@@ -20,9 +20,9 @@ from neardup.engines.local.represent import represented
 from neardup.engines.local.verify import find_matches
 from neardup.errors import PlanError
 from neardup.index.answers import selected
-from neardup.index.counting import corpus_of
 from neardup.index.decisions import IndexDecision, check_documents
 from neardup.index.documents import FingerprintedDocument
+from neardup.index.frequencies import corpus_of
 from neardup.index.inputs import InputChunk
 from neardup.index.lookup import matches_of
 from neardup.index.search import CapturedSearch

@@ -30,7 +30,7 @@ from neardup.engines.local.representations import spooled_chunks
 from neardup.errors import ParameterError, PlanError
 from neardup.index.answers import alike, id_array, joined_tables
 from neardup.index.bulk import Addition
-from neardup.index.counting import counted_statistics
+from neardup.index.frequencies import counted_statistics
 from neardup.index.index import Index
 from neardup.index.inputs import AttributeColumns, InputChunk, input_chunks, with_policy
 from neardup.index.opened import POSTGRES, differences, index_plan

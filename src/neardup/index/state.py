@@ -15,7 +15,7 @@ from neardup.engines.core.progress import Progress
 from neardup.engines.local.checkpoint.budget import MemoryBudget
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.errors import PlanError, StorageError
-from neardup.index.counting import counted_statistics
+from neardup.index.frequencies import counted_statistics
 from neardup.index.opened import OpenedIndex, freeze_statistics, read_statistics
 from neardup.index.postings import Postings
 from neardup.index.search import FLUSH, ROOM, CapturedSearch, Search

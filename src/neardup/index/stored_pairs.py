@@ -5,7 +5,7 @@ Equal texts are one node: a page with thousands of copies is looked up and compa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,14 +88,8 @@ def stored_neighbours(
     search: CapturedSearch, snapshot: Snapshot, progress: Progress, threshold: float | None = None
 ) -> tuple[list[FingerprintedDocument], Neighbours]:
     """All documents of an index in the order they were added, and their neighbours: each text is looked up."""
-    documents, table, first = list[FingerprintedDocument](), NodeTable(), list[int]()
-    for rows in snapshot.scan(1, snapshot.last(), Columns(attributes=True), SCAN):
-        for document, seq in zip(documents_of(rows), rows.seqs.tolist(), strict=True):
-            if table.node(document.digest) == len(first):
-                first.append(seq)
-            documents.append(document)
-    _link_all(table, search, snapshot, np.array(first, np.int64), progress, threshold)
-    return documents, table.neighbours(documents)
+    parts = snapshot.scan(1, snapshot.last(), Columns(attributes=True), SCAN)
+    return _linked(parts, search, snapshot, progress, threshold)
 
 
 def neighbours_among(
@@ -106,10 +100,23 @@ def neighbours_among(
     threshold: float | None = None,
 ) -> tuple[list[FingerprintedDocument], Neighbours]:
     """The documents of some rows, and which of them are near each other: others have no influence."""
-    documents, table, first = list(documents_of(rows)), NodeTable(), list[int]()
-    for document, seq in zip(documents, rows.seqs.tolist(), strict=True):
-        if table.node(document.digest) == len(first):
-            first.append(seq)
+    return _linked([rows], search, snapshot, progress, threshold)
+
+
+def _linked(
+    parts: Iterable[StoredRows],
+    search: CapturedSearch,
+    snapshot: Snapshot,
+    progress: Progress,
+    threshold: float | None,
+) -> tuple[list[FingerprintedDocument], Neighbours]:
+    """The documents of all parts in their order, each distinct text linked by its first document."""
+    documents, table, first = list[FingerprintedDocument](), NodeTable(), list[int]()
+    for rows in parts:
+        for document, seq in zip(documents_of(rows), rows.seqs.tolist(), strict=True):
+            if table.node(document.digest) == len(first):
+                first.append(seq)
+            documents.append(document)
     _link_all(table, search, snapshot, np.array(first, np.int64), progress, threshold)
     return documents, table.neighbours(documents)
 

@@ -14,7 +14,7 @@ from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.frequencies import frequencies
 from neardup.engines.local.read import Job
 from neardup.errors import PlanError
-from neardup.index.counting import stored_corpus
+from neardup.index.frequencies import stored_corpus
 from neardup.index.opened import freeze_statistics
 from neardup.index.search import Search
 from neardup.index.signed import Signer, Store

@@ -9,7 +9,7 @@ assignment    the item that a judge gets next
 quality       progress, agreement and honey pots
 tags          whole clusters labelled at once
 transfer      tables of labels that evaluate, tune and learn read, written and read
-sampling      pairs to label
+pair_samples  pairs to label
 suggestion    the pairs whose labels help most
-learning      a detector from the labels, scored on held-out labels before and after
+detector      a detector from the labels, scored on held-out labels before and after
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from neardup.pages.escaping import safe, shortened_name
 
-__all__ = ["Cell", "figure_text", "note", "share", "size_text", "table", "tiles", "warning"]
+__all__ = ["Cell", "figure_text", "note", "share", "table", "tiles", "warning"]
 
 Cell = str | int | float | None
 N = ' class="n"'  # a figure
@@ -69,15 +69,6 @@ def figure_text(value: Cell) -> str:
 def share(part: int, whole: int) -> str:
     """A percentage with one decimal."""
     return f"{part / whole:.1%}" if whole else "–"
-
-
-def size_text(count: float) -> str:
-    """Bytes in a unit that fits."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
 
 
 def note(text: str) -> str:

@@ -10,11 +10,11 @@ from neardup.pages.charts import Bar, bars, legend
 from neardup.pages.document import document
 from neardup.pages.escaping import safe, shortened_name
 from neardup.pages.graphs import ClusterGraph, cluster_graph
-from neardup.pages.parts import Cell, note, share, size_text, table, tiles, warning
+from neardup.pages.parts import Cell, note, share, table, tiles, warning
 from neardup.pages.removal_list import RemovalGroup, removal_list
 from neardup.pages.run_record import cost_section, files_section, problem_section, settings_section
 from neardup.pages.thresholds import SimilarityCounts, pair_chart, threshold_section
-from neardup.plurals import counted
+from neardup.plurals import counted, size_in_words
 
 __all__ = ["Breakdown", "RunPage", "run_head", "run_page"]
 
@@ -94,7 +94,7 @@ def run_head(report: Mapping[str, Any], threshold: float, pairs: Sequence[int]) 
 def _sentence(page: RunPage) -> str:
     report = page.report
     return (
-        f"{counted(report['documents'], 'document')} ({size_text(report['text_bytes'])}) compared by "
+        f"{counted(report['documents'], 'document')} ({size_in_words(report['text_bytes'])}) compared by "
         f"{report['plan']['method']} at a threshold of {page.similarities.threshold:g}: {report['removed']:,} removed, "
         f"{report['kept']:,} kept."
     )
@@ -104,7 +104,7 @@ def _tiles(report: Mapping[str, Any]) -> str:
     documents, copies = report["documents"], counted(report["exact_copies"], "exact copy")
     lowest = report["removals"].get("lowest_similarity")
     return tiles([
-        ("Documents", f"{documents:,}", size_text(report["text_bytes"])),
+        ("Documents", f"{documents:,}", size_in_words(report["text_bytes"])),
         ("Kept", f"{report['kept']:,}", share(report["kept"], documents)),
         ("Removed", f"{report['removed']:,}", f"{share(report['removed'], documents)}; {copies}"),
         ("Clusters", f"{report['clusters']:,}", counted(report["pairs"]["verified"], "verified pair")),

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neardup.pages.escaping import safe, shortened_name
-from neardup.pages.parts import Cell, note, size_text, table
-from neardup.plurals import counted
+from neardup.pages.parts import Cell, note, table
+from neardup.plurals import counted, size_in_words
 
 __all__ = ["cost_section", "files_section", "problem_section", "settings_section"]
 
@@ -81,7 +81,7 @@ def _seconds(value: float | None) -> str | None:
 
 
 def _bytes(value: int | None) -> str | None:
-    return size_text(value) if value else None
+    return size_in_words(value) if value else None
 
 
 def files_section(report: Report) -> str:

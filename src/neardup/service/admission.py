@@ -6,14 +6,14 @@ import uuid
 from collections.abc import Sequence
 
 from neardup.plan import Plan
-from neardup.service.asking import check_fields
 from neardup.service.models import Document
 from neardup.service.problems import Problem
-from neardup.service.settings import Limits
+from neardup.service.questions import check_fields
+from neardup.service.settings import RequestLimits
 from neardup.service.tokens import Caller
 
 
-def check_texts(documents: Sequence[Document], plan: Plan, limits: Limits) -> None:
+def check_texts(documents: Sequence[Document], plan: Plan, limits: RequestLimits) -> None:
     """Refuse texts that are too long, and fields that the index does not compare."""
     for document in documents:
         if len(document.text) + sum(map(len, document.fields.values())) > limits.text:
@@ -21,7 +21,7 @@ def check_texts(documents: Sequence[Document], plan: Plan, limits: Limits) -> No
     check_fields(plan, documents)
 
 
-def check_batch(documents: Sequence[Document], limits: Limits) -> None:
+def check_batch(documents: Sequence[Document], limits: RequestLimits) -> None:
     """Refuse a batch with more documents than the limit."""
     if len(documents) > limits.batch:
         raise Problem(

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from neardup.service.problems import Problem
-from neardup.service.settings import Limits
+from neardup.service.settings import RequestLimits
 
 JSON = "application/json"
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
@@ -91,7 +91,7 @@ async def unpacked(request: Request, receive: Receive, most: int) -> AsyncIterat
 class _Patience:
     """Receives a long body for as long as it arrives fast enough."""
 
-    def __init__(self, request: Request, limits: Limits) -> None:
+    def __init__(self, request: Request, limits: RequestLimits) -> None:
         self._receive, self._seconds = request.receive, limits.seconds
         self.total, self._waited = 0, 0.0  # bytes and seconds so far
 
@@ -135,7 +135,7 @@ def _unpacked(opened: Any, data: bytes) -> Iterator[bytes]:
         raise Problem("malformed-encoding", "The body is not gzip data.") from None
 
 
-async def whole(request: Request, limits: Limits, share: Share) -> bytes:
+async def whole(request: Request, limits: RequestLimits, share: Share) -> bytes:
     """A JSON body, all of which arrives in time: so its pieces need no clocks of their own."""
     parts, size = [], 0
     try:
@@ -149,7 +149,7 @@ async def whole(request: Request, limits: Limits, share: Share) -> bytes:
     return b"".join(parts)
 
 
-async def lines(request: Request, limits: Limits, share: Share) -> AsyncIterator[bytes]:
+async def lines(request: Request, limits: RequestLimits, share: Share) -> AsyncIterator[bytes]:
     """The lines of an NDJSON body that are not blank."""
     waiting, patience = bytearray(), _Patience(request, limits)
     async for part in unpacked(request, patience.receive, limits.stream):

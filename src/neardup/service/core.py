@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from neardup.errors import NeardupError
 from neardup.index.index import Index
-from neardup.service.asking import Answers, Question, answered
 from neardup.service.batcher import Batcher
 from neardup.service.bodies import Buffered
+from neardup.service.changes import Change, Results, store
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
 from neardup.service.problems import Problem
+from neardup.service.questions import Answers, Question, answered
 from neardup.service.replays import Replays
 from neardup.service.settings import Settings
-from neardup.service.storing import Change, Results, store
-from neardup.service.tokens import Tokens
+from neardup.service.tokens import AccessTokens
 
 Value = TypeVar("Value")
 LOOKED_UP = 64  # documents of a batch of questions: few enough that small requests do not wait long
@@ -28,7 +28,7 @@ COMMITTED = 1000  # documents of a batch of changes
 class Service:
     """A server without its network."""
 
-    def __init__(self, index: Index, settings: Settings, tokens: Tokens, log: Log) -> None:
+    def __init__(self, index: Index, settings: Settings, tokens: AccessTokens, log: Log) -> None:
         self.index, self.settings, self.tokens, self.log = index, settings, tokens, log
         self.metrics, self.replays = Metrics(), Replays()
         self.buffered = Buffered(settings.limits.buffered)

@@ -42,7 +42,7 @@ COMPARE: dict[str, Json] = {
     "two versions": {"left": HARBOUR, "right": HARBOUR.replace("Tuesday", "Monday"), "explain": True}
 }
 BODIES: tuple[type[BaseModel], ...] = (
-    models.Document, models.DocumentBatch, models.SingleQuery, models.BatchQuery, models.Texts,
+    models.Document, models.DocumentBatch, models.SingleQuery, models.BatchQuery, models.TextPair,
 )  # fmt: skip
 ERRORS: dict[int | str, Json] = {
     "4XX": {"description": "The request cannot be answered.", "content": {MEDIA_TYPE: {}}},

@@ -12,15 +12,15 @@ from starlette.responses import Response, StreamingResponse
 
 from neardup.service import models
 from neardup.service.admission import admitted, check_batch, check_id, check_repeats, check_texts
-from neardup.service.asking import stored_document
 from neardup.service.bodies import NDJSON, media_type, parse, whole
+from neardup.service.changes import Change, Results
 from neardup.service.core import Service
 from neardup.service.described import BATCH, ERRORS, body
 from neardup.service.handlers import in_time, json_answer, json_response, visitor
 from neardup.service.models import Document
 from neardup.service.problems import Problem
+from neardup.service.questions import stored_document
 from neardup.service.replays import ReplayKey, replay_key
-from neardup.service.storing import Change, Results
 from neardup.service.streams import Read, answer_lines, chunk_size
 from neardup.service.tokens import Caller
 
@@ -85,7 +85,7 @@ async def _store(service: Service, change: Change, *, patient: bool = False) -> 
 
 
 def _counts(rows: Results) -> dict[str, int]:
-    counts = dict.fromkeys(models.Counts.model_fields, 0)
+    counts = dict.fromkeys(models.StoredCounts.model_fields, 0)
     for row in rows:
         counts[row["status"]] += 1
     return counts

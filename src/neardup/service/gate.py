@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.errors import NeardupError
 from neardup.service.core import Service
-from neardup.service.listening import names_host
 from neardup.service.problems import Problem, problem_of
 from neardup.service.settings import LARGEST_HEAD
+from neardup.service.sockets import names_host
 from neardup.service.tokens import Caller
 
 OPEN = ("/healthz", "/readyz")  # answered without a token

@@ -126,7 +126,7 @@ class StoredResult(Strict):
     similarity: float | None = None
 
 
-class Counts(Strict):
+class StoredCounts(Strict):
     """How many documents became what."""
 
     new: int = 0
@@ -140,7 +140,7 @@ class StoredAnswer(Strict):
     """What became of each document; all of it is durable."""
 
     results: list[StoredResult]
-    counts: Counts
+    counts: StoredCounts
 
 
 class IndexedDocument(Strict):
@@ -171,7 +171,7 @@ class Cluster(Strict):
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
 
 
-class Texts(Strict):
+class TextPair(Strict):
     """Two texts to compare."""
 
     left: str = Field(examples=[HARBOUR])

@@ -15,13 +15,13 @@ from starlette.responses import Response, StreamingResponse
 from neardup.explain.passages import shared_passages
 from neardup.service import models
 from neardup.service.admission import check_batch, check_texts
-from neardup.service.asking import Answers, Question, check_question, cluster, passages
 from neardup.service.bodies import NDJSON, media_type, parse, whole
 from neardup.service.core import LOOKED_UP, Service
 from neardup.service.described import COMPARE, ERRORS, QUERY, body
 from neardup.service.handlers import in_time, json_answer, json_response, visitor
 from neardup.service.models import MOST_MATCHES, Document
 from neardup.service.problems import Problem
+from neardup.service.questions import Answers, Question, check_question, cluster, passages
 from neardup.service.streams import Read, answer_lines, chunk_size
 
 router = APIRouter(responses=ERRORS)
@@ -169,7 +169,7 @@ def read_cursor(cursor: str) -> tuple[float, str]:
     "/v1/compare",
     summary="How two texts relate, as the index measures it.",
     responses={200: {"model": models.Compared}},
-    openapi_extra=body(COMPARE, models.Texts),
+    openapi_extra=body(COMPARE, models.TextPair),
 )
 async def compare(request: Request) -> Response:
     """Two texts; nothing is stored."""
@@ -178,13 +178,13 @@ async def compare(request: Request) -> Response:
     if media_type(request) in NDJSON:
         raise Problem("media-type-unknown", "Two texts are compared as application/json.")
     with service.buffered.share() as share:
-        texts = await parse(models.Texts, await whole(request, limits, share))
+        texts = await parse(models.TextPair, await whole(request, limits, share))
         for text in (texts.left, texts.right):
             check_texts([Document(text=text)], service.index.plan, limits)
         return json_response(await in_time(service, service.single(_compared, service, texts)))
 
 
-def _compared(service: Service, texts: models.Texts) -> dict[str, Any]:
+def _compared(service: Service, texts: models.TextPair) -> dict[str, Any]:
     found = shared_passages(service.index.plan, texts.left, texts.right, service.index.statistics)
     names = ("similarity", "containment", "shared", "near_duplicates", "relation")
     answer = {name: getattr(found, name) for name in names}

@@ -18,11 +18,11 @@ import uvicorn
 from neardup.index.index import Index
 from neardup.service.app import make_app
 from neardup.service.core import Service
-from neardup.service.listening import BACKLOG, GracefulServer, listening
 from neardup.service.logs import Log, ServerLog
 from neardup.service.protocol import BoundedProtocol
 from neardup.service.settings import LARGEST_HEAD, Settings
-from neardup.service.tokens import Tokens
+from neardup.service.sockets import BACKLOG, GracefulServer, listening_socket
+from neardup.service.tokens import AccessTokens
 
 GRACE = 30  # seconds for requests that are under way when the server has to stop
 OTHER_FILES = 256  # that a server needs beside its connections: segments, the database
@@ -64,7 +64,7 @@ class Server(GracefulServer):
 
 def serve(index: Index, settings: Settings) -> None:
     """Answer requests about an index until a signal ends it."""
-    tokens = Tokens(settings.tokens)
+    tokens = AccessTokens(settings.tokens)
     settings.check(len(tokens) > 0)
     log = Log()
     service = Service(index, settings, tokens, log)
@@ -77,7 +77,7 @@ def serve(index: Index, settings: Settings) -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn").propagate = False
     try:
-        made = listening(
+        made = listening_socket(
             settings.host, settings.port, share_port=settings.share_port
         )  # after the warm-up: whoever connects is answered at once
         Server(_configuration(service), service).run([made])

@@ -15,7 +15,7 @@ LARGEST_HEAD = 32 << 10  # bytes of a path and its headers
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """How much a request may bring, and how long it may take."""
 
     body: int = 16 * MEGABYTE  # bytes of a JSON body, also after decompression
@@ -49,7 +49,7 @@ class Settings:
     key: Path | None = None
     threads: int = 2
     share_port: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
 
     @cached_property
     def hosts(self) -> frozenset[str]:

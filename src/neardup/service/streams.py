@@ -17,11 +17,11 @@ from typing import Any
 from starlette.requests import Request
 
 from neardup.service.bodies import lines, parsed
+from neardup.service.changes import COMPARED
 from neardup.service.core import LOOKED_UP, Service
 from neardup.service.models import Document
 from neardup.service.problems import PREFIX, Problem, problem_of
 from neardup.service.settings import MEGABYTE
-from neardup.service.storing import COMPARED
 
 CHUNK = 1000  # documents that are stored together …
 CHUNK_BYTES = 4 * MEGABYTE  # … and bytes of their lines

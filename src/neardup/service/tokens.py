@@ -84,7 +84,7 @@ class Token:
         return Caller(self.name, frozenset(self.scopes), groups, self.prefix)
 
 
-class Tokens:
+class AccessTokens:
     """The tokens of a file, as last read."""
 
     def __init__(self, path: Path | None) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.errors import NeardupError
-from neardup.service.listening import names_host
+from neardup.service.sockets import names_host
 from neardup.studio.app_session import Session, Sessions
 
 __all__ = ["AppGate", "Form", "Refusal"]

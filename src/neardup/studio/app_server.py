@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import uvicorn
 
-from neardup.service.listening import GracefulServer, listening
+from neardup.service.sockets import GracefulServer, listening_socket
 from neardup.studio.app import Studio, make_app
 from neardup.studio.app_session import Sessions
 from neardup.studio.app_target import Target
@@ -59,4 +59,4 @@ def serve(target: Target, port: int, *, browser: bool = True, say: Callable[[str
 
 def open_socket(port: int) -> socket.socket:
     """A socket that listens on this machine; port 0 takes any free one."""
-    return listening(LOOPBACK, port)
+    return listening_socket(LOOPBACK, port)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from neardup.errors import InputError
 from neardup.labelling.corpus import documents_of, input_of
-from neardup.labelling.learning import OTHERS, labelled_pairs, learn_from_labels, missing_labels, pool_scores
+from neardup.labelling.detector import OTHERS, labelled_pairs, learn_from_labels, missing_labels, pool_scores
 from neardup.labelling.suggestion import pool_size, score_pool, suggest
 from neardup.pages.escaping import safe
 from neardup.pages.parts import figure_text, note, table

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from neardup.evaluate.specs import make_specs
 from neardup.labelling.corpus import columns_of, input_of
-from neardup.labelling.sampling import (
+from neardup.labelling.pair_samples import (
     UNION,
     around_threshold,
     found_pairs,

@@ -22,7 +22,7 @@ from neardup.studio.app_page import button, form, go, link, message, show
 from neardup.studio.app_sections import Section
 from neardup.studio.review_apply import runs_of
 from neardup.studio.review_build import FOLDER, index_file
-from neardup.studio.workbench_index import Compared, compare_indexes
+from neardup.studio.workbench_index import ComparedRuns, compare_indexes
 from neardup.studio.workbench_lists import below_threshold, compared_list, count_below
 from neardup.studio.workbench_pairs import PairList, pair_page
 from neardup.studio.workbench_runs import at_threshold, finished_at
@@ -211,7 +211,7 @@ def _other(request: Request, name: str) -> RunFolder:
     return found
 
 
-def _compared(request: Request, other: RunFolder) -> tuple[Compared, list[Path]]:
+def _compared(request: Request, other: RunFolder) -> tuple[ComparedRuns, list[Path]]:
     own, theirs = index_of(request, run_of(request)), index_of(request, other)
     return compare_indexes(own, theirs), [own, theirs]
 

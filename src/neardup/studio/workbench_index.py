@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["Compared", "compare_indexes"]
+__all__ = ["ComparedRuns", "compare_indexes"]
 
 SIDES = ("merged", "split", "swapped")
 # A removed document of one result whose pair is no pair of the other: its documents are in two clusters there, or none.
@@ -43,14 +43,14 @@ CREATE TABLE pairs (number INTEGER PRIMARY KEY, side TEXT, id TEXT, duplicate_of
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRuns:
     """The comparison of two results."""
 
     path: Path
     counts: dict[str, int]  # clusters and removals of both, pairs on each side
 
 
-def compare_indexes(a: Path, b: Path) -> Compared:
+def compare_indexes(a: Path, b: Path) -> ComparedRuns:
     """The comparison of two indexes; it is stored beside the first one, and made again if one has changed."""
     stamp = json.dumps([[str(one.resolve()), one.stat().st_mtime_ns, one.stat().st_size] for one in (a, b)])
     path = a.parent / f"compare-{blake2b(str(b.resolve()).encode(), digest_size=8).hexdigest()}.db"
@@ -60,7 +60,7 @@ def compare_indexes(a: Path, b: Path) -> Compared:
         made.unlink(missing_ok=True)
         known = _make(made, a, b, stamp)
         made.replace(path)
-    return Compared(path, known)
+    return ComparedRuns(path, known)
 
 
 def _stored(path: Path, stamp: str) -> dict[str, int] | None:

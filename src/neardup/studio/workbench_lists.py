@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from neardup.studio.workbench_index import Compared
+from neardup.studio.workbench_index import ComparedRuns
 from neardup.studio.workbench_pairs import PairList
 
 __all__ = ["below_threshold", "compared_list", "count_below"]
@@ -51,7 +51,7 @@ def below_threshold(index: Path, threshold: float) -> PairList:
     )
 
 
-def compared_list(compared: Compared, side: str, other: str) -> PairList:
+def compared_list(compared: ComparedRuns, side: str, other: str) -> PairList:
     """The pairs of one side of a comparison."""
     heading, words = HEADINGS[side]
     query = "SELECT id, duplicate_of, similarity FROM pairs WHERE side = ? ORDER BY number"

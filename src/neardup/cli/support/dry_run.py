@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup.cli.support.emit import emit
 from neardup.cli.support.options import open_inputs
-from neardup.cli.support.show import duration, size_in_words
+from neardup.cli.support.show import duration
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.local.checkpoint.budget import MemoryBudget, read_memory
 from neardup.engines.local.dry_run import Estimate, Range, estimate
@@ -15,7 +15,7 @@ from neardup.engines.local.run import RunSettings
 from neardup.engines.local.write import Mode
 from neardup.plan import Plan
 from neardup.plans import with_statistics
-from neardup.plurals import counted
+from neardup.plurals import counted, size_in_words
 
 
 def dry_run(plan: Plan, inputs: Sequence[str], values: dict[str, Any], mode: Mode) -> None:

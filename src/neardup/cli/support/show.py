@@ -10,7 +10,7 @@ import click
 
 from neardup.engines.core.bars import BarProgress
 from neardup.escapes import escape_controls
-from neardup.plurals import counted
+from neardup.plurals import counted, size_in_words
 
 
 class TerminalProgress(BarProgress):
@@ -311,15 +311,6 @@ def problem_lines(problems: dict[str, Any], where_found: str = "in the input") -
 def _short(name: Any, most: int = 60) -> str:
     text = escape_controls(name)
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def size_in_words(count: float) -> str:
-    """Bytes in a unit that fits."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
 
 
 def duration(seconds: float) -> str:

@@ -9,10 +9,10 @@ from neardup.cli.evaluate import protocol, read_input, read_truth
 from neardup.cli.support.emit import emit
 from neardup.cli.support.evaluation_table import as_table
 from neardup.cli.support.method_options import ChosenMethod
-from neardup.cli.support.show import TerminalProgress, duration, size_in_words
+from neardup.cli.support.show import TerminalProgress, duration
 from neardup.errors import InputError, ParameterError
 from neardup.evaluate.report import figure
-from neardup.plurals import counted
+from neardup.plurals import counted, size_in_words
 
 if TYPE_CHECKING:
     from neardup.evaluate.recommendation import Choice, Tuning

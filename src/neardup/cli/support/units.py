@@ -90,7 +90,8 @@ def usual_policy(values: dict[str, Any]) -> None:
 
 def unit_summary(report: dict[str, Any], folder: str, seconds: float) -> str:
     """What was removed, of documents and of units, and the files."""
-    from neardup.cli.support.show import problem_lines, size_in_words
+    from neardup.cli.support.show import problem_lines
+    from neardup.plurals import size_in_words
 
     noun = report["unit"].partition(":")[0]
     each = noun if noun == report["unit"] else f"run of {report['unit'].partition(':')[2]} {plural(noun)}"

@@ -29,7 +29,7 @@ from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.specs import Spec
 from neardup.labelling.answers import answers_of
-from neardup.labelling.sampling import has_threshold
+from neardup.labelling.pair_samples import has_threshold
 from neardup.labelling.states import LABELLED
 from neardup.labelling.store import LabelStore
 from neardup.labelling.suggestion import PoolScore

@@ -31,7 +31,7 @@ class Copied:
 
 
 @dataclass(frozen=True)
-class Copying:
+class CopiesBySource:
     """Who copies from whom, most first; and how many documents each source has."""
 
     column: str
@@ -39,7 +39,7 @@ class Copying:
     rows: list[Copied]
 
 
-def count_copying(folder: RunFolder, column: str | None) -> Copying:
+def count_copies(folder: RunFolder, column: str | None) -> CopiesBySource:
     """Removed documents of a result by source, with the sources of the documents that they duplicate."""
     places = [place for place in folder.places() if place is not None]
     chosen = column or _usual(places)
@@ -62,7 +62,7 @@ def count_copying(folder: RunFolder, column: str | None) -> Copying:
         Copied(*pair, count, exact[pair], count / max(documents[pair[0]], 1)) for pair, count in found.items()
     ]
     rows.sort(key=lambda row: (-row.documents, row.copies, row.copied))
-    return Copying(chosen, dict(documents.most_common()), rows)
+    return CopiesBySource(chosen, dict(documents.most_common()), rows)
 
 
 def _usual(places: list[Place]) -> str:

@@ -25,9 +25,9 @@ from neardup.index.postings import Postings, probe_keys, stored_keys
 from neardup.index.search import CapturedSearch
 from neardup.index.signed import SignedDocuments, Signer
 from neardup.index.truth import Attributes, Id, NewRows, StoredRows, StoreWriter
-from neardup.service.asking import WITH_ACCESS, access_of, check_statistics, texts_of, visible_candidates
 from neardup.service.models import Document
 from neardup.service.problems import Problem
+from neardup.service.questions import WITH_ACCESS, access_of, check_statistics, texts_of, visible_candidates
 from neardup.service.replays import ReplayKey, Replays
 from neardup.service.tokens import Caller, effective_access
 

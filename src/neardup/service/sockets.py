@@ -13,7 +13,7 @@ import uvicorn
 
 from neardup.errors import InputError
 
-__all__ = ["BACKLOG", "GracefulServer", "listening", "names_host"]
+__all__ = ["BACKLOG", "GracefulServer", "listening_socket", "names_host"]
 
 BACKLOG = 2048  # connections that wait to be accepted
 PORT = re.compile(r":\d{1,5}$")
@@ -44,7 +44,7 @@ class GracefulServer(uvicorn.Server):
         """Called once the server listens."""
 
 
-def listening(host: str, port: int, *, share_port: bool = False) -> socket.socket:
+def listening_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
     """The socket of a server; an address that is in use is refused."""
     address = host.strip("[]")
     try:
