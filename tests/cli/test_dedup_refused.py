@@ -262,3 +262,8 @@ def test_more_threads_than_an_integer_counts(here):
 def test_messages_name_options_as_they_are_typed(here, options, sentence):
     message = refused("dedup", "corpus.jsonl", "-o", "clean", *options)
     assert sentence in message and "=none" not in message
+
+
+def test_a_size_without_a_unit_is_bytes(here):
+    message = refused("stats", "build", "corpus.jsonl", "-o", "s.parquet", "--memory", "256")
+    assert "--memory must be at least 1M" in message and names(here) == ["corpus.jsonl"]

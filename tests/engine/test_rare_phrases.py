@@ -233,7 +233,7 @@ def test_the_command_counts_merges_and_tells(tmp_path: Path, capsys: pytest.Capt
                 "-o",
                 tmp_path / f"{name}.parquet",
                 "--memory",
-                1,
+                "1M",
             )
             == 0
         )

@@ -28,8 +28,9 @@ def command() -> None:
 @command.command(cls=MethodCommand, default_method="rare_phrases")
 @options.inputs
 @options.output("FILE", "The parquet file to write.")
-@options.count(
-    "--memory", "Megabytes of memory for the tables; the rest goes to the work folder.", 256, least=1
+@options.value(
+    "--memory SIZE",
+    "Memory for the tables, such as 1G; the rest goes to the work folder.  [default: 256M]",
 )
 @options.count(
     "--at-least",
@@ -54,8 +55,19 @@ def build(inputs: tuple[str, ...], output: str, force: bool, chosen: ChosenMetho
     from neardup.cli.support.statistics import build_statistics
 
     memory, least, most = (values.pop(name) for name in ("memory", "at_least", "sketch"))
-    header = build_statistics(chosen.plan(), inputs, output, values, memory << 20, least, most, force)
+    header = build_statistics(chosen.plan(), inputs, output, values, _table_bytes(memory), least, most, force)
     _show(header, output, values["as_json"])
+
+
+def _table_bytes(memory: str | None) -> int:
+    """The bytes of --memory, at least a megabyte."""
+    from neardup.documents.limits import size_in_bytes
+    from neardup.errors import ParameterError
+
+    size = size_in_bytes(memory or "256M", "memory")
+    if size < 1 << 20:
+        raise ParameterError("memory", "neardup", "at least 1M", memory)
+    return size
 
 
 @command.command(cls=GroupedCommand)

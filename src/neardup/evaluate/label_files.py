@@ -379,7 +379,7 @@ def _label(table: LabelTable, row: int, cell: str, positive_from: float) -> str:
 def only_relevant(truth: Truth, table: LabelTable, ids: pa.Array) -> Truth:
     """The labels between documents that all their raters label yes; documents that the table leaves out stay.
 
-    Alonso, Fetterly and Manasse go on with unanimous documents alone (section 4.2).
+    Alonso, Fetterly and Manasse continue with unanimous documents alone (section 4.2).
     """
     if _pair_columns(table):
         raise InputError(f"{table.source} has pairs; --document-labels takes a table of id and label")

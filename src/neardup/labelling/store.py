@@ -93,7 +93,7 @@ class LabelStore:
         return LabelSettings.from_json(found[0][0]) if found else LabelSettings()
 
     def change_settings(self, settings: LabelSettings) -> None:
-        """Stores a protocol; labels are settled by it anew. The scheme is fixed once a pair is judged."""
+        """Stores a protocol; labels are settled by it again. The scheme is fixed once a pair is judged."""
         with self.writing() as db:
             judged = db.execute(
                 "SELECT 1 FROM standing JOIN items USING (item) WHERE kind = 'pair' LIMIT 1"

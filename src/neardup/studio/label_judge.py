@@ -103,7 +103,7 @@ def _done(store: LabelStore, judge: str, kind: str) -> str:
 
 
 def _nothing(request: Request, store: LabelStore, judge: str, kind: str) -> str:
-    """Why a judge gets nothing, and where to go on."""
+    """Why a judge gets nothing, and where to continue."""
     found = progress(store, kind)
     other = "pair" if kind == "document" else "document"
     parts = ["<h1>Nothing to judge</h1>\n"]

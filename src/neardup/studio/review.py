@@ -87,7 +87,7 @@ def _done(review: Review, request: Request, number: str) -> str:
 
 @router.post("/review/decide")
 def decide(request: Request) -> Response:
-    """Stores a decision, and goes on."""
+    """Stores a decision, and shows the next cluster."""
     review, form, person = review_of(request), request.state.form, request.state.session.name
     filters = Filters.of(dict(parse_qsl(form.one("filters"))))
     row = review.index.named(form.id("cluster"))

@@ -1,6 +1,6 @@
 """An index of the clusters of a run: read once, stored beside the result, so that a page reads one cluster alone.
 
-The index is derived: it can be deleted at any time, and is made again if the result has changed.
+The index is derived: it can be deleted at any time, and is rebuilt if the result has changed.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class ComparedRuns:
 
 
 def compare_indexes(a: Path, b: Path) -> ComparedRuns:
-    """The comparison of two indexes; it is stored beside the first one, and made again if one has changed."""
+    """The comparison of two indexes; it is stored beside the first one, and rebuilt if one has changed."""
     stamp = json.dumps([[str(one.resolve()), one.stat().st_mtime_ns, one.stat().st_size] for one in (a, b)])
     path = a.parent / f"compare-{blake2b(str(b.resolve()).encode(), digest_size=8).hexdigest()}.db"
     known = _stored(path, stamp)

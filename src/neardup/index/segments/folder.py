@@ -1,7 +1,7 @@
 """The segments of an index: which files are in use (the manifest), and which to merge.
 
 One process writes, any number read. The writer changes the manifest as a whole, then unlinks files that it no longer
-names: readers go on with what they have mapped, and load the manifest again when it has changed. Everything here is
+names: readers continue with what they have mapped, and load the manifest again when it has changed. Everything here is
 derived: a manifest or a segment that cannot be used is left out, and its documents are a gap that the caller rebuilds.
 """
 
@@ -207,7 +207,7 @@ class SegmentFolder:
     def merge(self, some: Sequence[Segment], alive: Callable[[int, int], Numbers], room: int) -> Segment:
         """Write one segment for these neighbours, name it in the manifest instead of them, and unlink their files.
 
-        SegmentDamaged if a block of one is damaged: discard that segment and go on without the merge.
+        SegmentDamaged if a block of one is damaged: discard that segment and continue without the merge.
         """
         path = self._new_path(some[0].low, some[-1].high)
         merge_segments(some, path, alive, room)

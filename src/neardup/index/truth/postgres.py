@@ -174,7 +174,7 @@ class PostgresTruth:
 
     def _begin(self, begin: str) -> Connection:
         """A connection on which `begin` went well; one that was lost while idle is replaced by a new one."""
-        if self._process != os.getpid():  # the parent goes on with its connections
+        if self._process != os.getpid():  # the parent continues with its connections
             _inherited.extend(self._idle)
             self._idle, self._process = [], os.getpid()
         with suppress(IndexError):
