@@ -46,7 +46,8 @@ def cli_page() -> Iterator[str]:
     """The options that commands share, then every command with its own."""
     yield from (note(), "# The command line", "")
     yield "The help of each command. Options that three commands or more have alike are listed once, below; the options"
-    yield "of the methods are in [methods](methods.md). `neardup COMMAND --help` prints them together."
+    yield "of the methods are in [methods](methods.md). `neardup COMMAND --help` prints the options that most people need,"
+    yield "and `neardup COMMAND --help-all` all of them."
     yield ""
     top = click.Context(group, info_name="neardup", **settings())
     yield from block(group.get_help(top))
@@ -86,8 +87,8 @@ def shared_options(contexts: Iterable[click.Context]) -> Rows:
 
 
 def rows_of(context: click.Context) -> Rows:
-    """The options of a command by group, without --help."""
-    options = [option for option in context.command.get_params(context) if option.name != "help"]
+    """The options of a command by group, without those that show help."""
+    options = [one for one in context.command.get_params(context) if one.name not in ("help", "help_all")]
     return option_rows(options, context)
 
 

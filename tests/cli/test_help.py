@@ -42,9 +42,11 @@ ALL = {context.command_path.removeprefix("neardup "): context for context in com
 WITH_METHODS = [name for name, context in ALL.items() if isinstance(context.command, MethodCommand)]
 
 
-def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
+def help_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str, ask: str = "--help"
+) -> str:
     monkeypatch.setenv("COLUMNS", "100")
-    main([*arguments, "--help"])
+    main([*arguments, ask])
     return capsys.readouterr().out
 
 
@@ -65,9 +67,9 @@ def sections(text: str) -> dict[str, dict[str, str]]:
 # --- the common help ---------------------------------------------------------------------------------------------
 
 
-def test_dedup_shows_the_common_options_on_two_pages(capsys, monkeypatch) -> None:
+def test_dedup_shows_the_common_options_on_a_page_and_a_half(capsys, monkeypatch) -> None:
     text = help_of(capsys, monkeypatch, "dedup")
-    assert len(text.splitlines()) <= 110
+    assert len(text.splitlines()) <= 75
     assert list(sections(text)) == ["Input", "Method", "Decision", "Output", "Resources", "Engine"]
     own = {flag for one in methods().values() for p in one.parameters.values() for flag in p.flags}
     shown = {
@@ -77,6 +79,21 @@ def test_dedup_shows_the_common_options_on_two_pages(capsys, monkeypatch) -> Non
         for flag in re.findall(r"--[\w-]+", option)
     }
     assert shown & own == {"--threshold"}
+
+
+@pytest.mark.parametrize("name", WITH_METHODS)
+def test_help_all_shows_every_option(capsys, monkeypatch, name: str) -> None:
+    few = help_of(capsys, monkeypatch, *name.split())
+    whole = help_of(capsys, monkeypatch, *name.split(), ask="--help-all")
+    flags = {flag for one in ALL[name].command.params for flag in one.opts if flag.startswith("--")}
+    assert flags <= set(re.findall(r"--[\w-]+", whole))
+    left_out = flags - set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", few, re.MULTILINE))
+    assert f"Show these options and {len(left_out)} more." in few
+
+
+def test_help_all_shows_a_method_too(capsys, monkeypatch) -> None:
+    text = help_of(capsys, monkeypatch, "dedup", "--method", "simhash", ask="--help-all")
+    assert "Options of simhash:" in text and "--checkpoint" in text
 
 
 @pytest.mark.parametrize("name", ALL)

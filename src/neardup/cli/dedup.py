@@ -12,7 +12,7 @@ from neardup.cli.support import options
 from neardup.cli.support.against import add_to_index, base_plan, check_against, removing
 from neardup.cli.support.compare_words import compare_words
 from neardup.cli.support.emit import emit
-from neardup.cli.support.groups import grouped
+from neardup.cli.support.groups import grouped, seldom
 from neardup.cli.support.method_options import ChosenMethod, repeated_words
 from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
@@ -61,16 +61,18 @@ DECISIONS = (
     "Output",
     options.choice("--mode", ["remove", "annotate", "none"], "Split, mark, or write tables only."),
     options.value("--output-format FORMAT", "parquet, jsonl[.gz|.zst], csv, tsv, mbox.  [default: as INPUT]"),
-    options.value(
-        "--table-format FORMAT",
-        "Of pairs and clusters: parquet, csv, jsonl.",
-        type=click.Choice(["parquet", "csv", "jsonl"]),
-        default="parquet",
-    ),
-    click.option(
-        "--escape-formulas/--no-escape-formulas",
-        default=True,
-        help="Put ' before csv cells that a spreadsheet would run.",
+    seldom(
+        options.value(
+            "--table-format FORMAT",
+            "Of pairs and clusters: parquet, csv, jsonl.",
+            type=click.Choice(["parquet", "csv", "jsonl"]),
+            default="parquet",
+        ),
+        click.option(
+            "--escape-formulas/--no-escape-formulas",
+            default=True,
+            help="Put ' before csv cells that a spreadsheet would run.",
+        ),
     ),
     options.flag("--report", "Write DIR/report.html, a page to review the result."),
     options.flag("--dry-run", "Estimate time, memory and results from a sample."),
@@ -83,16 +85,18 @@ DECISIONS = (
         "leaders, components (chains of pairs), average or complete linkage.  [default: the method's, mostly leaders]",
         type=click.Choice(["leaders", "components", "average", "complete"]),
     ),
-    options.flag("--direct-only", "Remove only direct matches of the kept document."),
+    seldom(options.flag("--direct-only", "Remove only direct matches of the kept document.")),
     click.option(
         "--guard/--no-guard",
         default=None,
         help="Stop if removals look wrong.  [default: if threshold < 0.3]",
     ),
-    options.value(
-        "--expect-removed SHARE",
-        "Guard the removed share: 0.1 (half to twice) or 0.05-0.3.",
-        callback=share_or_range,
+    seldom(
+        options.value(
+            "--expect-removed SHARE",
+            "Guard the removed share: 0.1 (half to twice) or 0.05-0.3.",
+            callback=share_or_range,
+        ),
     ),
     options.pairs(default="clusters"),
     click.option(
@@ -102,8 +106,10 @@ DECISIONS = (
         help="The document to keep: longest, shortest, first, last or none; longest:, shortest:, newest:, oldest:, "
         "highest: or lowest:COLUMN; priority:COLUMN=A,B.",
     ),
-    options.choice("--empty", ["keep", "remove", "one"], "Texts without tokens: keep all, none or one."),
-    options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
+    seldom(
+        options.choice("--empty", ["keep", "remove", "one"], "Texts without tokens: keep all, none or one."),
+        options.count("--keep-count", "Documents to keep in each cluster.", 1, least=1),
+    ),
     options.value("--decisions FILE", "Follow what people decided in neardup studio."),
     removing,
 )
@@ -125,13 +131,8 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup s3://corpus/crawl/ -o s3://corpus/clean
       neardup dedup corpus/ -o clean --engine spark --master spark://host:7077
       neardup dedup today.jsonl -o clean --against news.index --add
-      neardup dedup train/ -o clean --against test.jsonl --no-within
-      neardup dedup news.jsonl -o - | head
       neardup dedup news.jsonl -o reviewed --decisions clean/decisions.db
-      neardup dedup news.jsonl -o clean --threshold 0.8 --save-config run.toml
-      neardup dedup --config run.toml --force
       neardup dedup corpus.parquet -o clean --unit paragraph
-      neardup dedup corpus.parquet -o clean --preset c4
     """
     from neardup.cli.support.run import finished, run_command
     from neardup.cli.support.show import summary

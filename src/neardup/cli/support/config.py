@@ -30,7 +30,7 @@ def config_options() -> list[click.Option]:
     for declared, (group, text) in helps.items():
         flag, metavar = declared.split()
         options.append(click.Option([flag], metavar=metavar, help=text, expose_value=False))
-        vars(options[-1])["group"] = group
+        vars(options[-1]).update(group=group, seldom=True)
     return options
 
 

@@ -22,7 +22,7 @@ from neardup.cli.support.config import (
     read_config,
     save_config,
 )
-from neardup.cli.support.groups import GroupedCommand
+from neardup.cli.support.groups import HELP_ALL, GroupedCommand
 
 if TYPE_CHECKING:
     from neardup.plan import Plan
@@ -75,11 +75,11 @@ class MethodCommand(GroupedCommand):
         save, given = named_file(args, "--save-config"), list(args)
         named = _find_named(args)
         ctx.meta[WORDS] = tuple(args)
-        asks_help = any(word in ctx.help_option_names for word in _before_dashes(args))
+        asks_help = [word for word in _before_dashes(args) if word in (*ctx.help_option_names, HELP_ALL)]
         if named or not asks_help:
             ctx.meta[METHOD] = self._choose(named)
         try:
-            rest = super().parse_args(ctx, ["--help"] if asks_help else args)
+            rest = super().parse_args(ctx, asks_help[:1] or args)
         except click.NoSuchOption as error:
             _refuse_option(error, ctx.meta[METHOD])
             raise

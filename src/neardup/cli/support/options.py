@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 
-from neardup.cli.support.groups import grouped
+from neardup.cli.support.groups import grouped, seldom
 from neardup.errors import InputError, OutputError
 from neardup.output import refuse_address
 from neardup.plurals import listed_names
@@ -82,8 +82,10 @@ text = grouped(
     "Input",
     value("--text-column NAME", "Column of texts.  [default: text, content, contents, body, html]"),
     value("--id-column NAME", "Column of ids.  [default: id, doc_id, url, path; else file:number]"),
-    click.option(
-        "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
+    seldom(
+        click.option(
+            "--html/--no-html", default=None, help="The text column is HTML.  [default: if it is called html]"
+        )
     ),
     value(
         "--html-text PART",
@@ -91,7 +93,7 @@ text = grouped(
         type=click.Choice(get_args(HtmlText)),
         default="article",
     ),
-    value("--format FORMAT", "The format, if it cannot be detected from the file name."),
+    seldom(value("--format FORMAT", "The format, if it cannot be detected from the file name.")),
 )
 
 as_json = grouped(
@@ -101,31 +103,39 @@ as_json = grouped(
 reading = grouped(
     "Input",
     text,
-    value("--delimiter CHAR", "Of csv: one character, or tab.  [default: detected]"),
-    value("--encoding NAME", "Of text files, such as cp1252.  [default: detected]"),
-    value("--columns A,B,…", "The names of csv columns, if files have no header."),
-    choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
-    flag("--strict", "Stop at the first bad record."),
-    value("--max-record SIZE", "Skip larger records (csv: above a quarter of it).  [default: 1G]"),
-    value(
-        "--max-expansion N", "Stop at a file that unpacks to N times its size.  [default: 1000]", type=float
+    seldom(
+        value("--delimiter CHAR", "Of csv: one character, or tab.  [default: detected]"),
+        value("--encoding NAME", "Of text files, such as cp1252.  [default: detected]"),
+        value("--columns A,B,…", "The names of csv columns, if files have no header."),
+        choice("--duplicate-ids", ["error", "rename"], "Stop at a repeated id, or rename it."),
     ),
-    value("--max-decompressed SIZE", "Stop at a file that unpacks to more.  [default: 1T]"),
-    flag("--unescape-formulas", "Remove the ' that neardup put before csv formulas."),
+    flag("--strict", "Stop at the first bad record."),
+    seldom(
+        value("--max-record SIZE", "Skip larger records (csv: above a quarter of it).  [default: 1G]"),
+        value(
+            "--max-expansion N",
+            "Stop at a file that unpacks to N times its size.  [default: 1000]",
+            type=float,
+        ),
+        value("--max-decompressed SIZE", "Stop at a file that unpacks to more.  [default: 1T]"),
+        flag("--unescape-formulas", "Remove the ' that neardup put before csv formulas."),
+    ),
     grouped(
         "Resources",
         value("--threads N", "Threads to use.  [default: all processors]", type=int),
-        value("--work-dir DIR", "The folder for temporary files.  [default: the output folder]"),
+        seldom(value("--work-dir DIR", "The folder for temporary files.  [default: the output folder]")),
     ),
     as_json,
 )
 
 statistics = grouped(
     "Method",
-    value("--stats FILE", "Document frequencies (neardup stats build).  [default: of INPUT]"),
-    value(
-        "--df-unit UNIT",
-        "Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
+    seldom(
+        value("--stats FILE", "Document frequencies (neardup stats build).  [default: of INPUT]"),
+        value(
+            "--df-unit UNIT",
+            "Unit of document frequency: texts, clusters, COLUMN, host:COLUMN.  [default: the method's own]",
+        ),
     ),
 )
 
@@ -133,12 +143,14 @@ resume = grouped(
     "Resources",
     value("--memory SIZE", "Memory to use, such as 4G.  [default: half of available memory]"),
     flag("--resume", "Continue a run that was stopped or killed."),
-    value(
-        "--checkpoint SECONDS",
-        "Save finished work this often.",
-        cls=NumberOption,
-        type=click.FloatRange(min=0),
-        default=5.0,
+    seldom(
+        value(
+            "--checkpoint SECONDS",
+            "Save finished work this often.",
+            cls=NumberOption,
+            type=click.FloatRange(min=0),
+            default=5.0,
+        ),
     ),
 )
 
@@ -151,10 +163,12 @@ decide = grouped(
     "Decision",
     choice("--decide", ["similarity", "containment"], "The measure that must reach the threshold."),
     numbers,
-    value(
-        "--normalize STEPS",
-        "Compare text without these differences, beside case: some of nfkc, accents, digits, punctuation, joined by "
-        "commas.",
+    seldom(
+        value(
+            "--normalize STEPS",
+            "Compare text without these differences, beside case: some of nfkc, accents, digits, punctuation, joined "
+            "by commas.",
+        ),
     ),
 )
 
@@ -162,14 +176,16 @@ decide = grouped(
 def pairs(default: str) -> Option:
     """--pairs, with this default."""
     text = "Compare the pairs that clusters need, or all (quadratic)."
-    return grouped("Decision", choice("--pairs", ["clusters", "all"], text, default))
+    return grouped("Decision", seldom(choice("--pairs", ["clusters", "all"], text, default)))
 
 
 engine = grouped(
     "Engine",
     choice("--engine", ["local", "spark"], "Run on this machine, or on Spark."),
-    value("--master URL", "The Spark master.  [default: local[*]]"),
-    value("--conf KEY=VALUE", "A Spark setting; repeatable.", multiple=True),
+    seldom(
+        value("--master URL", "The Spark master.  [default: local[*]]"),
+        value("--conf KEY=VALUE", "A Spark setting; repeatable.", multiple=True),
+    ),
 )
 
 run = grouped("Input", resume, reading, statistics, engine)  # of a command that runs on either engine
@@ -192,20 +208,22 @@ labels = grouped(
 
 judgement = grouped(
     "Labels",
-    value(
-        "--positive-from GRADE",
-        "The least grade of a near-duplicate, if judged pairs have grades.",
-        type=float,
-        default=1.0,
-    ),
-    value(
-        "--duplicates LABEL,...",
-        "Labels of pairs that count as near-duplicates: duplicate, containment, near.",
-        default="duplicate,containment",
-    ),
-    value(
-        "--document-labels FILE",
-        "A table of id and label (yes, no, other, …): only documents that all raters label yes count.",
+    seldom(
+        value(
+            "--positive-from GRADE",
+            "The least grade of a near-duplicate, if judged pairs have grades.",
+            type=float,
+            default=1.0,
+        ),
+        value(
+            "--duplicates LABEL,...",
+            "Labels of pairs that count as near-duplicates: duplicate, containment, near.",
+            default="duplicate,containment",
+        ),
+        value(
+            "--document-labels FILE",
+            "A table of id and label (yes, no, other, …): only documents that all raters label yes count.",
+        ),
     ),
     value("--undecided FILE", "A table of cluster_a and cluster_b whose pairs of documents are left out."),
     value(

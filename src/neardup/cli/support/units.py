@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.support import options
-from neardup.cli.support.groups import grouped
+from neardup.cli.support.groups import grouped, seldom
 from neardup.cli.support.method_options import MethodCommand
 from neardup.errors import ParameterError
 from neardup.plurals import counted, plural
@@ -32,8 +32,10 @@ unit_options = grouped(
         "units: ccnet, dolma, c4.",
         default=WHOLE,
     ),
-    options.count("--min-unit", "The least characters of a unit that is compared.", 20),
-    options.count("--min-document", "Remove documents that are left with fewer characters.", 1),
+    seldom(
+        options.count("--min-unit", "The least characters of a unit that is compared.", 20),
+        options.count("--min-document", "Remove documents that are left with fewer characters.", 1),
+    ),
 )
 
 
