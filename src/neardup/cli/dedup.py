@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from neardup.cli.support import options
-from neardup.cli.support.against import add_to_index, base_plan, check_against, removing
+from neardup.cli.support.against import base_plan, check_against, removing
 from neardup.cli.support.compare_words import compare_words
-from neardup.cli.support.emit import emit
+from neardup.cli.support.dedup_job import DedupJob, Target
 from neardup.cli.support.groups import grouped, seldom
 from neardup.cli.support.method_options import ChosenMethod, repeated_words
-from neardup.cli.support.report_page import refuse_page, write_page
 from neardup.cli.support.shares import share_or_range
-from neardup.cli.support.spark_engine import run_on_spark, take_engine
-from neardup.cli.support.standard_output import (
-    STDOUT,
-    refuse_binary,
-    refuse_folder_options,
-    standard_output,
-)
-from neardup.cli.support.units import (
-    DedupCommand,
-    run_units,
-    take_rule,
-    unit_options,
-    unit_summary,
-    usual_policy,
-)
-from neardup.output import refuse_address
-from neardup.remote_output import work_place
+from neardup.cli.support.spark_engine import take_engine
+from neardup.cli.support.units import DedupCommand, take_rule, unit_options, usual_policy
 
-if TYPE_CHECKING:
-    from neardup.engines.local.run import LocalRun
-    from neardup.index.references import References
-
-STOPPED = "neardup: stopped by the guard, no documents were written; --no-guard --force writes them anyway"
 DECISIONS = (
     "keep",
     "keep_count",
@@ -134,32 +112,14 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
       neardup dedup news.jsonl -o reviewed --decisions clean/decisions.db
       neardup dedup corpus.parquet -o clean --unit paragraph
     """
-    from neardup.cli.support.run import finished, run_command
-    from neardup.cli.support.show import summary
-    from neardup.documents import output_format
     from neardup.engines.core.expected_share import ExpectedShare
     from neardup.engines.core.guard import is_guarded
-    from neardup.engines.local.units.write import UnitOptions
-    from neardup.engines.local.write import check_output, document_files, run_report, write_run, write_stream
-    from neardup.engines.local.write_tables import record_files
     from neardup.plans import complete_plan
 
-    start = perf_counter()
-    engine = take_engine(values)
-    names = ("mode", "output_format", "force", "escape_formulas", "table_format", "report")
-    mode, format, force, escape, table_format, with_page = (values.pop(name) for name in names)
-    piped = output == STDOUT
-    if piped:
-        refuse_folder_options(mode, values, with_page, engine is not None)
-    if with_page:
-        refuse_page(output, force or values["resume"])
-    beside = {
-        "report": with_page,
-        "mode annotate": mode == "annotate",
-        "output -": piped,
-    }
-    beside |= {name: values[name] for name in ("against", "dry_run", "decisions")}
-    rule, least = take_rule(values, chosen.method.name, beside)
+    started, engine = perf_counter(), take_engine(values)
+    target = Target.taken(output, values, on_spark=engine is not None)
+    others = {name: values[name] for name in ("against", "dry_run", "decisions")}
+    rule, least = take_rule(values, chosen.method.name, target.not_with_units | others)
     if rule is not None:
         usual_policy(values)
     check_against(values)
@@ -168,76 +128,15 @@ def command(inputs: tuple[str, ...], output: str, chosen: ChosenMethod, **values
     values["command"] = repeated_words(click.get_current_context(), inputs)
     plan = complete_plan(base, **{name: values.pop(name) for name in DECISIONS})
     values["expected"] = ExpectedShare.of(values.pop("expect_removed"))
-    guard = is_guarded(plan, values.pop("guard"), values["expected"])
-
-    def finish(report: dict[str, Any]) -> None:
-        stops = guard and report["warnings"]
-        how = "none" if stops else mode
-        page = [f"report written to {write_page(output)}"] if with_page else []
-        folder = None if piped else output
-        lines = [summary(report, folder, perf_counter() - start, how), *page]
-        emit(values["as_json"], report, lines, err=piped)
-        if stops:
-            click.echo(STOPPED, err=True)
-            raise SystemExit(3)
-
-    def finish_units(report: dict[str, Any]) -> None:
-        emit(values["as_json"], report, [unit_summary(report, output, perf_counter() - start)])
-
+    guard, dry = is_guarded(plan, values.pop("guard"), values["expected"]), values.pop("dry_run")
+    job = DedupJob(plan, inputs, target, values, guard, started)
     if engine is not None:
-        from neardup.cli.support.spark_folder import table_names
-
-        refuse_address(output)
-
-        tables = table_names(mode)
-        finish(run_on_spark(engine, plan, inputs, values, Path(output), tables, force, guard=guard))
-        return
-
-    if rule is not None:
-        values.pop("dry_run")
-        unit = rule.kind if rule.count == 1 else f"{rule.kind}:{rule.count}"
-        asked = UnitOptions(unit, least, format, table_format, force, escape, mode != "none")
-        run_units(plan, inputs, values, output, asked, finish_units)
-        return
-
-    if values.pop("dry_run"):
+        job.on_spark(engine)
+    elif rule is not None:
+        job.in_units(rule, least)
+    elif dry:
         from neardup.cli.support.dry_run import dry_run
 
-        dry_run(plan, inputs, values, mode)
-        return
-
-    def written(sources: Any) -> list[str]:
-        return [*document_files(sources, mode, format), *record_files(table_format)]
-
-    if values["resume"] and (done := finished(plan, inputs, values, output, written)):
-        finish(done)
-        return
-
-    def check(sources: Any, resumed: bool) -> None:
-        nonlocal force
-        if piped:
-            refuse_binary(*output_format(sources, format)[::2])
-            return
-        force = force or resumed  # which had leave to write there
-        check_output(sources, output, mode, format, force, table_format)
-
-    added: list[str] = []
-
-    def add(run: LocalRun, references: References | None) -> None:
-        if not stops and (sentence := add_to_index(run, references, values["add"])):
-            added.append(sentence)
-
-    work = None if piped else work_place(output)
-    with run_command(plan, inputs, values, work, force, check, add) as run:
-        stops = guard and run_report(run, [])["warnings"]
-        how: Any = "none" if stops else mode
-        settings = {"mode": how, "format": format, "escape_formulas": escape}
-        if not piped:
-            report = write_run(run, output, force=force, table_format=table_format, **settings)
-        elif stops:
-            report = run_report(run, [])
-        else:
-            report = write_stream(run, standard_output(), **settings)
-    finish(report)
-    for sentence in () if values["as_json"] else added:
-        click.echo(sentence, err=piped)
+        dry_run(plan, inputs, values, target.mode)
+    else:
+        job.on_this_machine()
