@@ -7,7 +7,7 @@ because a segment is missing or damaged, are signed again from what the truth ha
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +53,7 @@ class _View:
 
     segments: tuple[Segment, ...]
     memory: MemorySegment
+    version: int  # of the truth: a snapshot that is taken later has this one or a higher one
 
 
 Reading = Callable[[], AbstractContextManager[Snapshot]]
@@ -92,7 +93,7 @@ class Search:
         self._counted = 0, 0, 0  # parts, and their documents and postings
         self._complete = 0  # everything up to this sequence number is covered
         self._mutex = threading.RLock()
-        self._view = _View(self.folder.segments, MemorySegment())
+        self._look_at(MemorySegment())
 
     # looking up ---------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ class Search:
         if view is self._view and last <= self._complete and not self._waiting:
             return True
         with self._mutex:
-            if self.folder.version > snapshot.version():
+            if view is self._view and view.version > snapshot.version():
                 self._forget()
             if view is self._view:
                 self._cover(snapshot, last)  # which may write a segment, and so replace the view
@@ -131,7 +132,11 @@ class Search:
             self.folder.forget("it was made from a later state of the index")
             self._parts, self._waiting, self._complete = [], [], 0
             self._counted = 0, 0, 0
-            self._view = _View(self.folder.segments, MemorySegment())
+            self._look_at(MemorySegment())
+
+    def _look_at(self, memory: MemorySegment) -> None:
+        """Replace what is looked at, by the segments of the folder and this memory."""
+        self._view = _View(self.folder.segments, memory, self.folder.version)
 
     def look_up(self, view: _View, snapshot: Snapshot, keys: Hashes) -> tuple[Numbers, Numbers]:
         """For each document with one of these keys: the place of the key, and its sequence number."""
@@ -153,7 +158,7 @@ class Search:
             if segment in self.folder.segments:
                 self.folder.discard(segment, error.reason)
                 self._complete = 0
-                self._view = _View(self.folder.segments, self._view.memory)
+                self._look_at(self._view.memory)
 
     def drop(self, damaged: Mapping[Segment, str]) -> None:
         """Remove damaged segments, each with its reason; their documents are signed again."""
@@ -167,7 +172,7 @@ class Search:
             finally:
                 self.folder.may_write = before
             self._complete = 0
-            self._view = _View(self.folder.segments, self._view.memory)
+            self._look_at(self._view.memory)
 
     # covering -----------------------------------------------------------------------------------
 
@@ -230,12 +235,8 @@ class Search:
     def _reload(self) -> None:
         """Take the segments that another process has written; what they cover leaves memory."""
         self.folder.load()
-        parts, self._parts, self._waiting = [*self._parts, *self._waiting], [], []
-        self._counted = 0, 0, 0
-        for part in parts:
-            self._waiting += [part.between(*span) for span in _outside(part, self.folder.segments)]
+        self._leave_memory()
         self._complete = 0  # a segment that cannot be used leaves a gap
-        self._view = _View(self.folder.segments, MemorySegment())
 
     # growing ------------------------------------------------------------------------------------
 
@@ -265,25 +266,37 @@ class Search:
             return documents, POSTING * postings
 
     def flush(self, snapshot: Snapshot) -> None:
-        """Write what is in memory as a segment."""
+        """Write what is in memory as a segment; look-ups continue meanwhile."""
         with self._mutex:
             self._cover(snapshot, snapshot.last())
-            self._flush(snapshot)
+        self._flush(snapshot)
 
     def _flush(self, snapshot: Snapshot) -> None:
         """Write the parts in memory; while another thread or process writes segments, they stay where they are."""
         with suppress(IndexBusy), self._writing(wait=0):
-            if self.folder.changed():
-                self._reload()
-            self.folder.version = max(self.folder.version, snapshot.version())
+            with self._mutex:
+                if self.folder.changed():
+                    self._reload()
+                self.folder.version = max(self.folder.version, snapshot.version())
+                parts = [*self._parts, *self._waiting]
             try:
-                for part in _adjacent([*self._parts, *self._waiting]):
+                for part in _adjacent(parts):
                     self.folder.add(part.low, part.high, part.documents, part.seqs, part.keys)
             except BaseException:
-                self._reload()  # some may be written
+                with self._mutex:
+                    self._reload()  # some may be written
                 raise
-            self._parts, self._waiting, self._counted = [], [], (0, 0, 0)
-            self._view = _View(self.folder.segments, MemorySegment())
+            with self._mutex:
+                self._leave_memory({id(part) for part in parts})
+
+    def _leave_memory(self, written: Collection[int] = ()) -> None:
+        """Keep in memory what no segment has; the parts with these identities are known to be in one."""
+        parts, self._parts, self._waiting = [*self._parts, *self._waiting], [], []
+        self._counted = 0, 0, 0
+        for part in parts:
+            if id(part) not in written:
+                self._waiting += [part.between(*span) for span in _outside(part, self.folder.segments)]
+        self._look_at(MemorySegment())
 
     def _flush_if_possible(self, snapshot: Snapshot) -> None:
         """As `_flush`, for a reader: it answers from memory if the disk is full or must not be written."""
@@ -335,7 +348,7 @@ class Search:
             if not damaged and set(due) <= set(self.folder.segments):
                 raise  # the merged one cannot be read back: another try would go the same way
         with self._mutex:
-            self._view = _View(self.folder.segments, self._view.memory)
+            self._look_at(self._view.memory)
 
     @contextmanager
     def _writing(self, wait: float) -> Iterator[None]:

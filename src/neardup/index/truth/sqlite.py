@@ -41,6 +41,7 @@ class SqliteTruth:
     def __init__(self, folder: Path, *, wait: float = 10.0, checked: bool = True) -> None:
         """Opens a truth; without `checked` also one that cannot be read, for `check` and `salvage`."""
         self.folder, self.path, self.wait = Path(folder), Path(folder) / "truth.db", wait
+        self._place = self.path.absolute()  # made once: it is looked for in `_unsafe` at every use
         self._idle: list[sqlite3.Connection] = []
         self._used: set[int] = set()  # connections in use
         self._closed = False
@@ -153,7 +154,7 @@ class SqliteTruth:
         """A connection that nobody else uses."""
         if self._closed:
             raise StorageError(f"{self.folder}: the index was closed. Open it again.")
-        if self.path.absolute() in _unsafe:
+        if self._place in _unsafe:
             raise StorageError(
                 f"{self.folder}: the index was in use when this process was forked. Open it in a new process."
             )
@@ -176,7 +177,7 @@ class SqliteTruth:
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         """Ends what the connection was doing, and keeps it for the next use if it is sound."""
-        if self.path.absolute() in _unsafe:  # inherited: it is the parent's to end
+        if self._place in _unsafe:  # inherited: it is the parent's to end
             _inherited.append(connection)
             return
         self._used.discard(id(connection))
@@ -198,7 +199,7 @@ class SqliteTruth:
     def _after_fork(self) -> None:
         if self._used or self._idle:
             _inherited.extend(self._idle)
-            _unsafe.add(self.path.absolute())
+            _unsafe.add(self._place)
 
 
 # SQLite remembers, for each process, which locks it holds on a file. A forked child inherits that memory without the
