@@ -44,7 +44,7 @@ class FoundMatches:
     def __len__(self) -> int:
         return len(self.asked)
 
-    def take(self, some: Numbers | NDArray[np.bool_]) -> FoundMatches:
+    def take(self, some: Numbers | NDArray[np.bool_] | slice) -> FoundMatches:
         """Some of the matches."""
         likely = None if self.probability is None else self.probability[some]
         return FoundMatches(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections.abc import Iterable
+from random import getrandbits
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -45,7 +45,7 @@ class _Visit:
         self.service, self.app, self.scope, self._receive, self._send = service, app, scope, receive, send
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         given = self.headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        self.request_id = given.decode() if REQUEST_ID.fullmatch(given) else f"{getrandbits(128):032x}"
         self.status, self.started, self.complete = 500, False, False
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id

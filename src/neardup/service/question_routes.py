@@ -44,9 +44,7 @@ async def query(
     explain: LinesExplain = False,
 ) -> Response:
     """One document, a batch, or NDJSON, whose options are in the query string."""
-    return await _ask(
-        request, "query", models.QueryOptions(threshold=threshold, limit=limit, explain=explain)
-    )
+    return await _ask(request, "query", {"threshold": threshold, "limit": limit, "explain": explain})
 
 
 @router.post(
@@ -62,15 +60,13 @@ async def check(
     explain: LinesExplain = False,
 ) -> Response:
     """A document is a duplicate only of documents that everybody with access to it may see."""
-    return await _ask(
-        request, "check", models.QueryOptions(threshold=threshold, limit=limit, explain=explain)
-    )
+    return await _ask(request, "check", {"threshold": threshold, "limit": limit, "explain": explain})
 
 
-async def _ask(request: Request, kind: Any, options: models.QueryOptions) -> Response:
+async def _ask(request: Request, kind: Any, options: dict[str, Any]) -> Response:
     service, caller = visitor(request, "read")
     if media_type(request) in NDJSON:
-        return await _ask_lines(request, service, Question(kind, [], caller, **options.model_dump()))
+        return await _ask_lines(request, service, Question(kind, [], caller, **options))
     limits, plan = service.settings.limits, service.index.plan
     with service.buffered.share() as share:
         documents, how = await parse_query(await whole(request, limits, share))
@@ -102,20 +98,25 @@ async def _ask_lines(request: Request, service: Service, question: Question) -> 
 
 async def parse_query(data: bytes) -> tuple[Sequence[Document], dict[str, Any]]:
     """The documents of a question, and its options."""
-    names = models.QueryOptions.model_fields.keys()
     if b'"documents"' in data:
         try:
             batch = await parse(models.BatchQuery, data)
-            return batch.documents, batch.model_dump(include=set(names))
+            return batch.documents, _options(batch)
         except Problem:
             if b'"documents"' in data[:64]:
                 raise
     single = await parse(models.SingleQuery, data)
-    return [single], single.model_dump(include=set(names))
+    return [single], _options(single)
+
+
+def _options(asked: models.QueryOptions) -> dict[str, Any]:
+    return {"threshold": asked.threshold, "limit": asked.limit, "explain": asked.explain}
 
 
 async def _answers(service: Service, question: Question) -> Answers:
     """The answers, asked for in parts, so that small requests of others come in between."""
+    if len(question.documents) <= LOOKED_UP:
+        return await service.questions.ask(question, len(question.documents))
     found: Answers = []
     for start in range(0, len(question.documents), LOOKED_UP):
         part = replace(question, documents=question.documents[start : start + LOOKED_UP])

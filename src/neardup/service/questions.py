@@ -136,8 +136,10 @@ def visible_candidates(
     return rows.seqs[np.array(visible, np.bool_)]
 
 
-def _between(asked: Numbers, low: int, high: int) -> Numbers:
-    return np.arange(np.searchsorted(asked, low), np.searchsorted(asked, high))
+def _between(asked: Numbers, low: int, high: int) -> slice:
+    """The places of the documents from `low` to `high` − 1."""
+    begin, end = asked.searchsorted((low, high)).tolist()
+    return slice(begin, end)
 
 
 def _access(
@@ -165,11 +167,8 @@ class _Looked:
     def answer(self, number: int) -> dict[str, Any]:
         """The answer about one of the documents."""
         document, question = self.question.documents[number], self.question
-        places = [
-            place
-            for place in _between(self.found.asked, self.first + number, self.first + number + 1).tolist()
-            if self._counts(document, place)
-        ]
+        some = _between(self.found.asked, self.first + number, self.first + number + 1)
+        places = [place for place in range(some.start, some.stop) if self._counts(document, place)]
         shown = [self.found.match(place, self.rows) for place in places[: question.limit]]
         matches = [match_dict(match) for match in shown]
         if question.explain:

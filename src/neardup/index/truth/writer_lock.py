@@ -26,6 +26,7 @@ from zlib import crc32
 from neardup.errors import IndexBusy, StorageError
 
 _LONGEST_PAUSE = 0.05  # seconds between two attempts
+_LONGEST = 4096  # bytes of the file
 
 _held: set[int] = set()  # file descriptors
 
@@ -59,13 +60,14 @@ def writer_lock(path: Path, wait: float) -> Iterator[HeldLock]:
     _held.add(descriptor)
     try:
         _acquire(descriptor, path, wait)
-        lock = HeldLock(read_commits(path))
-        _write(descriptor, {**_holder(), **_counted(lock.commits)})
+        before = _content(descriptor)
+        lock = HeldLock(_commits(before))
+        size = _write(descriptor, {**_holder(), **_counted(lock.commits)}, len(before))
         try:
             yield lock
         finally:
             if os.getpid() == creator:
-                _write(descriptor, _counted(lock.commits))
+                _write(descriptor, _counted(lock.commits), size)
     finally:
         if os.getpid() == creator:  # a forked child has closed its copy already
             _held.discard(descriptor)
@@ -99,32 +101,51 @@ def _counted(commits: int) -> dict[str, Any]:
     return {"commits": commits, "checksum": crc32(b"%d" % commits)} if commits else {}
 
 
-def _write(descriptor: int, values: dict[str, Any]) -> None:
-    """Replaces the file's content. A disk without room for this may still have room for the transaction's reuse."""
-    data = json.dumps(values).encode() if values else b""
+def _write(descriptor: int, values: dict[str, Any], size: int) -> int:
+    """Replaces the file's content of this size, and returns the new one; spaces cover a longer one.
+
+    The file never shrinks: that would cost each commit two changes of its size. A disk without room for this may still
+    have room for the transaction's reuse.
+    """
+    data = (json.dumps(values).encode() if values else b"").ljust(size)
     with suppress(OSError):
         os.pwrite(descriptor, data, 0)
-        os.ftruncate(descriptor, len(data))
+    return len(data)
 
 
-def _read(path: Path) -> Any:
-    """The file's content; after a kill the rest of a longer one may follow it."""
-    return json.JSONDecoder().raw_decode(path.read_bytes().decode())[0]
+def _content(descriptor: int) -> bytes:
+    """The first bytes of the file, more than we write; nothing if it cannot be read."""
+    try:
+        return os.pread(descriptor, _LONGEST, 0)
+    except OSError:
+        return b""
+
+
+def _values(data: bytes) -> Any:
+    """What the file's content says; after a kill the rest of a longer one may follow it."""
+    return json.JSONDecoder().raw_decode(data.decode())[0]
+
+
+def _commits(data: bytes) -> int:
+    try:
+        found = _values(data)
+        return int(found["commits"]) if _counted(found["commits"])["checksum"] == found["checksum"] else 0
+    except (ValueError, KeyError, TypeError):
+        return 0
 
 
 def read_commits(path: Path) -> int:
     """The number of commits that were durable when the lock was last given back; 0 if it is not known."""
     try:
-        found = _read(path)
-        return int(found["commits"]) if _counted(found["commits"])["checksum"] == found["checksum"] else 0
-    except (OSError, ValueError, KeyError, TypeError):
+        return _commits(path.read_bytes())
+    except OSError:
         return 0
 
 
 def read_holder(path: Path) -> str:
     """Who holds the lock, for a sentence."""
     try:
-        holder = _read(path)
+        holder = _values(path.read_bytes())
         return f"process {holder['pid']} ({holder['command']}) since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
