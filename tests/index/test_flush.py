@@ -1,7 +1,9 @@
-"""Segments written while the index is asked: look-ups neither wait nor lose what they have."""
+"""Segments written while the index is asked: look-ups neither wait nor lose what they have. The lock of the writer."""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from neardup.index.index import Index
 from neardup.index.segments.folder import SegmentFolder
 from neardup.index.segments.segment import Segment
+from neardup.index.truth.writer_lock import read_commits, read_holder, writer_lock
 
 
 def text(number: int) -> str:
@@ -79,3 +82,15 @@ def test_a_look_up_that_began_before_a_flush_keeps_the_segments(tmp_path: Path) 
         assert [(one.low, one.high) for one in search.folder.segments] == [(1, 2), (2, 3)]
         assert not search.folder.damaged
         assert found(index, 1) == ["1"] and found(index, 2) == ["2"] and search.rebuilt == 0
+
+
+def test_the_lock_keeps_its_size_and_says_who_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "writer.lock"
+    for commits in (1, 1234, 56):
+        with writer_lock(path, 1) as lock:
+            assert f"process {os.getpid()} (" in read_holder(path)
+            lock.commits = commits
+            size = path.stat().st_size
+        assert (read_commits(path), path.stat().st_size) == (commits, size)
+        assert json.loads(path.read_bytes()).keys() == {"commits", "checksum"}
+        assert read_holder(path) == "another process"
