@@ -223,7 +223,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--adds", type=float, default=100, help="a second")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--bulk", type=int, default=BULK)
-    parser.add_argument("--index", type=Path, help="built before, with the options of ours; a copy is measured")
+    parser.add_argument(
+        "--index", type=Path, help="built before, with the options of ours; a copy is measured"
+    )
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
