@@ -54,7 +54,7 @@ def test_the_command(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run("fingerprints", corpus, "--weights", "tf", "--most", "8", "--json") == 0
     known = json.loads(capsys.readouterr().out)
     assert (known["documents"], known["without_features"]) == (5, 1)
-    assert known["histograms"][0] == {"1": 2, "2": 2} and known["average_cluster_size"][0] == 2
+    assert known["histograms"][0] == {"1": 2, "2": 2} and known["average_cluster_size"][0] == 1.5
     assert known["histograms"][8] == {"1": 1, "3": 3} and len(known["average_cluster_size"]) == 9
     assert run("fingerprints", corpus, "--list", "--weights", "tf") == 0
     rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +43,7 @@ def test_what_became_of_a_page(tmp_path: Path) -> None:
         assert (case.status, case.distance, case.text_changed, case.versions) == ("unchanged", 0, True, 2)
         other = crawl(tracker, "something else entirely is here now")[0]
         assert other.status == "changed" and other.distance > 3 and other.priority > 0.3
-        assert other.next_visit == DAY / 2  # two visits alike are not yet three
+        assert other.next_visit == DAY  # two visits alike are not yet three, and one change is not
         assert len(tracker.history("0")) == 3
         with pytest.raises(InputError, match="no page 'x'"):
             tracker.history("x")
@@ -53,14 +56,51 @@ def test_a_page_without_words_is_empty_and_comes_back(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_the_schedule_backs_off_and_speeds_up() -> None:
+def test_three_visits_alike_change_the_interval() -> None:
     schedule = VisitSchedule()
-    assert schedule.next(DAY, 2, False) == DAY
-    assert schedule.next(DAY, 3, False) == 2 * DAY
-    assert schedule.next(DAY, -1, True) == DAY / 2
-    assert schedule.next(DAY, -3, False) == DAY / 2
-    assert schedule.next(80 * DAY, 3, False) == 90 * DAY
-    assert schedule.next(DAY / 24, -3, True) == DAY / 24
+    assert schedule.next(DAY, 2) == (DAY, 2)
+    assert schedule.next(DAY, 3) == (2 * DAY, 0)
+    assert schedule.next(DAY, -1) == (DAY, -1)
+    assert schedule.next(DAY, -3) == (DAY / 2, 0)
+    assert schedule.next(80 * DAY, 3) == (90 * DAY, 0)
+    assert schedule.next(DAY / 24, -3) == (DAY / 24, 0)
+
+
+def test_a_page_that_changes_every_time_is_visited_more_often(tmp_path: Path) -> None:
+    with Tracker(tmp_path / "pages.db", PLAN) as tracker:
+        texts = [f"other words {k} at visit {k * 7} of {k * 11}" for k in range(8)]
+        intervals = [crawl(tracker, text)[0].next_visit / DAY for text in texts]
+        assert intervals == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25]
+
+
+def test_two_typos_are_a_slight_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from neardup.cli import main
+
+    source = random.Random(4)
+    lines = (Path(__file__).parents[2] / "examples" / "articles.jsonl").read_text().splitlines()
+    pages = [row for row in map(json.loads, lines) if len(row["text"].split()) > 60]
+
+    def crawl(name: str, edit: Callable[[list[str]], None]) -> list[dict[str, Any]]:
+        path = tmp_path / name
+        with path.open("w") as file:
+            for page in pages:
+                words = page["text"].split()
+                edit(words)
+                file.write(json.dumps({"id": page["id"], "text": " ".join(words)}) + "\n")
+        main(["track", str(tmp_path / "s.db"), str(path), "--json"])
+        return list(map(json.loads, capsys.readouterr().out.splitlines()))
+
+    def mistype(words: list[str]) -> None:
+        for place in source.sample(range(len(words)), 2):
+            words[place] = "x" + words[place]
+
+    def replace_half(words: list[str]) -> None:
+        words[: len(words) // 2] = [f"other{place}" for place in range(len(words) // 2)]
+
+    crawl("first.jsonl", lambda words: None)
+    slight = [row["status"] in ("unchanged", "slightly changed") for row in crawl("typos.jsonl", mistype)]
+    assert len(slight) > 40 and sum(slight) >= 0.95 * len(slight)
+    assert [row["status"] for row in crawl("half.jsonl", replace_half)].count("changed") > 0.8 * len(slight)
 
 
 def test_versions_cost_eight_bytes(tmp_path: Path) -> None:

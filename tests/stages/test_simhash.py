@@ -368,7 +368,7 @@ def test_views_and_plots(tmp_path: Path) -> None:
 
     left, right, apart = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 3, 3])
     sizes = cluster_sizes(4, left, right, apart)
-    assert sizes.averages == [2, 2, 2, 3]
+    assert sizes.averages == [1.5, 1.5, 1.5, 2.5]
     assert [part.tolist() for part in sizes.histogram(0)] == [[1, 2], [2, 2]]
     assert sizes.suggest() == 3
     random = np.random.default_rng(1).integers(0, 2**64, 100_000, dtype=np.uint64)

@@ -39,9 +39,9 @@ def command(
 ) -> None:
     """Summarize the fingerprints of INPUT: cluster sizes by distance, evenness, and a suggested distance.
 
-    Each document leads a cluster: the documents within the distance of it. For each distance the average size of
-    clusters of two or more documents is reported. The suggested distance is the smallest from which the average over
-    all documents grows by less than a tenth up to the largest. Random values have a chi-square of about 255 (± 23).
+    Each document leads a cluster: itself and the documents within the distance of it. For each distance the average
+    size is reported. The suggested distance is the smallest from which the average grows by less than a tenth up to
+    the largest. Random values have a chi-square of about 255 (± 23).
     With --plots: clusters by size, values by leading byte, and the weights of a document's features by position after
     each weight stage.
 

@@ -16,6 +16,8 @@ from neardup.errors import ParameterError
 from neardup.escapes import escape_controls, escape_json
 from neardup.plurals import counted
 
+SLIGHT = 6  # of 64 bits: 98 to 100 % of pages with two typos are within it (docs/index-guide.md)
+
 
 @click.command(cls=MethodCommand, default_method="simhash")
 @click.argument("store", metavar="STORE")
@@ -49,7 +51,8 @@ def command(
     STORE is a file with a fingerprint of each version of each page; the first visit creates it. INPUT are the pages of
     this crawl, identified by their ids. Reports for each page the Hamming distance, when to visit it again, and its
     index priority; with --json also whether the exact text changed. Every reported visit is in the store.
-    Simhash weighs by tf here, unless --stats or --weights is given.
+    Simhash weighs by tf here, unless --stats or --weights is given, and a slight change is one of up to 6 of 64 bits,
+    unless --distance is given.
 
     \b
     Example:
@@ -62,7 +65,7 @@ def command(
 
     if now is not None and not math.isfinite(now):
         raise ParameterError("now", "track", "a finite number of seconds", now)
-    plan, statistics = fingerprint_plan(chosen, values)
+    plan, statistics = fingerprint_plan(chosen, values, SLIGHT)
     opened = options.open_inputs(inputs, values)
     with TerminalProgress() as progress:
         pages = fingerprint(

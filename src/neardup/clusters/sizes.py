@@ -21,8 +21,8 @@ class ClusterSizes:
 
     @property
     def averages(self) -> list[float]:
-        """Table 6.2: the average size of a cluster of two or more documents."""
-        return [float(row[row > 1].mean()) if (row > 1).any() else 1.0 for row in self.sizes]
+        """Table 6.2: the average size of a cluster; one around each document, which may be alone in it."""
+        return [float(row.mean()) if len(row) else 1.0 for row in self.sizes]
 
     def histogram(self, distance: int) -> tuple[Numbers, Numbers]:
         """Figure 6-2: the sizes that occur, and the number of clusters of each."""
@@ -31,16 +31,13 @@ class ClusterSizes:
 
     @property
     def growth(self) -> list[float]:
-        """The relative growth of the average over all documents from each distance to the next."""
-        means = self.sizes.mean(axis=1) if self.sizes.shape[1] else np.ones(len(self.sizes))
-        return [float(after / before - 1) for before, after in pairwise(means)]
+        """The relative growth of the average from each distance to the next."""
+        return [after / before - 1 for before, after in pairwise(self.averages)]
 
     def suggest(self, growth: float = 0.1) -> int:
         """The least distance from which clusters grow by less than a share up to the largest one (6.4.8)."""
-        if self.sizes.shape[1] == 0:
-            return 0
-        means = self.sizes.mean(axis=1)
-        enough = means[-1] / np.maximum(means, 1e-12) - 1 < growth
+        means = np.array(self.averages)
+        enough = means[-1] / means - 1 < growth
         return int(np.argmax(enough))
 
 

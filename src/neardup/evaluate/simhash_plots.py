@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from neardup.clusters.sizes import ClusterSizes, Evenness
 from neardup.columns import Texts
 from neardup.errors import OutputError
-from neardup.evaluate.plots import new_figure
+from neardup.evaluate.plots import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    MARKERS,
+    RED,
+    finish_figure,
+    new_figure,
+    write_figure,
+)
 from neardup.index.overview import Overview, weight_stages
 from neardup.plan import Plan
 from neardup.statistics import Statistics
@@ -30,12 +39,16 @@ def weights_by_position(
     return places[order], bag.weights[order]
 
 
-def plot_weights(path: Path, plan: Plan, text: str, statistics: Statistics | None = None) -> Path:
+def plot_weights(
+    path: Path, plan: Plan, text: str, statistics: Statistics | None = None, after: str = ""
+) -> Path:
     """Figures 3-4 and 5-1 to 5-4: the weight of every feature in the order of the document."""
     places, weights = weights_by_position(plan, text, statistics)
-    figure, axes = _axes("position in the document", "weight")
-    axes.vlines(places, 0, weights, linewidth=0.8)
-    return _saved(figure, path)
+    figure, axes = _axes("place of the feature's first occurrence, in words", "weight")
+    axes.vlines(places, 0, weights, linewidth=1.0, color=BLUE)
+    axes.set_ylim(bottom=0)
+    stage = f" after {after}" if after else ""
+    return _saved(figure, axes, path, f"Weights of a document's {len(places):,} features{stage}")
 
 
 def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png") -> list[Path]:
@@ -46,32 +59,47 @@ def draw_overview(folder: Path, plan: Plan, found: Overview, suffix: str = ".png
         raise OutputError(f"{folder} cannot be used for plots: {error.strerror}") from None
     files = [
         plot_cluster_sizes(folder / f"cluster_sizes{suffix}", found.sizes),
-        plot_evenness(folder / f"fingerprints{suffix}", found.even),
-        plot_evenness(folder / f"features{suffix}", found.features),
+        plot_evenness(folder / f"fingerprints{suffix}", found.even, "fingerprints"),
+        plot_evenness(folder / f"features{suffix}", found.features, "hashes of features"),
     ]
     if found.text is not None:
         for number, (name, part) in enumerate(weight_stages(plan), 1):
             path = folder / f"weights_{number}_{name}{suffix}"
-            files.append(plot_weights(path, part, found.text, found.statistics))
+            files.append(plot_weights(path, part, found.text, found.statistics, name))
     return files
 
 
-def plot_evenness(path: Path, bins: Evenness) -> Path:
+def plot_evenness(path: Path, bins: Evenness, what: str = "values") -> Path:
     """Figures 3-2 and 6-1: values in each of 256 bins, and the line of uniform values."""
-    figure, axes = _axes("leading byte", "values")
-    axes.bar(np.arange(len(bins.counts)), bins.counts, width=1.0)
-    axes.axhline(bins.counts.mean(), color="red", linewidth=1)
-    return _saved(figure, path)
+    figure, axes = _axes("leading byte", what)
+    axes.bar(np.arange(len(bins.counts)), bins.counts, width=1.0, color=BLUE)
+    mean = bins.counts.mean()
+    axes.axhline(mean, color=RED, linewidth=1.4, label=f"evenly: {mean:,.2f} each")
+    axes.set(xlim=(-0.5, len(bins.counts) - 0.5), xticks=[*range(0, len(bins.counts), 32), 255])
+    title = f"{bins.counts.sum():,} {what} by leading byte: chi-square {bins.chi_square:,.0f} (255 ± 23 if random)"
+    return _saved(figure, axes, path, title)
 
 
 def plot_cluster_sizes(path: Path, sizes: ClusterSizes) -> Path:
     """Figure 6-2: the number of clusters by size, for each distance."""
-    figure, axes = _axes("cluster size", "clusters")
+    figure, axes = _axes("documents in the cluster", "clusters")
     for distance in range(len(sizes.sizes)):
-        axes.plot(*sizes.histogram(distance), marker=".", label=f"distance ≤ {distance}")
+        style = {"color": COLOURS[distance % len(COLOURS)], "marker": MARKERS[distance % len(MARKERS)]}
+        dashes: Any = DASHES[distance % len(DASHES)]
+        axes.plot(*sizes.histogram(distance), label=f"distance ≤ {distance}", linestyle=dashes, **style)
     axes.set(xscale="log", yscale="log")
-    axes.legend()
-    return _saved(figure, path)
+    _plain_ticks(axes)
+    return _saved(figure, axes, path, "Clusters by size, one around each document")
+
+
+def _plain_ticks(axes: Any) -> None:
+    """Whole numbers at 1, 2 and 5 of each power of ten, instead of powers and of crowded labels between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else ""))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _axes(x: str, y: str) -> tuple[Any, Any]:
@@ -81,6 +109,6 @@ def _axes(x: str, y: str) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _saved(figure: Any, path: Path) -> Path:
-    figure.savefig(path)
-    return path
+def _saved(figure: Any, axes: Any, path: Path, title: str) -> Path:
+    finish_figure(figure, [axes], title)
+    return write_figure(figure, path)

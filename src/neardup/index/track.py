@@ -37,20 +37,19 @@ CREATE TABLE stale (
 
 @dataclass(frozen=True)
 class VisitSchedule:
-    """Intervals between visits: after `patience` equal outcomes in a row the interval doubles or halves."""
+    """Intervals between visits: three without a change in a row double the interval, three changes halve it."""
 
     first: float = DAY  # seconds
     least: float = DAY / 24
     most: float = 90 * DAY
     patience: int = 3  # "if the previous three times … were all the same"
 
-    def next(self, interval: float, streak: int, changed: bool) -> float:
-        """The interval after a visit; a streak above 0 counts unchanged visits, below 0 changed ones."""
-        if streak >= self.patience:
-            interval *= 2
-        elif changed or streak <= -self.patience:
-            interval /= 2
-        return min(max(interval, self.least), self.most)
+    def next(self, interval: float, streak: int) -> tuple[float, int]:
+        """The interval after a visit, and the streak that goes on: above 0 unchanged visits, below 0 changes."""
+        if abs(streak) < self.patience:
+            return interval, streak
+        interval = interval * 2 if streak > 0 else interval / 2
+        return min(max(interval, self.least), self.most), 0
 
 
 @dataclass(frozen=True)
@@ -178,8 +177,7 @@ class Tracker:
         if not first:
             same = status in ("unchanged", "empty")
             streak = max(streak, 0) + 1 if same else min(streak, 0) - 1
-            interval = self.schedule.next(interval, streak, status == "changed")
-            streak = 0 if streak >= self.schedule.patience else streak
+            interval, streak = self.schedule.next(interval, streak)
         if present and (not last or text_changed):
             history += mine
         self._store.execute(

@@ -37,7 +37,7 @@ def cosine(
         tokens: The unit of text: a word, a string between white space, or a character.
         idf_low: The least normalised idf of a feature that counts: 0 is a feature of every document.
         idf_high: The greatest normalised idf of a feature that counts: 1 is a feature of a single document.
-        weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.01)'.
+        weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.1)'.
     """
     if idf_low > idf_high:
         raise ParameterError("idf_low", "cosine", f"at most idf_high, {idf_high:g}", idf_low)

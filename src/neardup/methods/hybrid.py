@@ -42,7 +42,7 @@ def hybrid(
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.
         bits: The number of sign bits.
-        weights: Names of weights of the words, in the order in which they apply, such as 'tfidf, low(0.01)'.
+        weights: Names of weights of the words, in the order in which they apply, such as 'tfidf, low(0.1)'.
         seed: The seed of permutations and projections.
     """
     if agree > groups:

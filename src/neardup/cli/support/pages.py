@@ -18,13 +18,20 @@ def attribute_columns(values: dict[str, Any]) -> AttributeColumns:
     return AttributeColumns(*(values[f"{name}_column"] for name in ("access", "quality", "time", "url")))
 
 
-def fingerprint_plan(chosen: ChosenMethod, values: dict[str, Any]) -> tuple[Plan, Statistics | None]:
-    """The plan of the options; simhash weighs by tf-idf if statistics are given, else by tf."""
+def fingerprint_plan(
+    chosen: ChosenMethod, values: dict[str, Any], distance: int | None = None
+) -> tuple[Plan, Statistics | None]:
+    """The plan of the options; simhash weighs by tf-idf if statistics are given, else by tf.
+
+    `distance`, of 64 bits, is the command's own default.
+    """
     from neardup.plans import with_statistics
 
     # Document frequencies change with every crawl: tf-idf needs frozen ones.
-    weights = {"weights": "tf" if values["stats"] is None else "tfidf"}
-    plan = chosen.plan(**weights if chosen.method.name == "simhash" else {})
+    usual: dict[str, Any] = {"weights": "tf" if values["stats"] is None else "tfidf"}
+    if distance is not None and "threshold" not in chosen.options:
+        usual["distance"] = distance * int(chosen.options.get("bits", 64)) // 64
+    plan = chosen.plan(**usual if chosen.method.name == "simhash" else {})
     return with_statistics(plan, values["stats"], values["df_unit"])
 
 
