@@ -7,12 +7,14 @@ import os
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from neardup.cli import group
 from neardup.cli.study import as_markdown
 from neardup.errors import InputError, ParameterError
+from neardup.evaluate.labels import pack_pairs
 from neardup.evaluate.studies.data import FORMS, DataFolder, default_folder
 from neardup.evaluate.studies.registry import StudyTable, find_studies, get_study, studies
 from neardup.evaluate.study_plots import plot_table
@@ -129,3 +131,13 @@ def test_spot_signatures_beat_shingles_on_whole_pages() -> None:
     assert f1["SpotSigs [0.2,0.85]"] > 0.93
     assert f1["SpotSigs, all"] > f1["3-shingles, all"] and f1["SpotSigs, all"] > f1["1-shingles, all"]
     assert f1["I-Match-S [0.4,0.75]"] > f1["I-Match [0.4,0.75]"]
+
+
+def test_scores_of_a_sample_of_pairs_are_in_its_order() -> None:
+    from neardup.evaluate.scores import ScoredPairs
+    from neardup.evaluate.studies.rare_phrases_correlation import _scores
+
+    left, right = np.array([3, 0, 1]), np.array([4, 2, 2])
+    pairs = ScoredPairs(left, right, np.array([0.9, 0.5, 0.1]), np.ones(3, np.bool_), 3, 10)
+    sample = np.sort(pack_pairs(np.array([0, 3, 0]), np.array([1, 4, 2])))
+    assert _scores(pairs, sample).tolist() == [0, 0.5, 0.9]

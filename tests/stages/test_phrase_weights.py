@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
+import neardup
 from neardup.columns import Texts, Tokens
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
 from neardup.plan import Weight, stage_json
+from neardup.registry import get_method
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words
 from neardup.weights.counts import Counts
@@ -66,12 +68,33 @@ def test_functions_of_table_4(function: str) -> None:
     n = len(CORPUS)
     expected = {
         "uniform": lambda df: 1.0,
+        "ln_idf": lambda df: math.log(n / df),
         "idf": lambda df: math.log(1 + n / df),
         **{f"df{p or ''}": lambda df, p=p: (df / n) ** (p or 1) for p in ("", 2, 3, 4)},
         **{f"ln_df{p or ''}": lambda df, p=p: math.log(1 + df) ** (p or 1) for p in ("", 2, 3, 4, 10)},
     }[function]
     assert found[phrase("the cat")] == pytest.approx(expected(DF["the"]))
     assert found[phrase("cat sat")] == pytest.approx(expected(DF["cat"]))
+
+
+def test_super_shingles_of_samples_and_the_sampler_of_the_paper() -> None:
+    one, two = (get_method("rare_phrases").plan(agree=agree) for agree in (1, 2))
+    assert (two.candidates.groups, two.candidates.width, two.candidates.agree) == (6, 14, 2)
+    assert two.candidates.probability(0.9) == pytest.approx(0.415, abs=0.001)
+    assert one.candidates.agree == 1
+    with pytest.raises(ParameterError, match="at most the number of bands, 6"):
+        get_method("rare_phrases").plan(agree=7)
+    samplers = [
+        get_method("rare_phrases").plan(**options).view.signature.sampler  # type: ignore[union-attr]
+        for options in ({}, {"around": 0}, {"sampler": "ioffe"}, {"around": 0, "sampler": "ioffe"})
+    ]
+    assert samplers == ["darts", "clocks", "ioffe", "ioffe"]
+    text = "the harbour of the town is closed for the winter and the ferry does not sail before the spring"
+    found = [
+        neardup.dedup([text, text + " again", "another text"], method="rare_phrases", **options)
+        for options in ({"agree": 2, "bands": 8, "rows": 1}, {"sampler": "ioffe"})
+    ]
+    assert [len(one.removed) for one in found] == [1, 1]
 
 
 def test_the_inverse_of_the_phrase_and_words_that_nobody_counted() -> None:

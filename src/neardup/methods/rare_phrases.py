@@ -6,6 +6,7 @@ from typing import Literal
 
 from neardup.candidates.curve import choose_bands
 from neardup.candidates.groups import Groups
+from neardup.errors import ParameterError
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
 from neardup.plan import Check, Clustering, Feature, Plan, View
@@ -15,6 +16,8 @@ from neardup.text.words import TokenKind, Words
 from neardup.verify.jaccard import SlotAgreement
 from neardup.verify.weighted import WeightedJaccard
 from neardup.weights.phrases import Function, PhraseWeight
+
+GROUPS, WIDTH = 6, 14  # of super-shingles
 
 
 @method(use="Pages that share running text under other boilerplate", speed="slow")
@@ -34,6 +37,8 @@ def rare_phrases(
     num_perm: Count | None = None,
     bands: Count | None = None,
     rows: Count | None = None,
+    agree: Count = 1,
+    sampler: Literal["auto", "ioffe"] = "auto",
     verify: Literal["exact", "estimate"] = "exact",
     seed: Natural = 1,
 ) -> Plan:
@@ -50,7 +55,7 @@ def rare_phrases(
         ngram: How many consecutive tokens make one phrase.
         tokens: The unit of text: a word, a string between white space, or a character.
         function: The weight as a function of the document frequency of words (df; df2 is its square, ln_df its
-            logarithm, idf the logarithm of its inverse).
+            logarithm; ln_idf is ln(N/df) for N documents, idf ln(1 + N/df), which is never 0).
         around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.
         passage: Words are counted once in each passage of so many words; 0 counts them once in each document.
         inverse: Divide the weight by the document frequency of the phrase.
@@ -63,21 +68,27 @@ def rare_phrases(
         num_perm: The number of samples, split into bands and rows; unless given, as many as the recall takes.
         bands: The number of bands; unless given, chosen for the recall.
         rows: The number of samples in a band; unless given, chosen for the recall.
+        agree: How many bands must agree. More than one are super-shingles of the samples, for close copies alone: 6
+            bands of 14 samples unless given.
+        sampler: Ioffe's sampler, as in the paper, or the cheapest one that is unbiased for these weights.
         verify: Compare candidates exactly, or estimate from the samples.
         seed: The seed of the samples.
     """
+    if agree > 1:
+        bands, rows = bands or GROUPS, rows or WIDTH
     shape = choose_bands(threshold, recall, num_perm=num_perm, bands=bands, rows=rows)
+    if agree > shape.bands:
+        raise ParameterError("agree", "rare_phrases", f"at most the number of bands, {shape.bands}", agree)
     phrases = Shingles(ngram)
     words: Feature = PassageWords(passage) if passage else Shingles(1)
     weight = PhraseWeight(phrases, words, function, around, inverse, inside, rare, common_above)
     checks: dict[str, Check] = {"exact": WeightedJaccard(), "estimate": SlotAgreement()}
+    usual: Literal["clocks", "darts"] = "clocks" if weight.by_phrase else "darts"
     return Plan(
         method="rare_phrases",
         text=Words(tokens),
-        view=View(
-            phrases, (weight,), Consistent(shape.slots, seed, "clocks" if weight.by_phrase else "darts")
-        ),
-        candidates=Groups(shape.bands, shape.rows, seed=seed),
+        view=View(phrases, (weight,), Consistent(shape.slots, seed, usual if sampler == "auto" else sampler)),
+        candidates=Groups(shape.bands, shape.rows, agree, seed),
         check=checks[verify],
         threshold=threshold,
         recall=recall,

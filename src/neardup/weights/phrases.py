@@ -28,14 +28,16 @@ from neardup.weights.position import as_bag, over_occurrences
 
 Floats = NDArray[np.float64]
 Function = Literal[
-    "uniform", "df", "df2", "df3", "df4", "ln_df", "ln_df2", "ln_df3", "ln_df4", "ln_df10", "idf"
+    "uniform", "df", "df2", "df3", "df4", "ln_df", "ln_df2", "ln_df3", "ln_df4", "ln_df10", "ln_idf", "idf"
 ]
 
-# Table 4; df as a share of the documents. The logarithm is of df + 1: a word of one document has weight, too.
+# Table 4; df as a share of the documents. The logarithm is of df + 1: a word of one document has weight, too. ln_idf
+# is the table's ln(N/df), at least 0; idf is ours, and above 0 for a word of every document, too.
 FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
     "uniform": lambda df, n: np.ones(len(df)),
     **{f"df{p if p > 1 else ''}": lambda df, n, p=p: (df / n) ** p for p in (1, 2, 3, 4)},  # type: ignore[misc]
     **{f"ln_df{p if p > 1 else ''}": lambda df, n, p=p: np.log1p(df) ** p for p in (1, 2, 3, 4, 10)},  # type: ignore[misc]
+    "ln_idf": lambda df, n: np.maximum(np.log(n / df), 0.0),
     "idf": lambda df, n: np.log1p(n / df),
 }
 LEAST_COMMON = 42  # section 3: a phrase of more documents is common …

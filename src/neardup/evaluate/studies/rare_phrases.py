@@ -34,7 +34,7 @@ ANTECEDENTS = {  # table 5
     "the_a_can_be_will_have_do": 0.7734, "stopwords": 0.7572,
 }  # fmt: skip
 MAX_F1 = {  # table 6, where log DF² … ⁴ must be df² … ⁴: the logarithm of a power is only a scale
-    "uniform": 0.8352, "df": 0.8275, "ln_df": 0.8429, "idf": 0.8093, "df2": 0.8505, "df3": 0.8449, "df4": 0.8470,
+    "uniform": 0.8352, "df": 0.8275, "ln_df": 0.8429, "ln_idf": 0.8093, "df2": 0.8505, "df3": 0.8449, "df4": 0.8470,
     "ln_df2": 0.8352, "ln_df3": 0.8288, "ln_df4": 0.8257, "ln_df10": 0.8307,
 }  # fmt: skip
 PEARSON = {"df2": 0.7564, "df3": 0.7550, "df4": 0.7530, "df": 0.7447, "ln_df10": 0.7437}  # table 7, rare 50 %

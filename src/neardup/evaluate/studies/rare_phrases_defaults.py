@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from neardup.evaluate.corpus import Documents
+from neardup.evaluate.intervals import interval
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
@@ -22,6 +23,7 @@ from neardup.evaluate.studies.views import best
 from neardup.weights.phrases import PhraseWeight
 
 REPEATS = 3  # times that a collection is halved at random
+BOOTSTRAP = 200  # samples of the clusters
 CHOICES: Mapping[str, PhraseWeight] = {
     "default": DEFAULT,
     "default, rare = 0.9": replace(DEFAULT, rare=0.9),
@@ -37,25 +39,49 @@ CHOICES: Mapping[str, PhraseWeight] = {
 
 @study("Rare phrases: the choice of defaults", GOLD, WEBIS, MAIL, REUTERS)
 def rare_phrases_defaults(data: DataFolder) -> list[StudyTable]:
-    """Max F1 of options on several collections: the mean over random halves and the least of them."""
+    """Max F1 of options on several collections, with bootstrap intervals over clusters, and on random halves."""
+    whole: dict[str, dict[str, str]] = {}
     figures: dict[str, dict[str, list[float]]] = {}
     for name, bench in _collections(data):
-        for choice, result in _results(bench).items():
+        results = _results(bench)
+        for choice, result in results.items():
             figures.setdefault(choice, {}).setdefault(name, []).append(best(result)[3])
-    names = list(next(iter(figures.values())))
-    rows: list[list[Cell]] = []
-    for choice, by_collection in figures.items():
-        means = [float(np.mean(by_collection[name])) for name in names]
-        cells = [
-            f"{mean:.3f} ({min(by_collection[name]):.3f})" if len(by_collection[name]) > 1 else f"{mean:.3f}"
-            for name, mean in zip(names, means, strict=True)
-        ]
-        rows.append([choice, *cells, float(np.mean(means))])
+            if result.samples:
+                whole.setdefault(choice, {})[name] = _cell(choice, result, results["default"])
+    names = [name for name in next(iter(figures.values())) if name in whole["default"]]
+    rows: list[list[Cell]] = [[choice, *(cells[name] for name in names)] for choice, cells in whole.items()]
     notes = [
-        f"halves: {REPEATS} random halvings of the clusters, frequencies counted in each half alone: mean (least)",
+        f"of the default the 95 % interval over {BOOTSTRAP} bootstrap samples of the clusters; of other options the "
+        "interval of the difference from the default in the same samples: one that holds 0 is no difference",
         "Reuters: 1,500 news bodies, 300 of them with one to three edited versions",
     ]
-    return [StudyTable("Max F1 of rare phrases by options", ["options", *names, "mean of all"], rows, notes)]
+    title = "Max F1 of rare phrases by options"
+    return [StudyTable(title, ["options", *names], rows, notes), _halves(figures)]
+
+
+def _cell(choice: str, result: MethodResult, default: MethodResult) -> str:
+    """The best F1, and its interval or that of the difference from the default."""
+    ours = result.samples["best_f1"]
+    if choice == "default":
+        found = interval(ours)
+        return f"{best(result)[3]:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    found = interval(ours - default.samples["best_f1"])
+    return f"{best(result)[3]:.3f} ({found.low:+.3f}, {found.high:+.3f})"
+
+
+def _halves(figures: Mapping[str, Mapping[str, list[float]]]) -> StudyTable:
+    """The mean and the least of random halves, and the mean over all collections."""
+    names = list(next(iter(figures.values())))
+    rows: list[list[Cell]] = []
+    for choice, found in figures.items():
+        parts = [f"{np.mean(found[n]):.3f} ({min(found[n]):.3f})" for n in names if len(found[n]) > 1]
+        rows.append([choice, *parts, float(np.mean([np.mean(found[name]) for name in names]))])
+    halved = [name for name in names if name.endswith("halves")]
+    notes = [
+        f"{REPEATS} random halvings of the clusters, frequencies counted in each half alone: mean (least)",
+        "mean of all: of these and of the whole collections",
+    ]
+    return StudyTable("Max F1 of rare phrases on halves", ["options", *halved, "mean of all"], rows, notes)
 
 
 def _results(bench: Bench) -> dict[str, MethodResult]:
@@ -68,17 +94,17 @@ def _collections(data: DataFolder) -> Iterator[tuple[str, Bench]]:
     for name, how in (("article text", "article"), ("whole pages", "visible")):
         documents = data.documents(GOLD, "html", how)  # type: ignore[arg-type]
         yield from _with_halves(data, name, documents, data.clusters(GOLD, documents))
-    yield "webis pairs", data.judged(WEBIS)
+    yield "webis pairs", data.judged(WEBIS, bootstrap=BOOTSTRAP)
     mail = data.documents(MAIL)
     yield from _with_halves(data, "mail", mail, data.clusters(MAIL, mail))
-    yield "Reuters, edited", data.bench_of(*edited_news(data))
+    yield "Reuters, edited", data.bench_of(*edited_news(data), bootstrap=BOOTSTRAP)
 
 
 def _with_halves(
     data: DataFolder, name: str, documents: Documents, truth: Truth
 ) -> Iterator[tuple[str, Bench]]:
     """A collection, and its halves."""
-    yield name, data.bench_of(documents, truth)
+    yield name, data.bench_of(documents, truth, bootstrap=BOOTSTRAP)
     for pair in halves(truth, REPEATS, seed=7):
         for half in pair:
             yield f"{name}, halves", data.bench_of(*take_part(documents, truth, half))
