@@ -12,8 +12,9 @@ from inputs import COMPILED, pack
 from numpy.typing import NDArray
 
 import naive
-from neardup.candidates import allpairs
+from neardup.candidates import allpairs, close
 from neardup.candidates.allpairs import all_pairs
+from neardup.candidates.close import close_pairs
 from neardup.columns import Features
 from neardup.errors import ParameterError
 from neardup.kernels import overlap, weighted
@@ -111,6 +112,45 @@ def test_the_first_documents_meet_the_others(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(allpairs, "BLOCK", block)
         assert columns(features, "cosine", least=-2, first=first) == expected
+
+
+@given(batches(st.one_of(signed, counts)), st.booleans(), st.sampled_from([0.01, 0.25, 0.6, 0.9, 1]))
+def test_pruned_pairs_are_those_of_the_twin(rows: list[Weighted], weighted: bool, least: float) -> None:
+    features = as_features([*rows, *rows], weighted)
+    known = naive.close_pairs(
+        [dict.fromkeys(row, 1.0) if not weighted else row for row in [*rows, *rows]], least
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(close, "LEAST", 0.01)
+        pairs, multiplied = close_pairs(features, least)
+    whole = all_pairs(features, "cosine", least=least)
+    assert list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)) == sorted(known)
+    assert all(
+        known[a, b] == shared for a, b, shared in zip(pairs.left, pairs.right, pairs.shared, strict=True)
+    )
+    for name in ("left", "right", "shared", "left_size", "right_size"):
+        assert getattr(pairs, name).tobytes() == getattr(whole, name).tobytes()
+    assert multiplied >= len(pairs)
+
+
+@given(batches(real), st.integers(1, 9), st.integers(1, 4), st.sampled_from([0.01, 0.5, 0.9]))
+def test_pruned_pairs_of_the_first_documents_with_any_threads(
+    rows: list[Weighted], first: int, threads: int, least: float
+) -> None:
+    features, first = as_features([*rows, *rows]), min(first, 2 * len(rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(close, "ROWS", 3)
+        patch.setattr(close, "LEAST", 0.01)
+        pairs, _ = close_pairs(features, least, threads, first)
+    whole = all_pairs(features, "cosine", least=least, first=first)
+    for name in ("left", "right", "shared"):
+        assert getattr(pairs, name).tobytes() == getattr(whole, name).tobytes()
+
+
+def test_a_frequent_word_alone_starts_no_pair() -> None:
+    texts = [{0: 1.0, **{10 * d + k: 2.0 for k in range(1, 9)}} for d in range(300)]
+    pairs, multiplied = close_pairs(as_features([*texts, texts[7]]), 0.7)
+    assert (pairs.left.tolist(), pairs.right.tolist(), multiplied) == ([7], [300], 1)
 
 
 def large(documents: int, spread: int) -> list[NDArray[np.uint64]]:

@@ -99,3 +99,10 @@ def similar(shared: float, a: float, b: float, cosine: bool) -> float:
     """Cosine from a dot product and squared norms, or Jaccard from sums of weights; 0 where there are none."""
     whole = (a * b) ** 0.5 if cosine else a + b - shared
     return shared / whole if whole > 0 else 0.0
+
+
+def close_pairs(rows: Sequence[dict[int, float]], least: float) -> dict[Edge, float]:
+    """What every two documents share whose cosine reaches the least one."""
+    sizes = [sum_weights([w for _, w in sorted(row.items())], squared=True) for row in rows]
+    found = add_overlaps(rows, cosine=True)
+    return {(a, b): s for (a, b), s in found.items() if similar(s, sizes[a], sizes[b], cosine=True) >= least}

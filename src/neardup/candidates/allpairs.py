@@ -42,10 +42,10 @@ def all_pairs(
     A pair takes 40 bytes, and with frequent features nearly all n²/2 pairs share one: `least` leaves them out.
     With `first`, only pairs of one of the first so many documents with one of the others.
     """
-    _check(features, kind, least)
+    check_pairs(features, kind, least)
     features = features if features.distinct else make_distinct(features)
     lists = _invert(features, first)
-    rule = kernels.overlap.SimilarityLimit(_sizes(features, kind), kind == "cosine", float(least))
+    rule = kernels.overlap.SimilarityLimit(_sizes(features, kind == "cosine"), kind == "cosine", float(least))
     weighted = features.weights is not None
     free: SimpleQueue[Any] = SimpleQueue()  # accumulators that no thread is using
 
@@ -63,10 +63,10 @@ def all_pairs(
         return tuple(column[:size].copy() for column in found)
 
     parts = list(ordered_map(work, _blocks(lists, first or len(features)), checked_threads(threads)))
-    return _joined(parts, rule.sizes)
+    return join_pairs(parts, rule.sizes)
 
 
-def _check(features: Features, kind: str, least: float) -> None:
+def check_pairs(features: Features, kind: str, least: float) -> None:
     """Refuse invalid parameters."""
     if kind not in ("jaccard", "cosine"):
         raise ParameterError("kind", "all_pairs", "'jaccard' or 'cosine'", kind)
@@ -104,13 +104,18 @@ def _invert(features: Features, between: int) -> Any:
     return kernels.overlap.Lists(features.offsets - first, own, starts, ends, documents, weights)
 
 
-def _sizes(features: Features, kind: Kind) -> NDArray[np.float64]:
+def _sizes(features: Features, squared: bool) -> NDArray[np.float64]:
     """Each document's sum of weights, or of their squares."""
     if features.weights is None:
         return features.sizes.astype(np.float64)
     sums = np.zeros(len(features))
-    kernels.weighted.sum_weights(features.offsets, features.weights, kind == "cosine", sums)
+    kernels.weighted.sum_weights(features.offsets, features.weights, squared, sums)
     return sums
+
+
+def square_norms(features: Features) -> NDArray[np.float64]:
+    """Each document's sum of squared weights."""
+    return _sizes(features, True)
 
 
 def _scratch(documents: int, weighted: bool) -> Any:
@@ -134,7 +139,7 @@ def _blocks(lists: Any, rows: int) -> Iterator[_Block]:
         first = last
 
 
-def _joined(parts: list[tuple[NDArray[Any], ...]], sizes: NDArray[np.float64]) -> Pairs:
+def join_pairs(parts: list[tuple[NDArray[Any], ...]], sizes: NDArray[np.float64]) -> Pairs:
     """The pairs of all blocks."""
     if not parts:
         return Pairs.concatenate([])

@@ -26,10 +26,10 @@ def cosine(
     idf_high: Share = 1.0,
     weights: str = WEIGHTS,
 ) -> Plan:
-    """Documents whose words, weighted by tf-idf, point in nearly the same direction; every pair is compared.
+    """Documents whose words, weighted by tf-idf, point in nearly the same direction; no pair is missed.
 
     The baseline that the papers measure themselves by. The search is exact, by inverted lists, and its work
-    grows with the square of how often features are shared: it is for thousands of documents.
+    grows with the square of how often rare features are shared: it is for thousands of documents.
 
     Args:
         threshold: The least cosine similarity of a near-duplicate.
