@@ -141,3 +141,20 @@ def test_scores_of_a_sample_of_pairs_are_in_its_order() -> None:
     pairs = ScoredPairs(left, right, np.array([0.9, 0.5, 0.1]), np.ones(3, np.bool_), 3, 10)
     sample = np.sort(pack_pairs(np.array([0, 3, 0]), np.array([1, 4, 2])))
     assert _scores(pairs, sample).tolist() == [0, 0.5, 0.9]
+
+
+def test_made_versions_are_labelled_and_the_same_every_time() -> None:
+    from neardup.evaluate.studies.made_versions import edit_code, edit_notice, python_functions
+
+    documents, truth = python_functions()
+    texts, labels = documents.texts.to_pylist(), truth.clusters
+    assert labels is not None and (truth.sizes > 1).sum() == 300 and len(texts) == len(labels)
+    assert texts == python_functions()[0].texts.to_pylist()
+    changed = [
+        a != b for a, b, same in zip(texts, texts[1:], labels[1:] == labels[:-1], strict=False) if same
+    ]
+    assert sum(changed) > 0.95 * len(changed)
+    text = "the harbour of the town is closed for the winter and the ferry waits"
+    assert edit_notice(text, random.Random(1)) != text
+    edited = edit_code("def add(first, second):\n    # the sum\n    return first + second", random.Random(1))
+    assert edited.startswith("def ") and "return" in edited

@@ -210,6 +210,15 @@ def finish_figure(figure: Figure, panels: Sequence[Axes], title: str) -> None:
                   frameon=False, fontsize=9, handlelength=3.2)  # fmt: skip
 
 
+def plain_ticks(axis: Any) -> None:
+    """Numbers at 1, 2 and 5 of each power of ten along a logarithmic axis, instead of powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def write_figure(figure: Figure, path: str | Path) -> Path:
     """The path, after the figure was written to it; the same arrays make the same bytes."""
     from matplotlib import rc_context

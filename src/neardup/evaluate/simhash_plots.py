@@ -19,6 +19,7 @@ from neardup.evaluate.plots import (
     RED,
     finish_figure,
     new_figure,
+    plain_ticks,
     write_figure,
 )
 from neardup.index.overview import Overview, weight_stages
@@ -88,18 +89,9 @@ def plot_cluster_sizes(path: Path, sizes: ClusterSizes) -> Path:
         dashes: Any = DASHES[distance % len(DASHES)]
         axes.plot(*sizes.histogram(distance), label=f"distance ≤ {distance}", linestyle=dashes, **style)
     axes.set(xscale="log", yscale="log")
-    _plain_ticks(axes)
-    return _saved(figure, axes, path, "Clusters by size, one around each document")
-
-
-def _plain_ticks(axes: Any) -> None:
-    """Whole numbers at 1, 2 and 5 of each power of ten, instead of powers and of crowded labels between them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else ""))
-        axis.set_minor_formatter(NullFormatter())
+        plain_ticks(axis)
+    return _saved(figure, axes, path, "Clusters by size, one around each document")
 
 
 def _axes(x: str, y: str) -> tuple[Any, Any]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neardup.evaluate.plots import COLOURS, DASHES, MARKERS, finish_figure, new_figure, write_figure
+from neardup.evaluate.plots import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    finish_figure,
+    new_figure,
+    plain_ticks,
+    write_figure,
+)
 from neardup.evaluate.studies.registry import StudyTable
 
 
@@ -32,6 +40,7 @@ def plot_table(path: str | Path, table: StudyTable) -> Path:
                              label=f"{title}: {row[0]}")  # fmt: skip
     axes.set(xlabel=table.columns[0], ylabel=table.measure)
     if numbers and max(row[0] for row in numbers) >= 16 * min(row[0] for row in numbers):  # type: ignore[type-var, operator]
-        axes.set_xscale("log", base=2)
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
     finish_figure(figure, [axes], table.title)
     return write_figure(figure, path)

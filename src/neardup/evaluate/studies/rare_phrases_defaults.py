@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from neardup.evaluate.corpus import Documents
-from neardup.evaluate.intervals import interval
+from neardup.evaluate.intervals import interval, resample
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.results import MethodResult
 from neardup.evaluate.run import Bench
+from neardup.evaluate.scores import Floats
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.data import DataFolder
 from neardup.evaluate.studies.edited_news import REUTERS, edited_news
@@ -46,9 +47,11 @@ def rare_phrases_defaults(data: DataFolder) -> list[StudyTable]:
         results = _results(bench)
         for choice, result in results.items():
             figures.setdefault(choice, {}).setdefault(name, []).append(best(result)[3])
-            if result.samples:
-                whole.setdefault(choice, {})[name] = _cell(choice, result, results["default"])
-    names = [name for name in next(iter(figures.values())) if name in whole["default"]]
+        if not name.endswith("halves"):
+            samples = {choice: _samples(bench, result) for choice, result in results.items()}
+            for choice, result in results.items():
+                whole.setdefault(choice, {})[name] = _cell(choice, result, samples)
+    names = list(whole["default"])
     rows: list[list[Cell]] = [[choice, *(cells[name] for name in names)] for choice, cells in whole.items()]
     notes = [
         f"of the default the 95 % interval over {BOOTSTRAP} bootstrap samples of the clusters; of other options the "
@@ -59,13 +62,18 @@ def rare_phrases_defaults(data: DataFolder) -> list[StudyTable]:
     return [StudyTable(title, ["options", *names], rows, notes), _halves(figures)]
 
 
-def _cell(choice: str, result: MethodResult, default: MethodResult) -> str:
+def _samples(bench: Bench, result: MethodResult) -> Floats:
+    """The best F1 of bootstrap samples; pairs far below the best threshold, nearly all, are left out."""
+    kept = result.pairs.score >= best(result)[0] / 3
+    return resample(bench.truth, result.pairs.take(kept, bench.truth), 1.0, BOOTSTRAP, 1)["best_f1"]
+
+
+def _cell(choice: str, result: MethodResult, samples: Mapping[str, Floats]) -> str:
     """The best F1, and its interval or that of the difference from the default."""
-    ours = result.samples["best_f1"]
     if choice == "default":
-        found = interval(ours)
+        found = interval(samples[choice])
         return f"{best(result)[3]:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    found = interval(ours - default.samples["best_f1"])
+    found = interval(samples[choice] - samples["default"])
     return f"{best(result)[3]:.3f} ({found.low:+.3f}, {found.high:+.3f})"
 
 
@@ -94,17 +102,17 @@ def _collections(data: DataFolder) -> Iterator[tuple[str, Bench]]:
     for name, how in (("article text", "article"), ("whole pages", "visible")):
         documents = data.documents(GOLD, "html", how)  # type: ignore[arg-type]
         yield from _with_halves(data, name, documents, data.clusters(GOLD, documents))
-    yield "webis pairs", data.judged(WEBIS, bootstrap=BOOTSTRAP)
+    yield "webis pairs", data.judged(WEBIS)
     mail = data.documents(MAIL)
     yield from _with_halves(data, "mail", mail, data.clusters(MAIL, mail))
-    yield "Reuters, edited", data.bench_of(*edited_news(data), bootstrap=BOOTSTRAP)
+    yield "Reuters, edited", data.bench_of(*edited_news(data))
 
 
 def _with_halves(
     data: DataFolder, name: str, documents: Documents, truth: Truth
 ) -> Iterator[tuple[str, Bench]]:
     """A collection, and its halves."""
-    yield name, data.bench_of(documents, truth, bootstrap=BOOTSTRAP)
+    yield name, data.bench_of(documents, truth)
     for pair in halves(truth, REPEATS, seed=7):
         for half in pair:
             yield f"{name}, halves", data.bench_of(*take_part(documents, truth, half))
