@@ -238,3 +238,15 @@ def test_the_site_builds_with_every_page_and_link_and_loads_nothing_from_elsewhe
     for page in tmp_path.rglob("*.html"):
         assert LOADED.findall(page.read_text("utf-8")) == [], page.name
     assert (tmp_path / "search" / "search_index.json").exists()
+
+
+def test_the_pages_and_the_command_recommend_the_same() -> None:
+    from neardup.recipes import RECIPES
+
+    thresholds, readme = (
+        (ROOT / page).read_text(encoding="utf-8") for page in ("docs/thresholds.md", "README.md")
+    )
+    for kind, options in RECIPES.items():
+        assert f"`neardup dedup {options}`".replace(" `", "`") in readme, kind
+        assert options == "" or f"| `{options}` |" in thresholds, kind
+        assert f"| {kind}" in thresholds and f"| {kind}" in readme

@@ -24,6 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
       neardup methods
       neardup methods minhash
     """
+    from neardup.recipes import recipe_lines
     from neardup.registry import Methods, get_method, methods, presets
 
     chosen = Methods({name: get_method(name)}) if name else methods()
@@ -33,6 +34,8 @@ def command(name: str | None, as_json: bool) -> None:
         _show(chosen[name])
     else:
         click.echo(repr(chosen))
+        click.echo("\nRecommended:")
+        click.echo("\n".join(f"  {line}" for line in recipe_lines()))
         click.echo("\nOptions of a method: neardup methods NAME.  Presets: " + ", ".join(presets()) + ".")
 
 

@@ -25,7 +25,7 @@ from neardup.verify.estimated import Estimated
 UNTRAINED = 0.65  # threshold without labels: see docs/methods/andd.md for the collections it was chosen on
 
 
-@method(use="A similarity that is learned from labelled examples", speed="slow")
+@method(use="Mail; a similarity that is learned from labelled examples", speed="slow")
 def andd(
     *,
     threshold: Share | None = None,

@@ -14,7 +14,7 @@ from neardup.verify.bits import BitAgreement
 from neardup.weights.notation import parse_weights
 
 
-@method(use="Web pages, with fewer false pairs than shingles alone", speed="fast")
+@method(use="Close copies, with fewer false pairs than super_shingles", speed="fast")
 def hybrid(
     *,
     threshold: Share = 0.925,

@@ -20,7 +20,7 @@ from neardup.weights.phrases import Function, PhraseWeight
 GROUPS, WIDTH = 6, 14  # of super-shingles
 
 
-@method(use="Pages that share running text under other boilerplate", speed="slow")
+@method(use="Rewritten articles; web pages with their boilerplate", speed="slow")
 def rare_phrases(
     *,
     threshold: Share = 0.25,

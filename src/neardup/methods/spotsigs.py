@@ -19,7 +19,7 @@ from neardup.weights.frequency import IdfRange
 from neardup.weights.selection import AtLeast
 
 
-@method(use="News articles inside page templates", speed="medium", exact=True)
+@method(use="News articles on pages of many sites", speed="medium", exact=True)
 def spotsigs(
     *,
     threshold: Share = 0.15,

@@ -17,13 +17,16 @@ from neardup.evaluate.studies.made_versions import python_functions, short_notic
 from neardup.evaluate.studies.rare_phrases import MAIL
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.evaluate.studies.spotsigs import GOLD
+from neardup.verify.numbers import separate_numbers
 
 LONG = ("minhash", "minhash:threshold=0.5", "rare_phrases", "news-pages", "andd", "cosine", "spotsigs")
 SHORT = (
-    "minhash", "minhash:ngram=2,threshold=0.5", "minhash:ngram=2,threshold=0.6", "minhash:ngram=3,threshold=0.5",
-    "minhash:ngram=3,threshold=0.6", "minhash:tokens=characters,ngram=8,threshold=0.6", "andd", "cosine",
+    "minhash", "minhash:ngram=2", "minhash:ngram=2; numbers=separate", "minhash:ngram=2,threshold=0.5",
+    "minhash:ngram=2,threshold=0.6", "minhash:ngram=3,threshold=0.5", "minhash:ngram=3,threshold=0.6",
+    "minhash:tokens=characters,ngram=8,threshold=0.6", "andd", "cosine",
 )  # fmt: skip
 CODE = ("minhash", "code", "code:threshold=0.5", "minhash:threshold=0.5", "cosine")
+SEPARATE = "; numbers=separate"  # an option of `dedup`, and of no method
 REPEATS = 1_000  # bootstrap samples of the clusters
 
 
@@ -34,11 +37,12 @@ def recipes(data: DataFolder) -> Iterator[StudyTable]:
         units = sampling_units(bench.truth)
         weights = _draws(int(units.max()) + 1)
         rows: list[list[Cell]] = []
-        for spec in make_specs(names):
-            decisions, _ = bench.run(spec.plan)
+        for name in names:
+            (spec,), separate = make_specs([name.partition(";")[0]]), name.endswith(SEPARATE)
+            decisions, _ = bench.run(separate_numbers(spec.plan) if separate else spec.plan)
             table = by_cluster(bench.truth, units, decisions)
             samples = [sum_up(table, one) for one in weights]
-            rows.append([spec.name, *_cells(sum_up(table), samples)])
+            rows.append([name, *_cells(sum_up(table), samples)])
         sizes = bench.truth.sizes
         note = f"{len(bench.documents):,} documents, {int((sizes > 1).sum()):,} clusters of two or more"
         columns = ["command", "duplicates removed", "removals that are wrong", "F1 of pairs in clusters"]
