@@ -26,7 +26,7 @@ HEAD = """# The papers' tables, in full
 [The short page](results.md) says what to make of them. Every study of `neardup study list` that our data allows,
 ours beside the paper's. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on
 your own. Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a
-{machine} machine.
+{machine} machine; a table has what its command printed on its date.
 
 | study | source | date | seconds | command |
 |---|---|---|---|---|
@@ -52,12 +52,11 @@ def title(study: Study) -> str:
 
 
 def known(study: Study) -> tuple[str, str]:
-    """What the page has of a study already."""
+    """What the page has of a study already; nothing if it was never run."""
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     row = re.search(rf"^\| \[?{study.name}\b.*$", page, re.MULTILINE)
     body = re.search(rf"^## {title(study)}\n.*?(?=\n\n## |\Z)", page, re.MULTILINE | re.DOTALL)
-    missing = f"| {study.name} | {study.source} | | – | `neardup study run {study.name}` |"
-    return row[0] if row else missing, body[0].rstrip() if body else ""
+    return (row[0], body[0].rstrip()) if row and body else ("", "")
 
 
 def main() -> None:
@@ -88,7 +87,7 @@ def write(sections: list[tuple[str, str]]) -> None:
         "cores": len(os.sched_getaffinity(0)),
         "machine": platform.machine(),
     }
-    rows, bodies = ("\n".join(row for row, _ in sections), "\n\n".join(body for _, body in sections if body))
+    rows, bodies = ("\n".join(row for row, _ in sections if row), "\n\n".join(body for _, body in sections if body))
     PAGE.write_text(HEAD.format(**facts) + rows + "\n\n" + bodies + "\n", encoding="utf-8")
 
 

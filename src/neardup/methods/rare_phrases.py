@@ -91,7 +91,7 @@ def rare_phrases(
         candidates=Groups(shape.bands, shape.rows, agree, seed),
         check=checks[verify],
         threshold=threshold,
-        recall=recall,
+        recall=recall if agree == 1 else None,
         df_unit="clusters",
         clustering=Clustering("average"),  # chains are long where little is shared
     )
