@@ -87,7 +87,10 @@ def write(sections: list[tuple[str, str]]) -> None:
         "cores": len(os.sched_getaffinity(0)),
         "machine": platform.machine(),
     }
-    rows, bodies = ("\n".join(row for row, _ in sections if row), "\n\n".join(body for _, body in sections if body))
+    rows, bodies = (
+        "\n".join(row for row, _ in sections if row),
+        "\n\n".join(body for _, body in sections if body),
+    )
     PAGE.write_text(HEAD.format(**facts) + rows + "\n\n" + bodies + "\n", encoding="utf-8")
 
 
