@@ -1,8 +1,8 @@
-"""The choice of rare_phrases' defaults: on several collections, and on random halves of the larger ones."""
+"""The choice of the defaults of rare_phrases and spotsigs: on several collections, and on halves of the larger ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,9 @@ from neardup.evaluate.studies.edited_news import REUTERS, edited_news
 from neardup.evaluate.studies.held_out_choice import take_part
 from neardup.evaluate.studies.rare_phrases import DEFAULT, MAIL, PAGES, PAPER, WEBIS, Scorer
 from neardup.evaluate.studies.registry import Cell, StudyTable, study
-from neardup.evaluate.studies.spotsigs import GOLD, shingles
-from neardup.evaluate.studies.views import best
+from neardup.evaluate.studies.spotsigs import BETTER, GOLD, PAPERS, shingles, spots
+from neardup.evaluate.studies.views import ViewScorer, best
+from neardup.plan import View
 from neardup.weights.phrases import PhraseWeight
 
 REPEATS = 3  # times that a collection is halved at random
@@ -37,14 +38,35 @@ CHOICES: Mapping[str, PhraseWeight] = {
     "news-2013": PAPER,
 }
 
+ResultsOf = Callable[[Bench], dict[str, MethodResult]]
+SPOT_CHOICES: Mapping[str, View] = {
+    "default": spots(distance=1, chain=2),
+    "distance = 2, chain = 3 (the paper)": spots(**PAPERS),
+    "distance = 1, chain = 1": spots(distance=1, chain=1),
+    "antecedents = is … there": spots(**BETTER),
+    "antecedents = is … there, distance = 2, chain = 3": spots(antecedents=BETTER["antecedents"], **PAPERS),
+    "idf 0.2-0.85": spots(0.2, 0.85, distance=1, chain=2),
+}
+
 
 @study("Rare phrases: the choice of defaults", GOLD, WEBIS, MAIL, REUTERS)
 def rare_phrases_defaults(data: DataFolder) -> list[StudyTable]:
     """Max F1 of options on several collections, with bootstrap intervals over clusters, and on random halves."""
+    return _tables(data, "rare phrases", _results)
+
+
+@study("SpotSigs: the choice of defaults", GOLD, WEBIS, MAIL, REUTERS)
+def spotsigs_defaults(data: DataFolder) -> list[StudyTable]:
+    """Max F1 of options on several collections, with bootstrap intervals over clusters, and on random halves."""
+    return _tables(data, "SpotSigs", _spot_results)
+
+
+def _tables(data: DataFolder, what: str, results_of: ResultsOf) -> list[StudyTable]:
+    """A table of the whole collections, and one of their halves."""
     whole: dict[str, dict[str, str]] = {}
     figures: dict[str, dict[str, list[float]]] = {}
     for name, bench in _collections(data):
-        results = _results(bench)
+        results = results_of(bench)
         for choice, result in results.items():
             figures.setdefault(choice, {}).setdefault(name, []).append(best(result)[3])
         if not name.endswith("halves"):
@@ -58,8 +80,8 @@ def rare_phrases_defaults(data: DataFolder) -> list[StudyTable]:
         "interval of the difference from the default in the same samples: one that holds 0 is no difference",
         "Reuters: 1,500 news bodies, 300 of them with one to three edited versions",
     ]
-    title = "Max F1 of rare phrases by options"
-    return [StudyTable(title, ["options", *names], rows, notes), _halves(figures)]
+    title = f"Max F1 of {what} by options"
+    return [StudyTable(title, ["options", *names], rows, notes), _halves(what, figures)]
 
 
 def _samples(bench: Bench, result: MethodResult) -> Floats:
@@ -77,7 +99,7 @@ def _cell(choice: str, result: MethodResult, samples: Mapping[str, Floats]) -> s
     return f"{best(result)[3]:.3f} ({found.low:+.3f}, {found.high:+.3f})"
 
 
-def _halves(figures: Mapping[str, Mapping[str, list[float]]]) -> StudyTable:
+def _halves(what: str, figures: Mapping[str, Mapping[str, list[float]]]) -> StudyTable:
     """The mean and the least of random halves, and the mean over all collections."""
     names = list(next(iter(figures.values())))
     rows: list[list[Cell]] = []
@@ -89,13 +111,19 @@ def _halves(figures: Mapping[str, Mapping[str, list[float]]]) -> StudyTable:
         f"{REPEATS} random halvings of the clusters, frequencies counted in each half alone: mean (least)",
         "mean of all: of these and of the whole collections",
     ]
-    return StudyTable("Max F1 of rare phrases on halves", ["options", *halved, "mean of all"], rows, notes)
+    return StudyTable(f"Max F1 of {what} on halves", ["options", *halved, "mean of all"], rows, notes)
 
 
 def _results(bench: Bench) -> dict[str, MethodResult]:
     scorer = Scorer(bench)
     found = {f"{n}-shingles": scorer.view_scorer.score("", shingles(n)) for n in (1, 3, 5)}
     return found | {name: scorer.score(weight) for name, weight in CHOICES.items()}
+
+
+def _spot_results(bench: Bench) -> dict[str, MethodResult]:
+    scorer = ViewScorer(bench)
+    found = {name: scorer.score("", view) for name, view in SPOT_CHOICES.items()}
+    return found | {"1-shingles": scorer.score("", shingles(1))}
 
 
 def _collections(data: DataFolder) -> Iterator[tuple[str, Bench]]:
