@@ -71,12 +71,11 @@ def main() -> None:
     for name in wanted:
         get_study(name)
     chosen = [study for study in studies().values() if study.name != OWN]
-    sections = {study.name: known(study) for study in chosen}
     for study in chosen:
         if not wanted or study.name in wanted:
-            sections[study.name] = section(study, data)
-            print(sections[study.name][0], flush=True)
-            write(list(sections.values()))
+            made = section(study, data)
+            print(made[0], flush=True)
+            write([made if one is study else known(one) for one in chosen])
 
 
 def write(sections: list[tuple[str, str]]) -> None:

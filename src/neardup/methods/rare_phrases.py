@@ -55,7 +55,7 @@ def rare_phrases(
         ngram: How many consecutive tokens make one phrase.
         tokens: The unit of text: a word, a string between white space, or a character.
         function: The weight as a function of the document frequency of words (df; df2 is its square, ln_df its
-            logarithm; ln_idf is ln(N/df) for N documents, idf ln(1 + N/df), which is never 0).
+            logarithm; ln_idf is ln(N/df) for N documents, with around=0 and passage=0; idf is ln(1 + N/df)).
         around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.
         passage: Words are counted once in each passage of so many words; 0 counts them once in each document.
         inverse: Divide the weight by the document frequency of the phrase.
