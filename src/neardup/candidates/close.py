@@ -15,8 +15,7 @@ from neardup.sorted_sets import run_starts
 from neardup.workers import checked_threads, ordered_map
 
 ROWS = 256  # of one task
-LEAST = 0.5  # below it, keeping the bounds costs more than they prune (docs/methods/cosine.md)
-SLACK = 1e-6  # of the bounds: rounded norms never lose a pair
+LEAST = 0.49  # below it, keeping the bounds costs more than they prune (docs/methods/cosine.md)
 
 
 def close_pairs(features: Features, least: float, threads: int = 1, first: int = 0) -> tuple[Pairs, int]:
@@ -33,8 +32,7 @@ def close_pairs(features: Features, least: float, threads: int = 1, first: int =
     weights = np.ones(end - start, np.float32) if features.weights is None else features.weights[start:end]
     columns = (features.hashes[start:end], weights, features.offsets - start)
     rule = kernels.overlap.SimilarityLimit(square_norms(features), True, float(least))
-    bound = least - SLACK
-    lists = _unit_lists(columns, rule.sizes, bound, first)
+    lists = _unit_lists(columns, rule.sizes, least, first)
     n = len(features)
     free: SimpleQueue[Any] = SimpleQueue()
 
@@ -48,7 +46,7 @@ def close_pairs(features: Features, least: float, threads: int = 1, first: int =
         last = min(begin + ROWS, first or n)
         while begin < last:
             begin, size, more = kernels.cosine.close_pairs(
-                lists, columns, (begin, last), scratch, (rule, bound), found
+                lists, columns, (begin, last), scratch, rule, found
             )
             parts.append([column[:size].copy() for column in found])
             multiplied += more
@@ -63,34 +61,37 @@ def close_pairs(features: Features, least: float, threads: int = 1, first: int =
 def _unit_lists(
     columns: tuple[NDArray[Any], NDArray[np.float32], Numbers],
     sizes: NDArray[np.float64],
-    bound: float,
+    least: float,
     between: int,
 ) -> Any:
     """The entries that may start a pair, the rarest feature of a document first, and their inverted lists."""
     hashes, weights, offsets = columns
     lengths = np.diff(offsets)
-    document = np.repeat(np.arange(len(lengths)), lengths)
-    _, number, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    rarity = np.empty(len(counts), np.int64)
-    rarity[np.argsort(counts, kind="stable")] = np.arange(
-        len(counts)
-    )  # of equal counts the smaller hash first
-    order = np.lexsort((rarity[number], document))
-    norm = np.sqrt(np.where(sizes > 0, sizes, 1.0))[document]
-    own = weights[order].astype(np.float64) / norm
-    rest = np.empty(len(own))
+    document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    feature = _by_rarity(hashes)
+    order = np.lexsort((feature, document))
+    own = weights[order] / np.sqrt(np.where(sizes > 0, sizes, 1.0)).astype(np.float32)[document]
+    rest = np.empty(len(own), np.float32)
     kernels.cosine.sum_behind(own, offsets, rest)
-    kept = rest >= bound * bound
-    feature, document, own, rest = number[order][kept], document[kept], own[kept], rest[kept]
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(lengths)))])
-    return _inverted(feature, document, own, rest, bounds, between)
+    kept = rest >= least * least - kernels.cosine.SLACK
+    feature, document, own, rest = feature[order[kept]], document[kept], own[kept], rest[kept]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(lengths)))])
+    return _inverted(feature, document, own, rest, ends, between)
+
+
+def _by_rarity(hashes: NDArray[Any]) -> NDArray[np.int32]:
+    """A number for each feature, smaller for rarer ones; of equal ones for the smaller hash."""
+    _, number, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    place = np.empty(len(counts), np.int32)
+    place[np.argsort(counts, kind="stable")] = np.arange(len(counts), dtype=np.int32)
+    return place[number]
 
 
 def _inverted(
-    feature: Numbers,
-    document: Numbers,
-    own: NDArray[np.float64],
-    rest: NDArray[np.float64],
+    feature: NDArray[np.int32],
+    document: NDArray[np.int32],
+    own: NDArray[np.float32],
+    rest: NDArray[np.float32],
     offsets: Numbers,
     between: int,
 ) -> Any:
@@ -98,12 +99,12 @@ def _inverted(
     order = np.argsort(feature, kind="stable")  # within a list, documents stay in order
     bounds = run_starts(feature[order])
     sizes = np.diff(bounds)
-    starts, ends = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
-    starts[order] = np.arange(len(order)) + 1
+    starts, ends = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
+    starts[order] = np.arange(1, len(order) + 1)
     if between:
         before = np.concatenate([[0], np.cumsum(document[order] < between)])[bounds]
         starts[order] = np.repeat(bounds[:-1] + np.diff(before), sizes)
     ends[order] = np.repeat(bounds[1:], sizes)
     return kernels.cosine.UnitLists(
-        offsets, own, rest, starts, ends, document[order].astype(np.int32), own[order], rest[order]
+        offsets, own, rest, starts, ends, document[order], own[order], rest[order]
     )

@@ -16,6 +16,7 @@ from neardup.kernels import jit
 from neardup.kernels.overlap import similar
 
 MET, GIVEN_UP = 1, 2
+SLACK = 1e-5  # of the bounds, more than rounding to 32 bits takes from them: no pair is lost
 
 
 class UnitLists(NamedTuple):
@@ -38,7 +39,7 @@ def sum_behind(weights, offsets, rest):
         total = 0.0
         for i in range(offsets[d + 1] - 1, offsets[d] - 1, -1):
             total += weights[i] * weights[i]
-            rest[i] = total
+            rest[i] = np.float32(total)
 
 
 @jit
@@ -47,12 +48,12 @@ def meet(lists, row, scratch, least):
     totals, used, touched = scratch
     count = 0
     for i in range(lists.offsets[row], lists.offsets[row + 1]):
-        w, rest = lists.own[i], lists.rest[i]
+        w, rest = np.float64(lists.own[i]), np.float64(lists.rest[i])
         behind = rest - w * w
         for p in range(lists.starts[i], lists.ends[i]):
-            b = lists.documents[p]
+            b, other = lists.documents[p], np.float64(lists.rests[p])
             if used[b] == 0:
-                if rest * lists.rests[p] < least * least:
+                if rest * other < least * least - SLACK:
                     continue
                 used[b] = MET
                 totals[b] = 0.0
@@ -60,28 +61,27 @@ def meet(lists, row, scratch, least):
                 count += 1
             elif used[b] == GIVEN_UP:
                 continue
-            v = lists.weights[p]
+            v = np.float64(lists.weights[p])
             totals[b] += w * v
             lack = least - totals[b]
-            if lack > 0 and behind * (lists.rests[p] - v * v) < lack * lack:
+            if lack > 0 and behind * (other - v * v) < lack * lack - SLACK:
                 used[b] = GIVEN_UP
     return count
 
 
 @jit
-def close_pairs(lists, features, rows, scratch, limit, found):
-    """Pairs of rows[0] … rows[1] that reach limit.least: (rows that are done, pairs written, pairs multiplied).
+def close_pairs(lists, features, rows, scratch, rule, found):
+    """Pairs of rows[0] … rows[1] that reach rule.least: (rows that are done, pairs written, pairs multiplied).
 
     Stops before a row for which `found` might not have room.
     """
     hashes, weights, offsets = features
-    rule, least = limit
     totals, used, touched = scratch
     size, multiplied = 0, 0
     for row in range(rows[0], rows[1]):
         if size + len(totals) > len(found.left):
             return row, size, multiplied
-        count = meet(lists, row, scratch, least)
+        count = meet(lists, row, scratch, rule.least)
         touched[:count].sort()
         for k in range(count):
             b = touched[k]
