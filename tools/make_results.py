@@ -26,7 +26,8 @@ HEAD = """# The papers' tables, in full
 [The short page](results.md) says what to make of them. Every study of `neardup study list` that our data allows,
 ours beside the paper's. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on
 your own. Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a
-{machine} machine; a table has what its command printed on its date.
+{machine} machine; a table has what its command printed on its date,
+and the seconds are wall time beside other work.
 
 | study | source | date | seconds | command |
 |---|---|---|---|---|
