@@ -10,10 +10,11 @@ import pytest
 from tests.learn.test_learning import collection, documents, truth
 
 from neardup.errors import ParameterError
+from neardup.evaluate.times import parse_times
 from neardup.learn.training.held_out import choose_folds
 from neardup.learn.training.learner import TrainingSetup, learn
 from neardup.learn.training.public import train_model, training_setup
-from neardup.learn.training.times import parse_times, time_folds
+from neardup.learn.training.times import time_folds
 
 
 def test_dates_of_mail_of_iso_and_numbers_are_times() -> None:

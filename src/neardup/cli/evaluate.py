@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from neardup.evaluate.corpus import Documents
     from neardup.evaluate.labels import Truth
     from neardup.evaluate.results import Evaluation
+    from neardup.evaluate.scores import Floats
     from neardup.evaluate.worst_errors import WorstPair
     from neardup.plan import Text
 
@@ -95,17 +96,27 @@ def read_input(
     values: dict[str, Any],
     progress: Any,
     stages: Sequence[Text] = (),
-    also: Sequence[str] = (),
 ) -> Documents:
-    """The documents of INPUT, with the text and columns that these text stages need, and others."""
+    """The documents of INPUT, with the text and columns that these text stages need."""
+    return read_dated(inputs, {**values, "time_column": "none"}, progress, stages)[0]
+
+
+def read_dated(
+    inputs: tuple[str, ...], values: dict[str, Any], progress: Any, stages: Sequence[Text] = ()
+) -> tuple[Documents, Floats | None]:
+    """The documents of INPUT, and their times if --time-column names a column of dates or finds one."""
     from neardup.evaluate.corpus import read_documents
+    from neardup.evaluate.times import time_column, times_of
 
     if not Path(values["labels"]).exists():  # known before much is read
         raise InputError(f"{values['labels']} does not exist")
     opened = options.open_inputs(inputs, values)
     for note in opened.sources.notes:
         progress.note(note)
-    return read_documents(opened.sources, opened.columns, progress, values["strict"], stages, also)
+    column = time_column(values["time_column"], opened.sources)
+    also = () if column is None else (column,)
+    documents = read_documents(opened.sources, opened.columns, progress, values["strict"], stages, also)
+    return documents, times_of(documents, column)
 
 
 def read_truth(values: dict[str, Any], ids: pa.Array, progress: Any = None) -> Truth:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from neardup.cli.evaluate import read_input, read_truth
+from neardup.cli.evaluate import read_dated, read_truth
 from neardup.cli.support import options
 from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand
@@ -56,11 +56,7 @@ TRAINING_OPTIONS = (
     "held-out labels; best: the highest held-out F1.",
     default="auto",
 )
-@options.value(
-    "--time-column COLUMN",
-    "A column of dates, for example date: hold labels out by time, so that the figures are those of later documents. "
-    "Recommended for mail and news, where the next campaigns are not like the last ones.",
-)
+@options.time_column
 @options.choice(
     "--aim", ["vectors", "signatures"], "Optimize exact scores, or their estimates by 384 sign bits."
 )
@@ -83,16 +79,17 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
       neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
     """
     from neardup.cli.support.show import TerminalProgress
+    from neardup.evaluate.times import AUTO
     from neardup.learn.training.learner import learn
-    from neardup.learn.training.public import times_of, training_setup
+    from neardup.learn.training.public import training_setup
 
     target = options.new_file(values["output"], values["force"])
     setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
-        column = values["time_column"]
-        documents = read_input(inputs, values, progress, [setup.text], [column] if column else ())
+        documents, times = read_dated(inputs, values, progress, [setup.text])
         truth = read_truth(values, documents.ids, progress)
-        model = learn(documents, truth, setup, progress, times_of(documents, column))
+        asked = values["time_column"] != AUTO
+        model = learn(documents, truth, setup, progress, times, asked)
     model.write(target)
     summary = {"model": str(target), "threshold": model.threshold, "weights": model.weights, **model.training}
     emit(values["as_json"], summary, _lines(model, target), indent=2)

@@ -38,6 +38,7 @@ SIMILARITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
     help="With --labels, a method to try, as in neardup evaluate; repeatable.  [default: all methods]",
 )  # fmt: skip
 @options.judging(bootstrap=0)
+@grouped("Labels", options.time_column)
 @options.count("--documents", "How many documents to estimate memory and time for.", 1_000_000, least=1)
 @grouped(
     "Output",

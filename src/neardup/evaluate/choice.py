@@ -17,6 +17,7 @@ from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Mask
 from neardup.evaluate.removals import COLUMNS, sum_up
 from neardup.evaluate.scores import Floats, matthews
+from neardup.evaluate.times import BLOCKS
 from neardup.plurals import listed_names
 
 SAMPLES = 100  # bootstrap samples of clusters
@@ -34,6 +35,7 @@ class SettingTables:
 
     tables: Floats
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
+    blocks: Numbers | None = None  # of time, of each row; None: the times are not known
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class HeldOutChoices:
     duplicates_removed: Floats
     own_f1: Floats  # on the half that chose
     clusters: int  # with near-duplicates, in all
+    by_time: bool = (
+        False  # each block of later clusters by what all earlier ones choose; else halves drawn at random
+    )
 
     @property
     def optimism(self) -> float:
@@ -68,7 +73,8 @@ class HeldOutChoices:
         if self.optimism > OPTIMISM:
             reasons.append(f"choices scored {self.optimism:.3f} less on clusters that did not make them")
         if self.deviation > DEVIATION:
-            reasons.append(f"the F1 of choices varies by {self.deviation:.3f} from half to half")
+            part = "block to block" if self.by_time else "half to half"
+            reasons.append(f"the F1 of choices varies by {self.deviation:.3f} from {part}")
         return listed_names(reasons) if reasons else None
 
     @property
@@ -81,7 +87,7 @@ class HeldOutChoices:
         names = ("f1", "own_f1", "wrong_share", "duplicates_removed")
         means = {name: float(np.mean(getattr(self, name))) for name in names}
         spread = {"f1_deviation": self.deviation, "optimism": self.optimism}
-        return {"halves": len(self.f1), **means, **spread, "warning": self.warning}
+        return {"halves": len(self.f1), "by_time": self.by_time, **means, **spread, "warning": self.warning}
 
 
 def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) -> ChosenSetting | None:
@@ -105,9 +111,13 @@ def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) 
 
 
 def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> HeldOutChoices | None:
-    """The whole choice made on each half of the clusters, scored on the other; None if clusters cannot be halved."""
+    """The whole choice made on some clusters and scored on others; None if clusters cannot be parted.
+
+    By time, if the blocks are known: made on all earlier clusters, scored on a later block. Else on halves.
+    """
+    later = _later(settings) if repeats else []
     rows = []
-    for own, other in _halves(settings.with_pairs, repeats, seed):
+    for own, other in later or _halves(settings.with_pairs, repeats, seed):
         found = choose(settings, goal, own, seed)
         if found is None:
             continue
@@ -116,7 +126,17 @@ def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> He
         rows.append((score.f1, score.wrong_share, score.duplicates_removed, on_own.f1))
     if not rows:
         return None
-    return HeldOutChoices(*np.array(rows).T, int(settings.with_pairs.sum()))  # type: ignore[call-arg]
+    return HeldOutChoices(*np.array(rows).T, int(settings.with_pairs.sum()), bool(later))  # type: ignore[call-arg]
+
+
+def _later(settings: SettingTables) -> list[tuple[Floats, Floats]]:
+    """The clusters before a block of the later half, and those of the block, as weights; both have near-duplicates."""
+    block = settings.blocks
+    if block is None:
+        return []
+    parts = [(block < k, block == k) for k in range(BLOCKS // 2, BLOCKS)]
+    fit = [part for part in parts if all((some & settings.with_pairs).any() for some in part)]
+    return [(own.astype(np.float64), other.astype(np.float64)) for own, other in fit] if len(fit) > 1 else []
 
 
 def _halves(with_pairs: Mask, repeats: int, seed: int) -> Iterator[tuple[Floats, Floats]]:

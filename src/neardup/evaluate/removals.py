@@ -15,6 +15,7 @@ from neardup.columns import Numbers
 from neardup.engines.core.decide import Decisions
 from neardup.evaluate.labels import Mask, Truth, pack_pairs
 from neardup.evaluate.scores import Floats
+from neardup.evaluate.times import BLOCKS
 
 COLUMNS = ("documents", "clusters", "lost", "removed", "wrong", "found", "true", "positives")
 SINGLES = 64  # groups that labelled clusters of one document are put into: one row each would be too many
@@ -100,15 +101,20 @@ def by_cluster(truth: Truth, units: Numbers, decisions: Decisions) -> Floats:
     )
 
 
-def sampling_units(truth: Truth) -> Numbers:
-    """For each document the row of its labelled cluster; single documents share SINGLES rows, -1: no label."""
+def sampling_units(truth: Truth, blocks: Numbers | None = None) -> Numbers:
+    """For each document the row of its labelled cluster; single documents share SINGLES rows, -1: no label.
+
+    With the block of time of each cluster, single documents of one block share rows.
+    """
     assert truth.clusters is not None
     known = truth.clusters >= 0
     several = np.flatnonzero(truth.sizes > 1)
     row = np.full(len(truth.sizes), -1, np.int64)
     row[several] = np.arange(len(several))
     alone = np.flatnonzero(truth.sizes == 1)
-    row[alone] = len(several) + np.arange(len(alone)) % SINGLES
+    each = max(1, SINGLES // BLOCKS)
+    share = np.arange(len(alone)) % SINGLES if blocks is None else blocks[alone] * each + alone % each
+    row[alone] = len(several) + np.unique(share, return_inverse=True)[1]
     return np.where(known, row[np.where(known, truth.clusters, 0)], -1)
 
 

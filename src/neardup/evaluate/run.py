@@ -23,7 +23,7 @@ from neardup.evaluate.intervals import interval, intervals, judged_precision, re
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.removals import by_cluster, found_clusters, sampling_units, sum_up
 from neardup.evaluate.results import Evaluation, MethodComparison, MethodResult
-from neardup.evaluate.scores import ScoredPairs, make_curve, pearson, score_clusters, score_pairs
+from neardup.evaluate.scores import Floats, ScoredPairs, make_curve, pearson, score_clusters, score_pairs
 from neardup.evaluate.settings import Replay
 from neardup.evaluate.similarities import (
     Similarities,
@@ -71,6 +71,9 @@ class Bench:
     protocol: Protocol
     progress: Progress = field(default_factory=Progress)
     cache: dict[str, Similarities] = field(default_factory=dict)
+    times: Floats | None = (
+        None  # of the documents: choices are made on earlier clusters and scored on later ones
+    )
 
     def evaluate(self, name: str, plan: Plan) -> MethodResult:
         """Runs a method and scores it."""
@@ -175,7 +178,8 @@ class Bench:
         protocol = self.protocol
         if not protocol.splits or not can_split(self.truth):
             return None
-        return score_splits(self.truth, pairs, protocol.goal, protocol.splits, protocol.seed, least, fixed)
+        rules = protocol.goal, protocol.splits, protocol.seed
+        return score_splits(self.truth, pairs, *rules, least, fixed, self.times)
 
     def compare(self, first: MethodResult, second: MethodResult) -> MethodComparison:
         """Compares the second method with the first."""

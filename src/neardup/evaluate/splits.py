@@ -12,6 +12,7 @@ from neardup.errors import InputError
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
+from neardup.evaluate.times import BLOCKS, are_known, time_blocks
 
 OFFSETS = (-0.1, -0.05, -0.01, 0.01, 0.05, 0.1)
 
@@ -69,6 +70,16 @@ def halves(truth: Truth, repeats: int, seed: int) -> Iterator[tuple[Mask, Mask]]
         yield (units >= 0) & first[units], (units >= 0) & ~first[units]
 
 
+def later_blocks(truth: Truth, times: Floats) -> list[tuple[Mask, Mask]]:
+    """The documents before each block of the later half, and those of the block; none if times are not known."""
+    if not are_known(truth, times):
+        return []
+    units, blocks = truth.units, time_blocks(truth, times)
+    block = np.where(units >= 0, blocks[units], -1)
+    parts = [((block >= 0) & (block < k), block == k) for k in range(BLOCKS // 2, BLOCKS)]
+    return [part for part in parts if all(truth.only(some).positives for some in part)]
+
+
 def _units_with_pairs(truth: Truth, count: int) -> Mask:
     if truth.clusters is not None:
         return truth.sizes[:count] > 1
@@ -86,17 +97,19 @@ def score_splits(
     seed: int,
     least: float = 0.0,
     fixed: float | None = None,
+    times: Floats | None = None,
 ) -> SplitScores:
     """The scores of held-out halves; of each two halves, either chooses the threshold for the other.
 
-    A `fixed` threshold is applied to the same halves.
+    With times, all earlier clusters choose it for each later block. A `fixed` threshold is applied to the same parts.
     """
     rows: list[list[float]] = []
-    for pair in halves(truth, repeats, seed):
+    parts = [] if times is None else later_blocks(truth, times)
+    for pair in parts or halves(truth, repeats, seed):
         curves = [
             make_curve(pairs.take(side[pairs.left] & side[pairs.right], truth.only(side))) for side in pair
         ]
-        for sample, rest in (curves, curves[::-1]):
+        for sample, rest in (curves,) if parts else (curves, curves[::-1]):
             best = find_best(sample, goal, least) if fixed is None else None
             threshold = best.threshold if best is not None else fixed
             if threshold is None:

@@ -235,6 +235,14 @@ judgement = grouped(
 )
 
 
+time_column = value(
+    "--time-column COLUMN",
+    "A column of dates: hold labels out by time, so that the figures are those of later documents. Unless given, a "
+    "column with a usual name, such as date; none: hold out at random.",
+    default="auto",
+)
+
+
 def judging(bootstrap: int) -> Option:
     """The options of a command that judges by labels, with this number of bootstrap samples by default."""
     return grouped(

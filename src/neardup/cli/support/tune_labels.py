@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from neardup.cli.evaluate import protocol, read_input, read_truth
+from neardup.cli.evaluate import protocol, read_dated, read_truth
 from neardup.cli.support.emit import emit
 from neardup.cli.support.evaluation_table import as_table
 from neardup.cli.support.method_options import ChosenMethod
@@ -40,8 +40,8 @@ def tune_on_labels(
         )
     specs, rules = _specs(chosen, values["tried"]), protocol(values)
     with TerminalProgress() as progress:
-        texts = read_input(inputs, values, progress, [spec.plan.text for spec in specs])
-        bench = Bench(texts, read_truth(values, texts.ids, progress), rules, progress)
+        texts, times = read_dated(inputs, values, progress, [spec.plan.text for spec in specs])
+        bench = Bench(texts, read_truth(values, texts.ids, progress), rules, progress, times=times)
         found = tune(bench, specs, documents)
     goal = str(rules.goal)
     emit(as_json, {"goal": goal, **found.as_dict()}, _lines(found, goal, _reading(inputs, values)))
@@ -77,8 +77,11 @@ def _lines(found: Tuning, goal: str, reading: str) -> list[str]:
         _tried(found.choices),
         *(f"{choice.result.name} {choice.note}" for choice in found.choices if choice.note),
     ]
+    by_time = found.held_out is not None and found.held_out.by_time
     lines.append(
-        "held-out F1: on clusters that were not used to choose the setting; ±: standard deviation over halves."
+        "held-out F1: on later clusters than those that chose the setting; ±: standard deviation over blocks of time."
+        if by_time
+        else "held-out F1: on clusters that were not used to choose the setting; ±: standard deviation over halves."
     )
     return lines
 
@@ -115,10 +118,14 @@ def _scores(found: Tuning, best: Choice) -> list[str]:
     ]
     if found.held_out is not None:
         known = found.held_out.as_dict()
+        parts = (
+            f"of later documents, from {counted(known['halves'], 'block')} of time that earlier clusters chose for"
+            if known["by_time"]
+            else f"elsewhere, from {counted(known['halves'], 'half', 'halves')} of the clusters that did not choose"
+        )
         lines.append(
-            f"  expected elsewhere, from {counted(known['halves'], 'half', 'halves')} of the clusters that did not "
-            f"choose: F1 {figure(known['f1'])} ±{figure(known['f1_deviation'])}, {known['wrong_share']:.1%} of "
-            f"removals wrong, {known['duplicates_removed']:.1%} of duplicates removed"
+            f"  expected {parts}: F1 {figure(known['f1'])} ±{figure(known['f1_deviation'])}, "
+            f"{known['wrong_share']:.1%} of removals wrong, {known['duplicates_removed']:.1%} of duplicates removed"
         )
     if not found.safe:
         lines.append("  Warning: every setting removes documents wrongly; this one does so least.")

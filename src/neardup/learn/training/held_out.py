@@ -11,12 +11,13 @@ from neardup.columns import Numbers
 from neardup.engines.core.progress import Progress
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
+from neardup.evaluate.times import are_known
 from neardup.learn.training.data import LabelledDocuments, renumbered, some_documents
 from neardup.learn.training.fit import fit
 from neardup.learn.training.loss import Floats, Products, score
 from neardup.learn.training.sample import Fold, Instances, folds
 from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
-from neardup.learn.training.times import are_known, time_folds
+from neardup.learn.training.times import time_folds
 from neardup.signatures.sign_bits import bit_agreement
 
 FOLDS = 4
@@ -105,8 +106,7 @@ def choose_folds(data: LabelledDocuments, rng: np.random.Generator) -> tuple[lis
     """Folds with near-duplicates: by time, if the times are known, and else at random."""
     drawn = [Fold(part, ~part & (data.truth.units >= 0)) for part in folds(data.truth, FOLDS, rng)]
     if data.times is not None and are_known(data.truth, data.times):
-        times = np.nan_to_num(data.times, nan=-np.inf)
-        later = [fold for fold in time_folds(data.truth, times) if has_pairs(data.truth, fold.held)]
+        later = [fold for fold in time_folds(data.truth, data.times) if has_pairs(data.truth, fold.held)]
         if len(later) >= 2 and has_pairs(data.truth, later[-1].known):
             return later, True
     return [fold for fold in drawn if has_pairs(data.truth, fold.held)], False

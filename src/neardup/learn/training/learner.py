@@ -39,8 +39,12 @@ def learn(
     setup: TrainingSetup | None = None,
     progress: Progress | None = None,
     times: Floats | None = None,
+    asked: bool = True,
 ) -> Model:
-    """The model learned from labels; with the times of all documents, labels are held out by time."""
+    """The model learned from labels; with the times of all documents, labels are held out by time.
+
+    Where that was `asked` for, a model says if it cannot be done.
+    """
     setup, progress = setup or TrainingSetup(), progress or Progress()
     check_labels(truth)
     with progress.stage("read k-grams"):
@@ -48,7 +52,7 @@ def learn(
         if times is not None:
             data = replace(data, times=times[data.numbers])
     model = learn_from(data, setup, progress)
-    if times is not None and not model.training["held_out_by_time"]:
+    if asked and times is not None and not model.training["held_out_by_time"]:
         model.training["warnings"].append(NO_TIMES)
     model.training["warnings"] += unlike(documents, data, setup)
     return model

@@ -10,18 +10,18 @@ from neardup.documents.given import as_inputs
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
 from neardup.errors import ParameterError
-from neardup.evaluate.corpus import Documents, read_documents
+from neardup.evaluate.corpus import read_documents
 from neardup.evaluate.goals import parse_goal
 from neardup.evaluate.label_words import DUPLICATES
 from neardup.evaluate.public import labels_of
-from neardup.evaluate.scores import Floats
+from neardup.evaluate.times import AUTO, times_of
+from neardup.evaluate.times import time_column as dated
 from neardup.learn.model.file import Model
 from neardup.learn.model.gram_features import get_features
 from neardup.learn.model.weight import INITIAL_CHOICES
 from neardup.learn.training.learner import learn
 from neardup.learn.training.query_files import read_queries
 from neardup.learn.training.setup import RANDOM, REGULARIZATIONS, TrainingSetup
-from neardup.learn.training.times import parse_times
 from neardup.workers import checked_threads
 
 
@@ -36,7 +36,7 @@ def train_model(
     id_column: str | None = None,
     html: bool | None = None,
     format: str | None = None,
-    time_column: str | None = None,
+    time_column: str | None = AUTO,
     progress: Progress | None = None,
     **options: Any,
 ) -> Model:
@@ -52,7 +52,8 @@ def train_model(
         id_column: As for `dedup`.
         html: As for `dedup`.
         format: As for `dedup`.
-        time_column: A column of dates: labels are held out by time, and the figures are those of later documents.
+        time_column: A column of dates: labels are held out by time, and the figures are those of later documents;
+            "auto" takes a column with a usual name, such as date, and None none.
         progress: An object that is notified of stages and progress.
         options: The options of `neardup learn`: ngram, tokens, similarity, fields, tags, queries, features,
             initial_weights, regularization, negative, aim, goal, seed, threads.
@@ -60,15 +61,11 @@ def train_model(
     setup = training_setup(**options)
     inputs, _ = as_inputs(documents, format)
     columns = InputColumns(text_column, id_column, html)
-    also = () if time_column is None else (time_column,)
+    column = dated(time_column, inputs)
+    also = () if column is None else (column,)
     read = read_documents(inputs, columns, progress or Progress(), stages=[setup.text], also=also)
     truth = labels_of(labels, read.ids, positive_from, duplicates, document_labels)
-    return learn(read, truth, setup, progress, times_of(read, time_column))
-
-
-def times_of(documents: Documents, column: str | None) -> Floats | None:
-    """The times in a column; None without a column."""
-    return None if column is None else parse_times(documents.fields[column].to_pylist())
+    return learn(read, truth, setup, progress, times_of(read, column), asked=time_column != AUTO)
 
 
 def training_setup(
