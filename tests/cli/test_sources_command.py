@@ -40,6 +40,22 @@ def test_removed_documents_count_for_both_sources(here: Path, mode: str) -> None
     assert "1 by second.example of first.example  (100.0% of its documents" in run("sources", "out").stdout
 
 
+def test_clusters_are_listed_with_the_number_of_their_senders(here: Path) -> None:
+    mail = [
+        {"id": 1, "from": "News <letter@news.example>", "text": TEXT},
+        {"id": 2, "from": "letter@NEWS.example", "text": TEXT + " today"},
+        *({"id": 3 + n, "from": f"s{n}@spam.example", "text": "buy cheap pills now " * 5} for n in range(3)),
+    ]
+    Path("mail.jsonl").write_text("\n".join(map(json.dumps, mail)) + "\n")
+    run("dedup", "mail.jsonl", "-o", "out", "--threshold", 0.6)
+    found = json.loads(run("sources", "out", "--by", "from", "--json").stdout)["clusters"]
+    assert [(row["documents"], row["sources"]) for row in found] == [(3, 3), (2, 1)]
+    assert found[1]["largest"] == "letter@news.example"
+    shown = run("sources", "out", "--by", "from").stdout
+    assert "2 clusters: 1 of one source; the largest:" in shown
+    assert "3: 3 documents of 3 sources\n" in shown and "1: 2 documents of letter@news.example\n" in shown
+
+
 def test_a_table_and_a_page_are_written(here: Path) -> None:
     run("dedup", "in.jsonl", "-o", "out", "--threshold", 0.6)
     run("sources", "out", "-o", "copying.csv")

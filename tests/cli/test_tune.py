@@ -227,3 +227,20 @@ def test_signatures_that_decide_have_a_curve(signature: str) -> None:
     shares = [row["decided"] for row in found["curve"]]
     assert shares == sorted(shares) and shares[0] < 1e-6 and shares[-1] == pytest.approx(1)
     assert all(row["decided"] <= row["candidate"] + 1e-9 for row in found["curve"])
+
+
+def test_choices_are_scored_on_later_documents_where_they_have_dates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(5)
+    rows, labels = [], []
+    for n in range(96):
+        words = " ".join(f"w{n // 3}x{k}" for k in rng.integers(0, 9, 12))
+        rows.append({"id": n, "date": f"2024-{1 + n // 8:02}-11", "text": words})
+        labels.append(f"{n},c{n // 3}")
+    Path("mail.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    how = ["mail.jsonl", "--labels", labels_of(tmp_path, *labels), "--try", "minhash:ngram=1"]
+    assert tuned(*how)["held_out"]["by_time"] and tuned(*how)["held_out"]["halves"] == 4
+    assert "expected of later documents, from 4 blocks of time" in run(*how).stdout
+    assert not tuned(*how, "--time-column", "none")["held_out"]["by_time"]
+    assert "no column 'sent'" in refused(capsys, *how, "--time-column", "sent")

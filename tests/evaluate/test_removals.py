@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -149,6 +150,27 @@ def test_a_choice_that_fits_its_own_clusters_alone_is_known_as_optimistic() -> N
     assert held_out is not None and held_out.optimism > 0.02 and held_out.warning is not None
     sure = hold_out(steady, Goal(), 5, 1)
     assert sure is not None and sure.warning is None and sure.optimism == pytest.approx(0)
+
+
+def test_earlier_clusters_choose_for_later_blocks_of_time() -> None:
+    some = settings((2, 0, 6, 5.9), (2, 0, 6, 5.7))
+    blocks = np.arange(60) * 8 // 60
+    some.tables[0, COLUMNS.index("true"), blocks >= 6] = 3  # good until then
+    held_out = hold_out(replace(some, blocks=blocks), Goal(), 5, 1)
+    assert held_out is not None and held_out.by_time
+    first, second = 5.9 / 6, 5.7 / 6  # with block 6 the second is better over all: it is chosen for block 7
+    assert held_out.f1.tolist() == pytest.approx([first, first, 0.5, second])
+    assert not hold_out(some, Goal(), 5, 1).by_time  # type: ignore[union-attr]
+    assert hold_out(replace(some, blocks=blocks), Goal(), 0, 1) is None
+
+
+def test_single_documents_of_one_block_of_time_share_rows() -> None:
+    clusters = np.concatenate([[0, 0, 1, 1], np.arange(2, 402)])
+    truth = Truth(clusters, names=tuple(map(str, range(402))))
+    blocks = np.arange(402) * 8 // 402
+    units = sampling_units(truth, blocks)
+    assert all(len(set(blocks[clusters[units == unit]])) == 1 for unit in range(2, units.max() + 1))
+    assert units.max() + 1 == 2 + 64 == sampling_units(truth).max() + 1
 
 
 def test_a_better_setting_that_the_labels_do_distinguish_wins() -> None:

@@ -13,7 +13,7 @@ from neardup.errors import InputError
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import make_curve, score_pairs
-from neardup.evaluate.splits import OFFSETS, halves, score_splits
+from neardup.evaluate.splits import OFFSETS, halves, later_blocks, score_splits
 
 
 @given(collections(), st.integers(0, 99))
@@ -77,3 +77,25 @@ def test_judged_pairs_are_halved_by_what_they_connect() -> None:
     for first, second in halves(truth, 4, 1):
         assert first[0] == first[1] == first[2] and second[4] == second[5] and first[0] != first[4]
     assert score_splits(truth, pairs, Goal("f1"), 4, 1).f1.shape == (8,)
+
+
+def test_earlier_clusters_choose_the_threshold_of_each_later_block() -> None:
+    truth = Truth(np.repeat(np.arange(40), 3), names=tuple(map(str, range(40))))
+    times = np.repeat(np.arange(40) * 86_400.0, 3)
+    parts = later_blocks(truth, times)
+    assert [int(other.sum()) for _, other in parts] == [15] * 4
+    for own, other in parts:
+        assert times[own].max() < times[other].min()
+    left = np.arange(0, 120, 3)
+    pairs = score_pairs(truth, left, left + 1, np.linspace(0.9, 0.5, 40))  # ever less alike
+    found = score_splits(truth, pairs, Goal(), 5, 1, times=times)
+    assert len(found.threshold) == 4
+    for (own, other), threshold, f1 in zip(parts, found.threshold, found.f1, strict=True):
+        earlier, later = (
+            make_curve(pairs.take(part[pairs.left] & part[pairs.right], truth.only(part)))
+            for part in (own, other)
+        )
+        best = find_best(earlier, Goal())
+        assert best is not None and (threshold, f1) == (best.threshold, later.at(threshold).f1)
+    assert later_blocks(truth, np.full(120, np.nan)) == []
+    assert len(score_splits(truth, pairs, Goal(), 5, 1, times=np.full(120, np.nan)).threshold) == 10

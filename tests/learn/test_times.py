@@ -114,3 +114,14 @@ def test_documents_unlike_the_labelled_ones_are_noticed() -> None:
 
         model = learn(documents([*texts, *more]), replace(unlabelled, clusters=clusters), TrainingSetup())
         assert any("look unlike" in warning for warning in model.training["warnings"]) is expected
+
+
+def test_a_column_of_dates_is_found_and_labels_that_are_open_to_doubt_are_named() -> None:
+    texts, labels = collection(24, 3)
+    days = [f"2024-01-{1 + label:02}" for label in labels]
+    table = pa.table({"id": [str(n) for n in range(72)], "text": texts, "date": days})
+    split = [f"c{label}{'b' if label == 23 and n % 3 == 2 else ''}" for n, label in enumerate(labels)]
+    model = train_model(table, split)
+    assert model.training["held_out_by_time"]
+    assert any("c23 and c23b: if that is open to doubt" in warning for warning in model.training["warnings"])
+    assert not train_model(table, split, time_column=None).training["held_out_by_time"]

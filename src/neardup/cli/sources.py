@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from neardup.cli.support.emit import emit
 from neardup.cli.support.groups import GroupedCommand, grouped
 from neardup.escapes import escape_controls
 from neardup.plurals import counted
+
+if TYPE_CHECKING:
+    from neardup.review.copies import CopiesBySource
 
 SHOWN = 10  # lines on the terminal
 
@@ -32,12 +35,14 @@ def command(folder: str, by: str | None, o: str | None, force: bool, as_json: bo
 
     A removed document counts for its own source, which copies, and for the source of the document that it duplicates.
     Which of the two stays is what the keep policy of the run says: with --keep oldest:date, the one that was first.
-    Addresses count by host.
+    Addresses count by host, senders of mail by their address. The largest clusters are listed with the number of their
+    sources: an issue of a newsletter has one sender, a campaign of spam has many.
 
     \b
     Examples:
       neardup sources clean --by subject
       neardup sources clean --by source -o copies.html
+      neardup sources clean-mail --by from
     """
     from pathlib import Path
 
@@ -60,14 +65,31 @@ def command(folder: str, by: str | None, o: str | None, force: bool, as_json: bo
         )
     if len(found.rows) > SHOWN:
         lines.append(f"  and {counted(len(found.rows) - SHOWN, 'more pair')} of sources")
+    lines += _cluster_lines(found)
     if o is not None:
         lines.append(f"written to {o}")
     value: dict[str, Any] = {
         "column": found.column,
         "sources": found.documents,
         "copied": [vars(row) for row in found.rows],
+        "clusters": [vars(row) for row in found.clusters],
     }
     emit(as_json, value, lines)
+
+
+def _cluster_lines(found: CopiesBySource) -> list[str]:
+    """How many clusters have one source, and the sources of the largest."""
+    if not found.clusters:
+        return []
+    one = sum(row.sources == 1 for row in found.clusters)
+    return [
+        f"{counted(len(found.clusters), 'cluster')}: {one:,} of one source; the largest:",
+        *(
+            f"  {escape_controls(row.cluster)}: {counted(row.documents, 'document')} of "
+            + (escape_controls(row.largest) if row.sources == 1 else f"{row.sources:,} sources")
+            for row in found.clusters[:SHOWN]
+        ),
+    ]
 
 
 def _write(path: Any, found: Any) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from email.utils import parseaddr
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from neardup.review.texts import Place
 
 NONE = "(none)"  # documents without a value
 ADDRESSES = ("url", "uri")
+SENDERS = ("from", "sender")  # of mail: they count by address, whatever name stands before it
 
 
 @dataclass(frozen=True)
@@ -31,26 +33,36 @@ class Copied:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A cluster, its documents, and how many sources they have: newsletters have one sender, spam has many."""
+
+    cluster: str
+    documents: int
+    sources: int
+    largest: str  # the source of most of them
+
+
+@dataclass(frozen=True)
 class CopiesBySource:
-    """Who copies from whom, most first; and how many documents each source has."""
+    """Who copies from whom, most first; how many documents each source has; and the clusters, the largest first."""
 
     column: str
     documents: dict[str, int]
     rows: list[Copied]
+    clusters: list[Spread]
 
 
 def count_copies(folder: RunFolder, column: str | None) -> CopiesBySource:
     """Removed documents of a result by source, with the sources of the documents that they duplicate."""
     places = [place for place in folder.places() if place is not None]
     chosen = column or _usual(places)
-    pairs = list(_removed(folder))
-    wanted = {name for pair in pairs for name in pair[:2]}
+    cluster_of, pairs = _clusters(folder)
     documents: Counter[str] = Counter()
     source_of: dict[str, str] = {}
     for names, values in _values(places, chosen):
         for name, value in zip(names, values, strict=True):
             documents[value] += 1
-            if name in wanted:
+            if name in cluster_of:
                 source_of[name] = value
     found: Counter[tuple[str, str]] = Counter()
     exact: Counter[tuple[str, str]] = Counter()
@@ -62,7 +74,7 @@ def count_copies(folder: RunFolder, column: str | None) -> CopiesBySource:
         Copied(*pair, count, exact[pair], count / max(documents[pair[0]], 1)) for pair, count in found.items()
     ]
     rows.sort(key=lambda row: (-row.documents, row.copies, row.copied))
-    return CopiesBySource(chosen, dict(documents.most_common()), rows)
+    return CopiesBySource(chosen, dict(documents.most_common()), rows, _spread(cluster_of, source_of))
 
 
 def _usual(places: list[Place]) -> str:
@@ -77,19 +89,35 @@ def _usual(places: list[Place]) -> str:
     return found
 
 
-def _removed(folder: RunFolder) -> Iterator[tuple[str, str, bool]]:
-    """Each removed document, the one that it duplicates, and whether the two are equal."""
-    for batch in folder.table("clusters", ["id", "duplicate_of", "relation"]):
-        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        yield from (
-            (str(name), str(other), kind == "copy") for name, other, kind in rows if other is not None
-        )
+def _clusters(folder: RunFolder) -> tuple[dict[str, str], list[tuple[str, str, bool]]]:
+    """The cluster of each document; each removed one with the one that it duplicates, and whether they are equal."""
+    cluster_of: dict[str, str] = {}
+    pairs = []
+    for batch in folder.table("clusters", ["id", "cluster", "duplicate_of", "relation"]):
+        for name, cluster, other, kind in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            cluster_of[str(name)] = str(cluster)
+            if other is not None:
+                pairs.append((str(name), str(other), kind == "copy"))
+                cluster_of.setdefault(str(other), str(cluster))
+    return cluster_of, pairs
+
+
+def _spread(cluster_of: dict[str, str], source_of: dict[str, str]) -> list[Spread]:
+    """The sources of each cluster."""
+    found: dict[str, Counter[str]] = {}
+    for name, cluster in cluster_of.items():
+        found.setdefault(cluster, Counter())[source_of.get(name, NONE)] += 1
+    rows = [
+        Spread(cluster, counts.total(), len(counts), min(counts, key=lambda one: (-counts[one], one)))
+        for cluster, counts in found.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.documents, row.cluster))
 
 
 def _values(places: list[Place], column: str) -> Iterator[tuple[list[str], list[str]]]:
     """The names of all documents and their sources, from the result, or from the input if the result has none."""
     own = [place for place in places if place.is_output]
-    host = column.lower() in ADDRESSES
+    how = _reading(column)
     for place in own or places[:1]:
         for source in place.open():
             names = source.names()
@@ -101,9 +129,20 @@ def _values(places: list[Place], column: str) -> Iterator[tuple[list[str], list[
             for batch in source.read(
                 list(dict.fromkeys([*([identity] if identity else []), column])), Problems()
             ):
-                values = _texts(batch, column)
                 ids = document_ids(batch, identity).cast(pa.string()).to_pylist()
-                yield ids, [host_of(value) for value in values] if host else values
+                yield ids, [how(value) for value in _texts(batch, column)]
+
+
+def _reading(column: str) -> Callable[[str], str]:
+    """The source that a value of the column names: a host, the address of a sender, or the value."""
+    if column.lower() in ADDRESSES:
+        return host_of
+    return _sender if column.lower() in SENDERS else str
+
+
+def _sender(value: str) -> str:
+    """The address of a sender, or the whole if it has none."""
+    return parseaddr(value)[1].lower() or value
 
 
 def _texts(batch: Batch, column: str) -> list[str]:

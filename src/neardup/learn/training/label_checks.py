@@ -6,7 +6,8 @@ import numpy as np
 
 from neardup.clusters.graph import components
 from neardup.errors import InputError
-from neardup.evaluate.labels import Truth
+from neardup.evaluate.labels import Truth, pack_pairs
+from neardup.evaluate.scores import ScoredPairs
 from neardup.learn.training.data import LabelledDocuments
 from neardup.plurals import counted
 
@@ -59,6 +60,25 @@ def contradictions(data: LabelledDocuments) -> list[str]:
         shown = counted(broken, "pair is judged different but", "pairs are judged different but")
         found.append(f"contradictory labels: {shown} connected by near-duplicates")
     return found
+
+
+def doubtful(data: LabelledDocuments, pairs: ScoredPairs, threshold: float) -> list[str]:
+    """Clusters that labels keep apart though documents of them reach the threshold: people may have been undecided."""
+    clusters = data.truth.clusters
+    if clusters is None:
+        return []
+    alike = ~pairs.positive & (pairs.score >= threshold)
+    a, b = clusters[pairs.left[alike]], clusters[pairs.right[alike]]
+    apart, count = np.unique(pack_pairs(np.minimum(a, b), np.maximum(a, b)), return_counts=True)
+    if len(apart) == 0:
+        return []
+    first = int(apart[count.argmax()])
+    names = f"{data.truth.names[first >> 32]} and {data.truth.names[first & 0xFFFFFFFF]}"
+    have = "pair of clusters has" if len(apart) == 1 else "pairs of clusters have"
+    return [
+        f"{len(apart):,} {have} documents as similar as near-duplicates and different labels, above all {names}: "
+        "if that is open to doubt, list them in a table for --undecided"
+    ]
 
 
 def _copies_apart(data: LabelledDocuments) -> int:

@@ -18,7 +18,7 @@ from neardup.learn.training.data import LabelledDocuments, prepare
 from neardup.learn.training.decision import decide_by
 from neardup.learn.training.fit import Fit, fit
 from neardup.learn.training.held_out import HeldOut, choose_initial_weights, cross_validate
-from neardup.learn.training.label_checks import check_labels, contradictions, warnings
+from neardup.learn.training.label_checks import check_labels, contradictions, doubtful, warnings
 from neardup.learn.training.loss import Floats, multiply
 from neardup.learn.training.sample import Instances, SimilarPairs, draw_instances
 from neardup.learn.training.setup import NO_TRAINING, TrainingSetup
@@ -111,7 +111,11 @@ def _model(
         "outcome": _rounded(decision.outcome, ("f1", "wrong_share", "duplicates_removed")),
         "negative_weights": round(float((values < 0).mean()), 4) if len(values) else 0.0,
         "loss": [round(loss, 6) for loss in found.losses],
-        "warnings": contradictions(data) + ([] if decision.safe else [UNSAFE]),
+        "warnings": [
+            *contradictions(data),
+            *([] if decision.safe else [UNSAFE]),
+            *doubtful(judged, scores[decision.negative], decision.threshold),
+        ],
     }
     return Model(
         weights={name: float(w) for name, w in zip(setup.names, found.weights, strict=True) if w != 0},
