@@ -122,6 +122,11 @@ def test_a_column_of_dates_is_found_and_labels_that_are_open_to_doubt_are_named(
     table = pa.table({"id": [str(n) for n in range(72)], "text": texts, "date": days})
     split = [f"c{label}{'b' if label == 23 and n % 3 == 2 else ''}" for n, label in enumerate(labels)]
     model = train_model(table, split)
-    assert model.training["held_out_by_time"]
+    assert model.training["held_out_by_time"] and model.training["expected"]["by_time"]
     assert any("c23 and c23b: if that is open to doubt" in warning for warning in model.training["warnings"])
-    assert not train_model(table, split, time_column=None).training["held_out_by_time"]
+    drawn = train_model(table, split, time_column=None).training
+    assert (
+        not drawn["held_out_by_time"]
+        and not drawn["expected"]["by_time"]
+        and drawn["expected"]["halves"] == 10
+    )

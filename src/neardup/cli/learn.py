@@ -75,7 +75,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     \b
     Examples:
       neardup learn news.jsonl --labels clusters.csv -o news-model.json
-      neardup learn mail.jsonl --labels pairs.csv -o mail.json --fields subject --time-column date
+      neardup learn mail.jsonl --labels pairs.csv -o mail.json --time-column date
       neardup dedup more-news.jsonl --method andd --model news-model.json -o clean
     """
     from neardup.cli.support.show import TerminalProgress
@@ -115,6 +115,16 @@ def _lines(model: Model, target: Path) -> Iterator[str]:
         yield (
             f"Clusters ({model.clusters}): F1 {outcome['f1']:.3f}; {outcome['duplicates_removed']:.1%} of the "
             f"duplicates removed, {outcome['wrong_share']:.1%} of the removals wrong."
+        )
+    if expected := figures["expected"]:
+        of = (
+            "later documents, decided by earlier ones"
+            if expected["by_time"]
+            else "clusters that did not decide"
+        )
+        yield (
+            f"Expected of {of}: F1 {expected['f1']:.3f}; {expected['duplicates_removed']:.1%} of the duplicates "
+            f"removed, {expected['wrong_share']:.1%} of the removals wrong."
         )
     strength = figures["regularization"]
     trained = "kept unchanged" if strength is None else f"trained with regularization {strength:g}"

@@ -15,13 +15,13 @@ from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_
 from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
 from neardup.evaluate.labels import Truth
-from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
+from neardup.evaluate.removals import OutcomeScores, blocks_of_units, by_cluster, sampling_units, sum_up
 from neardup.evaluate.results import MethodResult, plain
 from neardup.evaluate.run import Bench
 from neardup.evaluate.scores import Floats
 from neardup.evaluate.settings import CLUSTERINGS, Setting, thresholds
 from neardup.evaluate.specs import Spec
-from neardup.evaluate.times import are_known, time_blocks
+from neardup.evaluate.times import blocks_of
 from neardup.plan import ClusterKind
 from neardup.registry import methods, presets
 
@@ -149,7 +149,7 @@ class _Tried:
 def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     _check_labels(bench.truth)
     goal, protocol = bench.protocol.goal, bench.protocol
-    units = sampling_units(bench.truth, _blocks(bench))
+    units = sampling_units(bench.truth, blocks_of(bench.truth, bench.times))
     tried = [_try(bench, spec, units) for spec in specs]
     tables = [table for one in tried for table in one.tables]
     origin = [(one, number) for one in tried for number in range(len(one.tables))]  # of each table
@@ -235,25 +235,8 @@ def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> Setting
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
-    return SettingTables(np.stack(tables), several, _row_blocks(bench, units))
-
-
-def _blocks(bench: Bench) -> Numbers | None:
-    """The block of time of each cluster; None if the times are not known."""
-    if bench.times is None or not are_known(bench.truth, bench.times):
-        return None
-    return time_blocks(bench.truth, bench.times)
-
-
-def _row_blocks(bench: Bench, units: Numbers) -> Numbers | None:
-    """The block of time of each row of a table."""
-    blocks = _blocks(bench)
-    if blocks is None:
-        return None
-    known = units >= 0
-    row = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
-    row[units[known]] = blocks[bench.truth.units[known]]
-    return row
+    blocks = blocks_of(bench.truth, bench.times)
+    return SettingTables(np.stack(tables), several, blocks_of_units(bench.truth, units, blocks))
 
 
 def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:

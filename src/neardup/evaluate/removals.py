@@ -118,6 +118,16 @@ def sampling_units(truth: Truth, blocks: Numbers | None = None) -> Numbers:
     return np.where(known, row[np.where(known, truth.clusters, 0)], -1)
 
 
+def blocks_of_units(truth: Truth, units: Numbers, blocks: Numbers | None) -> Numbers | None:
+    """The block of time of each row of `sampling_units`; None if the times are not known."""
+    if blocks is None:
+        return None
+    known = units >= 0
+    found = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
+    found[units[known]] = blocks[truth.units[known]]
+    return found
+
+
 def found_clusters(decisions: Decisions) -> Numbers:
     """The cluster of each document; a document in no cluster has its own."""
     labels = np.arange(len(decisions.kept), dtype=np.int64)

@@ -75,6 +75,11 @@ def are_known(truth: Truth, times: Floats) -> bool:
     return len(some) > 0 and float(np.isnan(some).mean()) <= MOST_UNKNOWN and len(np.unique(some)) >= BLOCKS
 
 
+def blocks_of(truth: Truth, times: Floats | None) -> Numbers | None:
+    """The block of time of each cluster; None if the times are not known."""
+    return time_blocks(truth, times) if times is not None and are_known(truth, times) else None
+
+
 def time_blocks(truth: Truth, times: Floats) -> Numbers:
     """The block of time of each cluster, from 0 to 7 by labelled documents.
 

@@ -11,17 +11,19 @@ import pyarrow as pa
 
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.identity import hash_ids
-from neardup.evaluate.choice import SettingTables, choose
+from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_out
 from neardup.evaluate.goals import Goal, find_best
-from neardup.evaluate.removals import OutcomeScores, by_cluster, sampling_units, sum_up
+from neardup.evaluate.removals import OutcomeScores, blocks_of_units, by_cluster, sampling_units, sum_up
 from neardup.evaluate.scores import PairCounts, ScoredPairs, make_curve
 from neardup.evaluate.settings import CLUSTERINGS, Replay
 from neardup.evaluate.similarities import Similarities
 from neardup.evaluate.specs import Spec
+from neardup.evaluate.times import blocks_of
 from neardup.learn.training.data import LabelledDocuments
 from neardup.plan import ClusterKind
 
 Negative = Literal["clip", "keep"]
+HALVINGS = 5  # of clusters without times: decisions are made on one half and scored on the other
 THRESHOLDS = tuple(round(k * 0.02, 2) for k in range(48, 4, -1))  # the highest first
 
 
@@ -35,6 +37,7 @@ class OperatingPoint:
     counts: PairCounts | None = None  # of pairs at the threshold; None: no threshold reaches the goal
     outcome: OutcomeScores | None = None  # of clusters and removals; None: judged pairs
     safe: bool = True  # False: every threshold removes more wrongly than the goal allows
+    expected: HeldOutChoices | None = None  # of decisions on clusters that did not choose them
 
 
 def decide_by(data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal) -> OperatingPoint:
@@ -59,7 +62,8 @@ def _by_removals(
     data: LabelledDocuments, scores: Mapping[str, ScoredPairs], goal: Goal
 ) -> OperatingPoint | None:
     """The best threshold and clustering for labelled clusters, the simplest of those that are as good."""
-    units = sampling_units(data.truth)
+    blocks = blocks_of(data.truth, data.times)
+    units = sampling_units(data.truth, blocks)
     replays = {kind: replay_pairs(data, scores[kind]) for kind in _treatments(scores)}
     tried: list[Any] = [
         (kind, threshold, clusters)
@@ -72,12 +76,16 @@ def _by_removals(
         for kind, threshold, clusters in tried
     ]
     several = np.arange(int(units.max(initial=-1)) + 1) < int((data.truth.sizes > 1).sum())
-    found = choose(SettingTables(np.stack(tables), several), goal, np.ones(len(several)))
+    settings = SettingTables(np.stack(tables), several, blocks_of_units(data.truth, units, blocks))
+    found = choose(settings, goal, np.ones(len(several)))
     if found is None:
         return None
     kind, threshold, clusters = tried[found.number]
     counts = make_curve(scores[kind]).at(threshold)
-    return OperatingPoint(kind, threshold, clusters, counts, sum_up(tables[found.number]), found.safe)
+    expected = hold_out(settings, goal, HALVINGS, 1)
+    return OperatingPoint(
+        kind, threshold, clusters, counts, sum_up(tables[found.number]), found.safe, expected
+    )
 
 
 def replay_pairs(data: LabelledDocuments, pairs: ScoredPairs) -> Replay:

@@ -109,6 +109,7 @@ def _model(
         "goal": str(setup.goal),
         **_rounded(decision.counts, ("f1", "precision", "recall")),
         "outcome": _rounded(decision.outcome, ("f1", "wrong_share", "duplicates_removed")),
+        "expected": decision.expected and decision.expected.as_dict(),
         "negative_weights": round(float((values < 0).mean()), 4) if len(values) else 0.0,
         "loss": [round(loss, 6) for loss in found.losses],
         "warnings": [
