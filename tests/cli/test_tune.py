@@ -241,6 +241,9 @@ def test_choices_are_scored_on_later_documents_where_they_have_dates(
     Path("mail.jsonl").write_text("\n".join(map(json.dumps, rows)))
     how = ["mail.jsonl", "--labels", labels_of(tmp_path, *labels), "--try", "minhash:ngram=1"]
     assert tuned(*how)["held_out"]["by_time"] and tuned(*how)["held_out"]["halves"] == 4
-    assert "expected of later documents, from 4 blocks of time" in run(*how).stdout
+    assert (
+        "expected of later documents, from 4 blocks of time with the choices of earlier clusters"
+        in run(*how).stdout
+    )
     assert not tuned(*how, "--time-column", "none")["held_out"]["by_time"]
     assert "no column 'sent'" in refused(capsys, *how, "--time-column", "sent")

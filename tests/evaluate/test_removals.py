@@ -16,7 +16,7 @@ from neardup.evaluate import removals
 from neardup.evaluate.choice import SettingTables, choose, hold_out
 from neardup.evaluate.goals import Goal
 from neardup.evaluate.labels import Truth, pack_pairs
-from neardup.evaluate.removals import COLUMNS, by_cluster, sampling_units, sum_up
+from neardup.evaluate.removals import COLUMNS, blocks_of_units, by_cluster, sampling_units, sum_up
 from neardup.evaluate.settings import Replay
 from neardup.evaluate.similarities import Similarities
 
@@ -164,13 +164,23 @@ def test_earlier_clusters_choose_for_later_blocks_of_time() -> None:
     assert hold_out(replace(some, blocks=blocks), Goal(), 0, 1) is None
 
 
-def test_single_documents_of_one_block_of_time_share_rows() -> None:
+def test_times_part_the_rows_of_single_documents_and_change_no_choice() -> None:
     clusters = np.concatenate([[0, 0, 1, 1], np.arange(2, 402)])
     truth = Truth(clusters, names=tuple(map(str, range(402))))
     blocks = np.arange(402) * 8 // 402
     units = sampling_units(truth, blocks)
-    assert all(len(set(blocks[clusters[units == unit]])) == 1 for unit in range(2, units.max() + 1))
-    assert units.max() + 1 == 2 + 64 == sampling_units(truth).max() + 1
+    of = blocks_of_units(truth, units, blocks)
+    assert of is not None and (of[units] == blocks[clusters]).all()
+    plain, timed = (
+        SettingTables(
+            np.bincount(rows, np.arange(404.0), rows.max() + 1)[None, None, :],
+            np.arange(rows.max() + 1) < 2,
+            by,
+        )
+        for rows, by in ((sampling_units(truth), None), (units, of))
+    )
+    assert (timed.without_time.tables == plain.tables).all() and timed.tables.shape[2] > plain.tables.shape[2]
+    assert (timed.without_time.with_pairs == plain.with_pairs).all()
 
 
 def test_a_better_setting_that_the_labels_do_distinguish_wins() -> None:

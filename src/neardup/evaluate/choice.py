@@ -37,6 +37,18 @@ class SettingTables:
     with_pairs: Mask  # the rows of clusters with near-duplicates; the others are of single documents
     blocks: Numbers | None = None  # of time, of each row; None: the times are not known
 
+    @property
+    def without_time(self) -> SettingTables:
+        """The tables with the rows of single documents that differ in their block alone summed up."""
+        if self.blocks is None:
+            return self
+        several = int(self.with_pairs.sum())
+        rest = self.tables[:, :, several:]
+        rest = np.pad(rest, ((0, 0), (0, 0), (0, -rest.shape[2] % BLOCKS)))
+        rest = rest.reshape(*rest.shape[:2], -1, BLOCKS).sum(axis=3)
+        tables = np.concatenate([self.tables[:, :, :several], rest], axis=2)
+        return SettingTables(tables, np.arange(tables.shape[2]) < several)
+
 
 @dataclass(frozen=True)
 class ChosenSetting:
@@ -108,6 +120,12 @@ def choose(settings: SettingTables, goal: Goal, weights: Floats, seed: int = 1) 
     best = int(np.argmax(value))
     close = np.flatnonzero(value >= value[best] - TIE)
     return ChosenSetting(_simplest(settings.tables, goal, close, best, draws), safe=True)
+
+
+def choose_by_all(settings: SettingTables, goal: Goal, seed: int = 1) -> ChosenSetting | None:
+    """The best setting for the goal on all clusters."""
+    every = settings.without_time
+    return choose(every, goal, np.ones(len(every.with_pairs)), seed)
 
 
 def hold_out(settings: SettingTables, goal: Goal, repeats: int, seed: int) -> HeldOutChoices | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.columns import Numbers
 from neardup.errors import InputError, ParameterError
-from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_out
+from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose_by_all, hold_out
 from neardup.evaluate.corpus import MeasuredCost
 from neardup.evaluate.goals import Best
 from neardup.evaluate.labels import Truth
@@ -158,7 +158,7 @@ def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
         if not tables:
             return Tuning(_ranked(choices.values()), None, documents)
         settings = _settings(bench, units, tables)
-        found = choose(settings, goal, np.ones(len(settings.with_pairs)), protocol.seed)
+        found = choose_by_all(settings, goal, protocol.seed)
         held_out = hold_out(settings, goal, protocol.splits, protocol.seed)
     if found is None:
         return Tuning(_ranked(choices.values()), None, documents)
@@ -246,7 +246,7 @@ def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:
     if not one.tables:
         return Choice(one.spec, one.result, math.nan, note=note)
     settings = _settings(bench, units, one.tables)
-    chosen = choose(settings, goal, np.ones(settings.tables.shape[2]), protocol.seed)
+    chosen = choose_by_all(settings, goal, protocol.seed)
     if chosen is None:
         return Choice(one.spec, one.result, math.nan, note=note)
     held_out = hold_out(settings, goal, protocol.splits, protocol.seed)

@@ -104,7 +104,7 @@ def by_cluster(truth: Truth, units: Numbers, decisions: Decisions) -> Floats:
 def sampling_units(truth: Truth, blocks: Numbers | None = None) -> Numbers:
     """For each document the row of its labelled cluster; single documents share SINGLES rows, -1: no label.
 
-    With the block of time of each cluster, single documents of one block share rows.
+    With the block of time of each cluster, every such row is one of each block: see `SettingTables.without_time`.
     """
     assert truth.clusters is not None
     known = truth.clusters >= 0
@@ -112,18 +112,17 @@ def sampling_units(truth: Truth, blocks: Numbers | None = None) -> Numbers:
     row = np.full(len(truth.sizes), -1, np.int64)
     row[several] = np.arange(len(several))
     alone = np.flatnonzero(truth.sizes == 1)
-    each = max(1, SINGLES // BLOCKS)
-    share = np.arange(len(alone)) % SINGLES if blocks is None else blocks[alone] * each + alone % each
-    row[alone] = len(several) + np.unique(share, return_inverse=True)[1]
+    share = np.arange(len(alone)) % SINGLES
+    row[alone] = len(several) + (share if blocks is None else share * BLOCKS + blocks[alone])
     return np.where(known, row[np.where(known, truth.clusters, 0)], -1)
 
 
 def blocks_of_units(truth: Truth, units: Numbers, blocks: Numbers | None) -> Numbers | None:
-    """The block of time of each row of `sampling_units`; None if the times are not known."""
+    """The block of time of each row of `sampling_units`, BLOCKS of an empty one; None if the times are not known."""
     if blocks is None:
         return None
     known = units >= 0
-    found = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
+    found = np.full(int(units.max(initial=-1)) + 1, BLOCKS)
     found[units[known]] = blocks[truth.units[known]]
     return found
 

@@ -66,8 +66,8 @@ def andd(
             bits, which reads no text twice and errs by 0.05 in a cosine (`neardup tune --method andd --verify
             signatures` shows the curve).
         projection: The coefficients of the projections: ±1 (signs), or of a gaussian or uniform distribution. ±1 is the
-            cheapest, and biased where a few k-grams weigh more than all others of a document: heavy tails
-            give 0.50 for a cosine of 0.56, where gaussian gives 0.56.
+            cheapest; where a few k-grams weigh more than all others of a document, it is off by 0.05 in the mean and
+            by up to 0.4 for a pair, and gaussian is not.
         search: How pairs of sign bits are found: by bands of sampled bits, or exactly, by Hamming tables, for
             thresholds of 0.95 and more: at low ones they compare all pairs.
         num_perm: The number of min-hashes; unless given, as many as it takes to find pairs at the threshold.

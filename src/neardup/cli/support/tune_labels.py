@@ -119,7 +119,7 @@ def _scores(found: Tuning, best: Choice) -> list[str]:
     if found.held_out is not None:
         known = found.held_out.as_dict()
         parts = (
-            f"of later documents, from {counted(known['halves'], 'block')} of time that earlier clusters chose for"
+            f"of later documents, from {counted(known['halves'], 'block')} of time with the choices of earlier clusters"
             if known["by_time"]
             else f"elsewhere, from {counted(known['halves'], 'half', 'halves')} of the clusters that did not choose"
         )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.engines.core.documents import DocumentTable
 from neardup.engines.core.identity import hash_ids
-from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose, hold_out
+from neardup.evaluate.choice import HeldOutChoices, SettingTables, choose_by_all, hold_out
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.removals import OutcomeScores, blocks_of_units, by_cluster, sampling_units, sum_up
 from neardup.evaluate.scores import PairCounts, ScoredPairs, make_curve
@@ -77,7 +77,7 @@ def _by_removals(
     ]
     several = np.arange(int(units.max(initial=-1)) + 1) < int((data.truth.sizes > 1).sum())
     settings = SettingTables(np.stack(tables), several, blocks_of_units(data.truth, units, blocks))
-    found = choose(settings, goal, np.ones(len(several)))
+    found = choose_by_all(settings, goal)
     if found is None:
         return None
     kind, threshold, clusters = tried[found.number]
