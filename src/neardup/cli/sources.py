@@ -42,7 +42,6 @@ def command(folder: str, by: str | None, o: str | None, force: bool, as_json: bo
     Examples:
       neardup sources clean --by subject
       neardup sources clean --by source -o copies.html
-      neardup sources clean-mail --by from
     """
     from pathlib import Path
 
