@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from neardup.evaluate.labels import Truth
 from neardup.evaluate.scores import Floats, ScoredPairs, score_pairs
 from neardup.evaluate.splits import halves
 from neardup.evaluate.studies.data import DataFolder
+from neardup.evaluate.times import parse_times
 from neardup.learn.training.data import LabelledDocuments, prepare
 from neardup.learn.training.setup import TrainingSetup
 from neardup.plan import View, stage_json
@@ -126,13 +126,7 @@ def _mail(data: DataFolder, undecided: bool) -> Experiment:
 
 def sent(data: DataFolder) -> Floats:
     """The time each message was sent; 0 if unknown."""
-    found = []
-    for value in column(data, "date"):
-        try:
-            found.append(parsedate_to_datetime(value).timestamp())
-        except (TypeError, ValueError):
-            found.append(0.0)
-    return np.array(found)
+    return np.nan_to_num(parse_times(column(data, "date")), nan=0.0)
 
 
 def column(data: DataFolder, name: str) -> list[Any]:
