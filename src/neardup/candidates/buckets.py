@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup import kernels
+from neardup.candidates.bit_bands import Sieve
 from neardup.columns import Hashes, Numbers
 from neardup.sorted_sets import run_starts
 
@@ -72,10 +73,12 @@ def bucket_pairs(
 
 
 def packed_bucket_pairs(
-    buckets: Buckets, id_hashes: Hashes, n: int, limit: int, pivots: int
+    buckets: Buckets, id_hashes: Hashes, n: int, limit: int, pivots: int, sieve: Sieve | None = None
 ) -> tuple[Numbers, BucketCounts]:
-    """The same pairs, packed: left · n + right."""
+    """The same pairs, packed: left · n + right; a sieve takes some out before."""
     left, right, counts = bucket_pairs(buckets, id_hashes, limit, pivots)
+    if sieve is not None:
+        left, right = sieve(left, right)
     left *= n
     left += right
     return left, counts

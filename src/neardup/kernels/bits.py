@@ -133,6 +133,32 @@ def hamming(slots, left, right, out):
         out[p] = total
 
 
+@inline
+def count_all_bits(x):
+    """The same for 64 bits."""
+    x = U64(x - ((x >> U64(1)) & U64(0x5555555555555555)))
+    x = U64((x & U64(0x3333333333333333)) + ((x >> U64(2)) & U64(0x3333333333333333)))
+    x = U64((x + (x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F))
+    return U64(U64(x * U64(0x0101010101010101)) >> U64(56))
+
+
+@jit
+def keep_near(words, exempt, most, left, right):
+    """Moves the pairs that differ in at most so many bits, or have an exempt document, to the front.
+
+    Returns how many there are.
+    """
+    kept, most = 0, U64(most)
+    for p in range(len(left)):
+        a, b = left[p], right[p]
+        total = U64(0)
+        for k in range(words.shape[1]):
+            total += count_all_bits(U64(words[a, k] ^ words[b, k]))
+        left[kept], right[kept] = a, b
+        kept += (total <= most) | exempt[a] | exempt[b]
+    return kept
+
+
 @jit
 def sampled_keys(slots, chosen, seed, keys):
     """Fills keys[band, d] with a 64-bit hash of the bits chosen[band] of document d's packed bits."""

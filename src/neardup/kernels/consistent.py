@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,13 +132,6 @@ def wait(x):
 
 
 @inline
-def no_zero(fields):
-    """Whether none of the four fields of sixteen bits is 0."""
-    low = U64(fields - U64(0x0001000100010001))
-    return U64(low & ~fields & U64(0x8000800080008000)) == U64(0)
-
-
-@inline
 def seeded(phrase, seed):
     """The state that all randomness of a phrase comes from."""
     return U64((phrase ^ U64(U64(seed) * U64(GOLDEN))) * U64(0xD6E8FEB86659FD93))
@@ -198,6 +191,171 @@ def race(hashes, weights, offsets, seed, slots):
             bound *= 2.0
 
 
+class DartRoom(NamedTuple):
+    """Room for the phrases of one document, and for the darts that come first in an octave of one of them."""
+
+    keys: np.ndarray
+    tops: np.ndarray  # the topmost octave of each phrase
+    shares: np.ndarray  # … and the part of it below the weight
+    limits: np.ndarray  # 2^16 times the darts expected before the bound in the highest octave of a group
+    fields: np.ndarray
+    below: np.ndarray  # whether one of the four fields is below its limit
+    phrases: np.ndarray  # of each dart: its phrase …
+    octaves: np.ndarray
+    states: np.ndarray  # … where its randomness stands
+    times: np.ndarray
+    logs: np.ndarray  # three rows for `waits`
+
+
+@inline
+def make_dart_room(longest):
+    """Room for documents of so many phrases."""
+    i64, f64, most = np.int64, np.float64, longest * STRIPS
+    return DartRoom(
+        np.empty(longest, np.uint64), np.empty(longest, i64), np.empty(longest, f64), np.empty(longest, f64),
+        np.empty(longest, np.uint64), np.empty(longest, np.bool_), np.empty(most, i64), np.empty(most, i64),
+        np.empty(most, np.uint64), np.empty(most, f64), np.empty((3, most), f64),
+    )  # fmt: skip
+
+
+@inline
+def power(e):
+    """The bits of 2^e as a double."""
+    return np.int64(np.int64(e + 1023) << 52)
+
+
+@inline
+def prepare_darts(hashes, weights, seed, room):
+    """Fills in the key and the topmost octave of each phrase, and the share of it below the weight."""
+    bits, shares = weights.view(np.int64), room.shares.view(np.int64)
+    for i in range(len(hashes)):
+        room.keys[i] = seeded(hashes[i], seed)
+        room.tops[i] = (bits[i] >> 52) - 1023
+        shares[i] = (bits[i] & ((1 << 52) - 1)) | power(0)
+    for i in range(len(hashes)):
+        room.shares[i] -= 1.0
+
+
+@inline
+def mark_fields(size, group, room):
+    """Draws the fields of a group of four octaves, marks phrases with one below its limit, and says whether any is."""
+    keys, tops, limits, fields, below = room.keys, room.tops, room.limits, room.fields, room.below
+    for i in range(size):
+        fields[i] = spread(U64(keys[i] + U64(U64((tops[i] >> 2) - group) * U64(GOLDEN))))
+    some = False
+    for i in range(size):
+        four, limit = fields[i], limits[i]
+        found = (
+            (np.float64(I32(four >> U64(48))) < limit)
+            | (np.float64(I32((four >> U64(32)) & U64(0xFFFF))) < limit * 0.5)
+            | (np.float64(I32((four >> U64(16)) & U64(0xFFFF))) < limit * 0.25)
+            | (np.float64(I32(four & U64(0xFFFF))) < limit * 0.125)
+        )
+        below[i] = found
+        some |= found
+    return some
+
+
+@inline
+def first_darts(size, bound, room):
+    """The number of octaves whose first dart may come before the bound; `times` gets the sixteen bits that say so.
+
+    Group after group of four octaves, downwards: the bits of all phrases in loops that compile to vector
+    instructions, then a look at the few that are below their limits.
+    """
+    tops, limits, times = room.tops, room.limits, room.times
+    powers, found = limits.view(np.int64), 0
+    for i in range(size):
+        powers[i] = power((tops[i] | 3) + 16)
+    for i in range(size):
+        limits[i] *= bound
+    for group in range(STRIPS // 4 + 1):
+        if mark_fields(size, group, room):
+            for i in range(size):
+                if room.below[i]:
+                    limit, e = limits[i] * 0.125, ((tops[i] >> 2) - group) * 4
+                    for k in range(4):
+                        field = np.float64(I32((room.fields[i] >> U64(16 * k)) & U64(0xFFFF)))
+                        room.phrases[found], room.octaves[found], times[found] = i, e, field
+                        found += (field < limit) & (e <= tops[i]) & (e > tops[i] - STRIPS)
+                        limit *= 2.0
+                        e += 1
+        for i in range(size):
+            limits[i] *= 0.0625
+    return found
+
+
+@inline
+def waits(shares, rates, powers, bits, out):
+    """Replaces each share of waiting times, above 0 and below 1, by its quantile, -log(1 - share), over the rate.
+
+    fdlibm's logarithm, written out so that the loops compile to vector instructions and every machine computes the
+    same; the last factor makes up for the rounding of 1 - share (Kahan).
+    """
+    rest = bits.view(np.float64)
+    for n in range(len(shares)):
+        rest[n] = 1.0 - shares[n]
+    for n in range(len(shares)):
+        exponent = ((bits[n] + 0x95F6400000000) >> 52) - 1023  # the mantissa is from √½ to √2
+        powers[n] = np.float64(exponent)
+        bits[n] -= exponent << 52
+    for n in range(len(shares)):
+        f, k, u, x = rest[n] - 1.0, powers[n], 1.0 - shares[n], shares[n]
+        s, half = f / (2.0 + f), 0.5 * f * f
+        z = s * s
+        w = z * z
+        odd = z * (0.6666666666666735 + w * (0.2857142874366239 + w * (0.1818357216161805 + w * 0.1479819860511659)))
+        even = w * (0.3999999999940942 + w * (0.22222198432149792 + w * 0.15313837699209373))
+        found = k * 0.6931471803691238 - ((half - (s * (half + odd + even) + k * 1.9082149292705877e-10)) - f)
+        out[n] = (found / (u - 1.0) if u < 1.0 else 1.0) * x / rates[n]
+
+
+@inline
+def time_darts(found, room):
+    """Fills in when the first darts come, and where their randomness stands."""
+    states, times, logs = room.states, room.times, room.logs
+    rates = logs[2].view(np.int64)
+    for n in range(found):
+        states[n] = spread(U64(room.keys[room.phrases[n]] ^ U64(U64(room.octaves[n]) * U64(0xD6E8FEB86659FD93))))
+        rates[n] = power(room.octaves[n])
+    for n in range(found):
+        rest = (np.float64(np.int64(states[n] >> U64(12))) + 0.5) * 2.0**-52
+        times[n] = (times[n] + rest) * 2.0**-16
+    waits(times[:found], logs[2, :found], logs[0, :found], logs[1, :found].view(np.int64), times[:found])
+
+
+@jit
+def throw(found, until, bound, empty, room, best, slots):
+    """Throws the darts that come before a time, and returns how many slots are empty; others wait in `room`."""
+    count = U64(len(slots))
+    latest, last = until, 0
+    for n in range(found):
+        time = room.times[n]
+        if not time < latest:
+            continue
+        i, e, state = room.phrases[n], room.octaves[n], room.states[n]
+        rate, share = room.logs[2, n], room.shares[i] if e == room.tops[i] else 1.0
+        while time < latest:
+            state = U64(state + U64(GOLDEN))
+            x = spread(state)
+            k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * count) >> U64(32))
+            if time < best[k] and np.float64(np.int64(x >> U64(32))) * 2.0**-32 < share:
+                slots[k] = stir(U32(x) ^ stir(U32(x >> U64(32))))
+                empty -= best[k] == bound
+                best[k] = time
+                if empty == 0 and (k == last or latest == until):
+                    last = np.argmax(best)
+                    latest = best[last]
+            state = U64(state + U64(GOLDEN))
+            x = spread(state)
+            if 1.0 - np.float64(np.int64(x >> U64(12))) * 2.0**-52 > rate * (bound - time):  # -log x > 1 - x
+                time = bound
+            else:
+                time += wait(x) / rate
+        room.times[n], room.states[n] = time, state
+    return empty
+
+
 @jit
 def darts(hashes, weights, offsets, seed, slots):
     """Fills slots[d, k] with a hash of the first dart in slot k that hits document d.
@@ -209,45 +367,21 @@ def darts(hashes, weights, offsets, seed, slots):
 
     The darts of a phrase are drawn by octaves of weight, [2^e, 2^(e+1)), from (phrase, e) alone. The first STRIPS
     octaves downwards are drawn; what lies below is less than the rounding of a weight. Sixteen bits of one hash
-    decide for each of four octaves whether its first dart comes too late, as nearly all do.
+    decide for each of four octaves whether its first dart comes too late, as nearly all do. Half of the documents
+    have all their slots filled by three fifths of the bound: later darts are thrown for the others only.
     """
-    count = slots.shape[1]
-    times = np.empty(count, np.float64)
+    best, room = np.empty(slots.shape[1], np.float64), make_dart_room(longest_run(offsets))
     for d in range(len(offsets) - 1):
         slots[d, :] = 0
-        bound, empty = time_allowed(weights[offsets[d] : offsets[d + 1]], count)
+        some = slice(offsets[d], offsets[d + 1])
+        prepare_darts(hashes[some], weights[some], seed, room)
+        bound, empty = time_allowed(weights[some], slots.shape[1])
         while empty > 0:
-            times[:] = bound
-            latest, last, empty = bound, 0, count
-            for i in range(offsets[d], offsets[d + 1]):
-                key = seeded(hashes[i], seed)
-                top = np.int64(math.frexp(weights[i])[1]) - 1
-                rate = 2.0**top
-                share = weights[i] / rate - 1.0  # of the topmost octave
-                fields = spread(U64(key + U64(U64(top >> 2) * U64(GOLDEN))))
-                e = top + 1
-                while e > top - STRIPS:
-                    e -= 1
-                    if e & 3 == 3:
-                        fields = spread(U64(key + U64(U64(e >> 2) * U64(GOLDEN))))
-                        if rate * latest < 2.0**-16 and no_zero(fields):  # all four come too late
-                            rate *= 0.0625
-                            e -= 3
-                            continue
-                    field = np.float64(U64(fields >> U64(16 * (e & 3))) & U64(0xFFFF))
-                    if field * 2.0**-16 < rate * latest:
-                        state = spread(U64(key ^ U64(U64(e) * U64(0xD6E8FEB86659FD93))))
-                        rest = (np.float64(state >> U64(12)) + 0.5) * 2.0**-52
-                        time = -np.log1p(-(field + rest) * 2.0**-16) / rate
-                        while time < latest:
-                            state = U64(state + U64(GOLDEN))
-                            x = spread(state)
-                            k = np.int64(U64(U64(x & U64(0xFFFFFFFF)) * U64(count)) >> U64(32))
-                            hit = e < top or np.float64(x >> U64(32)) * 2.0**-32 < share
-                            if hit and time < times[k]:
-                                slots[d, k] = stir(U32(x) ^ stir(U32(x >> U64(32))))
-                                latest, last, empty = take_slot(times, k, time, bound, latest, last, empty)
-                            state = U64(state + U64(GOLDEN))
-                            time += wait(spread(state)) / rate
-                    rate *= 0.5
+            best[:] = bound
+            empty = slots.shape[1]
+            found = first_darts(offsets[d + 1] - offsets[d], bound, room)
+            time_darts(found, room)
+            for part in range(3, 6):
+                if empty > 0:
+                    empty = throw(found, bound * (part / 5.0), bound, empty, room, best, slots[d])
             bound *= 2.0

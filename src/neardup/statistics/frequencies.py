@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from neardup.errors import StatisticsError
 from neardup.sorted_sets import run_starts
 
 Spread = tuple[Numbers, Numbers]
+FEW_TABLES = 8  # sorted tables up to which merging is faster than sorting
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,22 @@ class Frequencies:
         """The features of at least so many documents."""
         keep = self.counts >= least
         return Frequencies(self.keys[keep], self.counts[keep], max(least, self.least), self.slack)
+
+    def plus(self, tables: Iterable[tuple[Frequencies, int]], least: int) -> Frequencies:
+        """The table with others added or taken away, by their factors; features that are not listed here stay so."""
+        counts, places = self.counts.copy(), replace(self, counts=np.arange(1, len(self) + 1))
+        for table, factor in tables:
+            found = places.of(table.keys)
+            counts[found[found > 0] - 1] += factor * table.counts[found > 0]
+        return replace(self, counts=counts).at_least(least)
+
+    def above(self, limit: int) -> Frequencies:
+        """The features of more documents than the limit; the last such table is kept."""
+        last = self.__dict__.get("_above")
+        if last is None or last[0] != limit:
+            last = self.__dict__["_above"] = (limit, self.at_least(limit + 1))
+        found: Frequencies = last[1]
+        return found
 
     @cached_property
     def digest(self) -> str:
@@ -150,7 +167,7 @@ def add_up(parts: Iterable[Frequencies]) -> Frequencies:
     tables = list(parts)
     keys = np.concatenate([table.keys for table in tables])
     counts = np.concatenate([table.counts for table in tables])
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable" if len(tables) <= FEW_TABLES else "quicksort")
     keys, counts = keys[order], counts[order]
     first = run_starts(keys)[:-1]
     missing = [table.least - 1 for table in tables]

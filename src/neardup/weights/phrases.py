@@ -166,14 +166,16 @@ class PhraseWeight(CorpusAware):
 
     def _only_rare(self, bag: Features, statistics: Statistics) -> Features:
         """The phrases that are not common, or all of a document that has hardly any such."""
-        table = statistics.table(stage_json(self.phrases))
-        df = table.of(bag.hashes)
+        table, limit = statistics.table(stage_json(self.phrases)), self.limit(statistics)
         assert bag.weights is not None
         weights = bag.weights
         if self.inverse and not self.inside:
+            df = table.of(bag.hashes)
             weights = (weights / np.maximum(df, 1)).astype(np.float32)
             bag = replace(bag, weights=weights)
-        rare = df <= self.limit(statistics)
+            rare = df <= limit
+        else:  # common phrases are few, so that their table stays in the processor's caches
+            rare = table.above(limit).of(bag.hashes) == 0
         whole, part = np.zeros(len(bag)), np.zeros(len(bag))
         kernels.weighted.sum_weights(bag.offsets, weights, False, whole)
         kernels.weighted.sum_weights(bag.offsets, np.where(rare, weights, np.float32(0)), False, part)

@@ -43,7 +43,7 @@ def build_statistics(
     with TerminalProgress() as progress, ExitStack() as stack:
         work = stack.enter_context(Workspace(folder=values["work_dir"]))
         job = Job(plan, sources, work, columns, problems, progress, threads)
-        representatives, groups = units(job, read(job, represent_now=False))
+        representatives, groups, _ = units(job, read(job, represent_now=False))
         counters = count_into(
             stack, plan.text, plan.counts, work.spool, representatives, groups, memory=memory,
             folder=values["work_dir"], sketch=most, progress=progress, threads=threads,

@@ -89,20 +89,24 @@ def representation_of_signatures(
     return Representation(tokens, features, signatures, keys)
 
 
-def represent(plan: Plan, texts: Texts, statistics: Statistics | None = None) -> dict[str, pa.Array]:
+def represent(
+    plan: Plan, texts: Texts, statistics: Statistics | None = None, keep_slots: bool = False
+) -> dict[str, pa.Array]:
     """The columns that represent texts: keys, or features where candidates come from them; signatures if compared."""
     tokens = plan.text(texts, details=plan.view.details)
-    return represent_features(plan, tokens, plan.view.represent(tokens, statistics))
+    return represent_features(plan, tokens, plan.view.represent(tokens, statistics), keep_slots)
 
 
-def represent_features(plan: Plan, tokens: Tokens, features: Features) -> dict[str, pa.Array]:
+def represent_features(
+    plan: Plan, tokens: Tokens, features: Features, keep_slots: bool = False
+) -> dict[str, pa.Array]:
     """The same columns for texts whose features are known."""
     made = representation_of(plan, np.diff(tokens.offsets), features)
     columns = {"tokens": made.tokens, "features": features.sizes, "present": made.present}
     arrays = {name: pa.array(column) for name, column in columns.items()}
     if made.signatures is None:
         return arrays | _feature_columns(features)
-    if plan.joins or (plan.check.level == "signatures" and plan.check_view is None):
+    if keep_slots or plan.joins or (plan.check.level == "signatures" and plan.check_view is None):
         arrays["slots"] = fixed_lists(made.signatures.slots)
     return arrays | {f"key{table}": pa.array(keys) for table, keys in enumerate(made.keys)}
 

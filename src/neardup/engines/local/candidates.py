@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.candidates.bit_bands import BitBands, Sieve
 from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
@@ -76,10 +77,10 @@ def table_keys(plan: Plan, corpus: Corpus, representative: Numbers) -> TableKeys
 
 
 def grouped_candidates(
-    plan: Plan, corpus: Corpus, keys: TableKeys, progress: Progress, threads: int
+    plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
 ) -> tuple[list[ComponentGroup], BucketCounts]:
     """Candidate components in groups that fit into memory, with their pairs in rounds: linear in a hot bucket."""
-    stars, rest, counts = _pairs_of_tables(plan, corpus, keys, progress, threads)
+    stars, rest, counts = _pairs_of_tables(plan, corpus, keys, floor, progress, threads)
     rest = without(rest, stars)
     components = candidate_components(len(corpus), stars, rest)
     rounds = in_rounds(corpus.id_hashes, stars, rest, components)
@@ -88,15 +89,16 @@ def grouped_candidates(
 
 
 def _pairs_of_tables(
-    plan: Plan, corpus: Corpus, keys: TableKeys, progress: Progress, threads: int
+    plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
 ) -> tuple[Numbers, Numbers, BucketCounts]:
     """Packed pairs of all buckets, sorted and each once: with the first member, and with all that are needed."""
     id_hashes, n = corpus.id_hashes, len(corpus)
+    sieve = _sieve(plan, corpus, floor)
 
     def pairs_of(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
         buckets = keys.buckets(table)
-        first = packed_bucket_pairs(buckets, id_hashes, n, 1, 1)[0]
-        others, counts = packed_bucket_pairs(buckets, id_hashes, n, plan.bucket, plan.pivots)
+        first = packed_bucket_pairs(buckets, id_hashes, n, 1, 1, sieve)[0]
+        others, counts = packed_bucket_pairs(buckets, id_hashes, n, plan.bucket, plan.pivots, sieve)
         first.sort()
         others.sort()
         return first, others, counts
@@ -110,6 +112,14 @@ def _pairs_of_tables(
             total += counts
             progress.advance(1)
     return first.taken(), rest.taken(), total
+
+
+def _sieve(plan: Plan, corpus: Corpus, floor: float) -> Sieve | None:
+    """What takes pairs out that whole signatures show to be too different, where these are kept."""
+    bands, kept = plan.candidates, corpus.signatures
+    if not isinstance(bands, BitBands) or kept is None or plan.check_view is not None:
+        return None
+    return bands.sieve(kept, corpus.features, floor)
 
 
 # pairs="all": every pair of every bucket ---------------------------------------------------------------------

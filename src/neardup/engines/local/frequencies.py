@@ -45,25 +45,32 @@ def frequencies(job: Job, corpus: Corpus, given: Statistics | None) -> Statistic
         return given
     known = job.work.statistics()
     if known is None:
-        known = _counted(job, *units(job, corpus))
+        distinct, groups, by_text = units(job, corpus)
+        recounted = None if groups is None or by_text is None else _recounted(job, distinct, groups, by_text)
+        known = recounted or _counted(job, distinct, groups)
         job.work.keep_statistics(known)
     return known
 
 
-def units(job: Job, corpus: Corpus) -> tuple[Numbers, Numbers | None]:
-    """The representative of each distinct text, and the number of its unit; None where each text is one."""
+def units(job: Job, corpus: Corpus) -> tuple[Numbers, Numbers | None, Statistics | None]:
+    """The representative of each distinct text, and the number of its unit; None where each text is one.
+
+    Third, the frequencies that a first pass over these texts counted, if it counted any.
+    """
     distinct, places = distinct_texts(corpus.digests, corpus.id_hashes)
     rows = corpus.work.rows("read")
     if rows.has("group"):
         named = joined_values(rows.column("group").chunks).take(pa.array(distinct))
-        return distinct, units_by_value(job.plan.df_unit, named.cast(pa.string()).to_pylist())
+        return distinct, units_by_value(job.plan.df_unit, named.cast(pa.string()).to_pylist()), None
     if job.plan.df_unit != "clusters":
-        return distinct, None
-    return distinct, _clusters_of_first_pass(job, corpus, distinct, places)
+        return distinct, None, None
+    return distinct, *_clusters_of_first_pass(job, corpus, distinct, places)
 
 
-def _clusters_of_first_pass(job: Job, corpus: Corpus, distinct: Numbers, places: Numbers) -> Numbers:
-    """The cluster of each distinct text in a first pass, pages of template groups one by one."""
+def _clusters_of_first_pass(
+    job: Job, corpus: Corpus, distinct: Numbers, places: Numbers
+) -> tuple[Numbers, Statistics | None]:
+    """The cluster of each distinct text in a first pass, pages of template groups one by one; and what it counted."""
     first = first_pass(job.plan)
     with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         inner = replace(job, plan=first, work=apart)
@@ -73,9 +80,9 @@ def _clusters_of_first_pass(job: Job, corpus: Corpus, distinct: Numbers, places:
     passed = pairs.take(first.check.passes(pairs, first.threshold))
     groups = components(len(corpus), passed.left, passed.right)[distinct]
     if known is None or not finds_template_groups(first.view):
-        return groups
+        return groups, known
     with job.progress.stage("find template groups"):
-        return _without_template_groups(first, corpus, distinct, groups, known)
+        return _without_template_groups(first, corpus, distinct, groups, known), known
 
 
 def _without_template_groups(
@@ -88,6 +95,41 @@ def _without_template_groups(
         tokens = plan.text(corpus.spool.read(numbers))
         shares[np.searchsorted(distinct, numbers)] = unique_shares(plan.view, tokens, statistics)
     return split_template_groups(groups, sampled, shares[sampled])
+
+
+def _recounted(job: Job, distinct: Numbers, groups: Numbers, by_text: Statistics) -> Statistics | None:
+    """The frequencies by groups, from those by text: only the texts of groups of several are counted again.
+
+    A feature of fewer than two texts, which is not listed, is one of fewer than two groups.
+    """
+    plan = job.plan
+    several = np.bincount(groups)[groups] > 1
+    if by_text.text != stage_json(plan.text) or 2 * int(several.sum()) > len(distinct):
+        return None
+    tables = {}
+    for stage in plan.counts:
+        table = by_text.tables.get(stage_json(stage))
+        if table is None or table.least != 2:
+            return None
+        if by_document(stage):
+            table = table.plus(_differences(job, stage, distinct[several], groups[several]), 2)
+        tables[stage_json(stage)] = table
+    return Statistics(count_distinct(groups), by_text.text, tables, plan.df_unit)
+
+
+def _differences(
+    job: Job, stage: Feature, documents: Numbers, groups: Numbers
+) -> Iterator[tuple[Frequencies, int]]:
+    """Tables of the features of some texts: taken away text by text, and added group by group."""
+    for factor, units in ((-1, None), (1, groups)):
+        with ExitStack() as stack:
+            [counter] = count_into(
+                stack, job.plan.text, [stage], job.work.spool, documents, units, folder=job.work.folder,
+                memory=job.work.memory.counters, progress=job.progress, threads=job.threads,
+            )  # fmt: skip
+            assert isinstance(counter, Counter)
+            for table in counter.tables():
+                yield table, factor
 
 
 def _counted(job: Job, distinct: Numbers, groups: Numbers | None) -> Statistics:

@@ -19,9 +19,6 @@ from neardup.plan import Plan
 from neardup.sorted_sets import distinct
 from neardup.workers import ordered_map
 
-LARGE_TILE_BYTES = (
-    32 << 20
-)  # features of each side of a comparison within a component that does not fit a tile
 HUB = 16  # pairs of a document that many others are compared with
 
 
@@ -42,7 +39,7 @@ class Measurer:
             return Pairs.concatenate([])
         if not self.needs_texts:
             return self.plan.check.measure(self.corpus.signatures, left, right)
-        tile = _tiles(self.corpus.features, left, right)
+        tile = _tiles(self.corpus.features, left, right, self.corpus.work.memory.tile)
         order = np.lexsort((tile[right], tile[left]))
         left, right = left[order], right[order]
         both = tile[left] * (int(tile.max()) + 1) + tile[right]
@@ -52,6 +49,12 @@ class Measurer:
             some = distinct(left[start:stop], right[start:stop])
             parts.append(self.holding(some)(left[start:stop], right[start:stop]))
         return Pairs.concatenate(parts)
+
+    def within(self, documents: Numbers) -> Measure:
+        """A measure for pairs among some documents, over and over: it keeps features for which there is room."""
+        if not self.needs_texts or self.corpus.features[documents].sum() * 8 > self.corpus.work.memory.tile:
+            return self.measure
+        return _RememberingMeasure(self, np.full(len(self.corpus), -1, np.int32))
 
     def holding(self, numbers: Numbers) -> Measure:
         """A measure for pairs among some documents (in ascending order), whose features stay in memory."""
@@ -69,7 +72,7 @@ class Measurer:
 
     def measure_rows(self, values: Features | Signatures, a: Numbers, b: Numbers) -> Pairs:
         """The evidence of pairs of rows of what the check compares."""
-        step = max(1 << 12, -(-len(a) // (4 * self.threads)))
+        step = max(1 << 12, -(-len(a) // (4 * self.threads if self.threads > 1 else 1)))
         some = [slice(start, start + step) for start in range(0, len(a), step)]
         parts = ordered_map(
             lambda part: self.plan.check.measure(values, a[part], b[part]), some, self.threads
@@ -82,7 +85,7 @@ class Measurer:
             yield texts, self.measure
             return
         row = np.full(len(self.corpus), -1, np.int32)
-        tile = np.cumsum(self.corpus.features[texts] * 8) // LARGE_TILE_BYTES
+        tile = np.cumsum(self.corpus.features[texts] * 8) // self.corpus.work.memory.tile
         for some in np.split(texts, np.flatnonzero(np.diff(tile)) + 1):
             remembering = _RememberingMeasure(self, row)
             yield some, remembering
@@ -119,7 +122,7 @@ class _RememberingMeasure:
         return replace(found, left=left, right=right)
 
 
-def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers) -> Numbers:
+def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers, room: int) -> Numbers:
     """For each document the tile that it is compared in, documents that are compared with each other together.
 
     Documents that many others are compared with come first, in as few tiles as possible: each of the others is then
@@ -131,7 +134,7 @@ def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers) -> Numbers:
     order = np.lexsort((labels, ~hub))
     size = np.cumsum(feature_counts[concerned[order]] * 8)
     tile = np.zeros(n, np.int64)
-    tile[concerned[order]] = size // LARGE_TILE_BYTES
+    tile[concerned[order]] = size // room
     return tile
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.candidates.bit_bands import BitBands
 from neardup.columns import Features, Hashes, Numbers, matrix
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.represent import chunk_ranges, represent
@@ -58,6 +59,11 @@ def _as_features(hashes: pa.Array, weights: pa.Array | None, distinct: bool) -> 
     return Features(offsets - offsets[0], hashes.flatten().to_numpy(), values, distinct=distinct)
 
 
+def sieves(plan: Plan) -> bool:
+    """Whether candidates of bands are sieved by their whole signatures, which are then kept."""
+    return isinstance(plan.candidates, BitBands)
+
+
 def spooled_chunks(spool: Spool, numbers: Numbers) -> Iterator[Numbers]:
     """Some documents, in ascending order, in chunks of about a megabyte of text."""
     sizes = spool.offsets[numbers + 1] - spool.offsets[numbers]
@@ -77,7 +83,7 @@ def represent_distinct_texts(
     rows, spool = work.rows("sign"), work.spool
 
     def columns_of(some: Numbers) -> pa.RecordBatch:
-        return pa.record_batch(represent(plan, spool.read(some), statistics))
+        return pa.record_batch(represent(plan, spool.read(some), statistics, sieves(plan)))
 
     with progress.stage("sign", len(distinct)):
         progress.advance(len(rows))

@@ -31,11 +31,7 @@ from neardup.plan import Plan
 from neardup.sorted_sets import without
 from neardup.workers import ordered_map
 
-LARGE_TILE_BYTES = (
-    32 << 20
-)  # features of each side of a comparison within a component that does not fit a tile
 MANY_PAIRS = 1 << 20  # that are worth a warning
-HUB = 16  # pairs of a document that many others are compared with
 
 
 @dataclass
@@ -169,7 +165,7 @@ class Verifier:
         component that is too large for that is compared tile by tile, with all threads.
         """
         groups, found.counts = grouped_candidates(
-            self.plan, self.corpus, self.keys, self.progress, self.threads
+            self.plan, self.corpus, self.keys, self.floor, self.progress, self.threads
         )
         small, large = [each for each in groups if each.fits], [each for each in groups if not each.fits]
         total = sum(len(some) for group in groups for some in group.rounds)
@@ -179,7 +175,7 @@ class Verifier:
             for block in ordered_map(self._one_group, small[known:], self.threads):
                 done.append(self._counted(found, self.verified.add(block)))
             for group in islice(large, max(0, known - len(small)), None):
-                block = self._rounds(group, self.measurer.measure)
+                block = self._rounds(group, self.measurer.within(group.documents))
                 done.append(self._counted(found, self.verified.add(block)))
         found.pairs = Pairs.concatenate(done)
 

@@ -14,6 +14,7 @@ LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first 
 DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
 BYTE = 7  # bytes that each byte of the largest document takes while it is read and signed
 SORTING = 40  # … and while the keys of a table are sorted
+LEAST_TILE = 32 << 20
 WHOLE = 1 << 30  # where the system does not say
 
 
@@ -57,6 +58,11 @@ class MemoryBudget:
     def counters(self) -> int:
         """Tables of frequencies while they are counted."""
         return self.budget // 4
+
+    @property
+    def tile(self) -> int:
+        """Hashes of the features of each side of a comparison, within a component that does not fit a tile."""
+        return max(LEAST_TILE, min(8 * LEAST_TILE, self.budget // 32))
 
     def sorters(self, documents: int, threads: int) -> int:
         """How many tables may be sorted at the same time."""
