@@ -131,7 +131,7 @@ def test_batches_do_not_matter(name, shape, size, expected, tmp_path, monkeypatc
         "BLOCK_PAIRS": 16 * size,
         "LINK_PAIRS": 4 * size,
         "ROWS": size,
-        "LARGE_TILE_BYTES": size * 1000,
+        "LARGE_TILE_BYTES": size * 125,
         "HUB": 1,
     }
     set_constants(monkeypatch, TILE_BYTES=size * 500, GAP=size, **small)

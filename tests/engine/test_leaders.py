@@ -64,7 +64,7 @@ def test_leaders_are_those_of_the_twin(n: int, seed: int, most: int) -> None:
         leaders.LEADERS = before
     assert found.tolist() == naive.leaders(order, edges)
     assert len(asked) == len(set(asked)) and not set(asked) & set(known)
-    assert len(evidence) == len(known) + len(asked)
+    assert len(evidence) == len(known) + sum(matrix[pair] >= 0.5 for pair in asked)  # no other matters
 
 
 class Tiled:
@@ -110,7 +110,7 @@ def test_tiles_of_a_run_change_nothing(hot: pa.Table, monkeypatch: pytest.Monkey
     """With features of many documents at a time, and of hardly more than one."""
     plan = hot_plan("minhash", "longest")
     found = [neardup.dedup(hot, plan=plan)]
-    set_constants(monkeypatch, LARGE_TILE_BYTES=4000)
+    set_constants(monkeypatch, LARGE_TILE_BYTES=500)
     found.append(neardup.dedup(hot, plan=plan))
     assert found[0].clusters.equals(found[1].clusters) and found[0].pairs.equals(found[1].pairs)
 

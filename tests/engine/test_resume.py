@@ -25,7 +25,7 @@ from neardup.registry import methods
 
 RESULTS = ("kept.parquet", "removed.parquet", "pairs.parquet", "clusters.parquet", "problems.jsonl")
 STEPS = {"CHUNK": 12_000, "CHUNK_ROWS": 40, "BATCH_ROWS": 60, "TILE_BYTES": 20_000, "BLOCK_PAIRS": 500}
-STEPS |= {"LARGE_TILE_BYTES": 60_000, "HUB": 3, "ONE_ROUND": 20}
+STEPS |= {"LARGE_TILE_BYTES": 7_500, "HUB": 3, "ONE_ROUND": 20}
 MAIN = "from neardup.cli import main; main()"  # without Numba, as the installed command
 
 

@@ -56,6 +56,18 @@ def test_distances_are_those_of_the_twin(rows: list[list[int]]) -> None:
     assert out.tolist() == [naive.hamming(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
 
 
+@given(
+    st.lists(st.tuples(st.tuples(*3 * [hashes]), st.booleans()), min_size=1, max_size=8), st.integers(0, 192)
+)
+def test_near_pairs_are_those_of_the_twin(rows: list[tuple[tuple[int, int, int], bool]], most: int) -> None:
+    words, exempt = [list(words) for words, _ in rows], [alone for _, alone in rows]
+    left, right = (side.ravel().copy() for side in np.indices((len(rows), len(rows))))
+    pairs = list(zip(left.tolist(), right.tolist(), strict=True))
+    kept = bits.keep_near(np.array(words, np.uint64), np.array(exempt), most, left, right)
+    found = list(zip(left[:kept].tolist(), right[:kept].tolist(), strict=True))
+    assert found == naive.keep_near(words, exempt, most, pairs)
+
+
 @given(documents, st.integers(1, 5), st.sampled_from([0, 2**31, 2**32]), seeds)
 def test_set_hashes_are_those_of_the_twin(
     rows: list[dict[int, int]], lexicons: int, limit: int, seed: int

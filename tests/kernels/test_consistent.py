@@ -59,6 +59,29 @@ def test_darts_are_those_of_the_twin(rows: list[dict[int, float]], seed: int, co
         assert found == naive.darts(sorted(row), [float(row[key]) for key in sorted(row)], seed, count)
 
 
+def test_darts_of_long_documents_are_those_of_the_twin() -> None:
+    """More phrases than vector instructions take at a time; some slots are filled late, some only at twice the time."""
+    rng = np.random.default_rng(1)
+    rows = [
+        dict(zip(rng.integers(0, 2**63, 90).tolist(), rng.exponential(size=90), strict=True))
+        for _ in range(60)
+    ]
+    keys, values, offsets = flat(rows)
+    slots = np.ones((len(rows), 30), np.uint32)
+    consistent.darts(keys, values, offsets, np.uint64(5), slots)
+    for row, found in zip(rows, slots.tolist(), strict=True):
+        assert found == naive.darts(sorted(row), [row[key] for key in sorted(row)], 5, 30)
+
+
+def test_many_equal_leading_bits_are_sorted_too() -> None:
+    keys = np.random.default_rng(1).integers(0, 200, 500).astype(np.uint64)
+    values, offsets = np.arange(500, dtype=np.float32), np.array([0, 500])
+    out, weight = np.empty(500, np.uint64), np.empty(500, np.float32)
+    end = phrases.heaviest(keys, values, offsets, out, weight)[-1]
+    found = dict(zip(out[:end].tolist(), weight[:end].tolist(), strict=True))
+    assert list(found.items()) == sorted(naive.heaviest(keys.tolist(), values.tolist()).items())
+
+
 @given(st.lists(st.floats(2.0**-47, 2.0), min_size=1, max_size=40))
 def test_logarithms_are_right_to_six_digits(values: list[float]) -> None:
     found = np.array(values, np.float32)

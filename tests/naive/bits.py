@@ -42,6 +42,13 @@ def hamming(left: Sequence[int], right: Sequence[int]) -> int:
     return sum((a ^ b).bit_count() for a, b in zip(left, right, strict=True))
 
 
+def keep_near(
+    rows: Sequence[Sequence[int]], exempt: Sequence[bool], most: int, pairs: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The pairs that differ in at most so many bits, and those of exempt documents."""
+    return [(a, b) for a, b in pairs if exempt[a] or exempt[b] or hamming(rows[a], rows[b]) <= most]
+
+
 def set_hash(hashes: Sequence[int], lexicons: int, limit: int, seed: int) -> list[int]:
     """A hash of the features in each lexicon, in order; the first lexicon has them all."""
     found = []

@@ -106,3 +106,11 @@ def close_pairs(rows: Sequence[dict[int, float]], least: float) -> dict[Edge, fl
     sizes = [sum_weights([w for _, w in sorted(row.items())], squared=True) for row in rows]
     found = add_overlaps(rows, cosine=True)
     return {(a, b): s for (a, b), s in found.items() if similar(s, sizes[a], sizes[b], cosine=True) >= least}
+
+
+def add_equal(keys: Sequence[int], counts: Sequence[int]) -> dict[int, int]:
+    """Each distinct key in ascending order with the sum of its counts."""
+    found = dict.fromkeys(sorted(set(keys)), 0)
+    for key, count in zip(keys, counts, strict=True):
+        found[key] += count
+    return found

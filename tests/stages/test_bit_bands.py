@@ -40,6 +40,19 @@ def test_pairs_are_found_as_often_as_stated() -> None:
     assert found == pytest.approx(bands.probability(np.cos(np.pi * (1 - agree))), abs=0.03)
 
 
+def test_the_sieve_keeps_pairs_at_the_threshold_and_hardly_any_other() -> None:
+    rng, pairs, threshold = np.random.default_rng(2), 20_000, 0.65
+    bands = choose_bit_bands(threshold, 0.95, 384, "cosine", 1)
+    for cosine, least, most in ((threshold, 0.999, 1.0), (0.16, 0.0, 0.01)):
+        left = rng.random((pairs, 384)) < 0.5
+        right = left ^ (rng.random((pairs, 384)) > bit_agreement(cosine))
+        both = packed(np.concatenate([left, right]))
+        for exempt, share in ((False, (least, most)), (True, (1.0, 1.0))):
+            sieve = bands.sieve(both, threshold, np.full(2 * pairs, exempt))
+            kept, _ = sieve(np.arange(pairs), np.arange(pairs) + pairs)
+            assert share[0] <= len(kept) / pairs <= share[1]
+
+
 def packed(bits: np.ndarray) -> Signatures:
     slots = np.packbits(bits, axis=1, bitorder="little").view("<u4")
     return Signatures(slots, np.ones(len(bits), np.bool_))

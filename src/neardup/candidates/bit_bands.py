@@ -19,11 +19,12 @@ from neardup.plan import Distribution
 from neardup.signatures.sign_bits import bit_agreement
 
 Kind = Literal["cosine", "jaccard"]
+Mask = NDArray[np.bool_]
 Sieve = Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]
 MOST_BANDS = 256  # keys of a document, at most
 WIDTHS = range(32, 3, -1)  # bits of a band to try, the most selective first
 UNLIKELY = 3e-4  # the chance that a pair at the threshold differs in more bits than `most_different`
-ENOUGH = 32  # features from which on the bits of a document are as normal as that takes
+ENOUGH = 32  # features from which on the bits of a document say as much
 
 
 def least_cosine(similarity: float, kind: Kind) -> float:
@@ -87,17 +88,17 @@ class BitBands:
         """The bits, of the whole signature, in which a pair of this similarity differs at most, nearly always."""
         return distance_for(equal_share(similarity, self.kind), 1 - UNLIKELY, self.bits)
 
-    def sieve(self, signatures: Signatures, sizes: Numbers, similarity: float) -> Sieve:
+    def sieve(self, signatures: Signatures, similarity: float, exempt: Mask) -> Sieve:
         """Pairs without those that are not this similar by all their bits; the function overwrites what it is given.
 
         A band of few bits is shared by many unrelated documents, and nearly none of these agree in enough of all bits:
-        that is seen in a hundredth of the time of a comparison. Bits of documents with few features are not judged.
+        that is seen in a hundredth of the time of a comparison. Pairs with an exempt document stay.
         """
-        words, few = np.ascontiguousarray(signatures.slots).view(np.uint64), sizes < ENOUGH
+        words = np.ascontiguousarray(signatures.slots).view(np.uint64)
         most = self.most_different(similarity)
 
         def sieve(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-            kept = kernels.bits.keep_near(words, few, most, left, right)
+            kept = kernels.bits.keep_near(words, exempt, most, left, right)
             return left[:kept], right[:kept]
 
         return sieve

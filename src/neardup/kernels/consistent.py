@@ -304,7 +304,9 @@ def waits(shares, rates, powers, bits, out):
         s, half = f / (2.0 + f), 0.5 * f * f
         z = s * s
         w = z * z
-        odd = z * (0.6666666666666735 + w * (0.2857142874366239 + w * (0.1818357216161805 + w * 0.1479819860511659)))
+        odd = z * (
+            0.6666666666666735 + w * (0.2857142874366239 + w * (0.1818357216161805 + w * 0.1479819860511659))
+        )
         even = w * (0.3999999999940942 + w * (0.22222198432149792 + w * 0.15313837699209373))
         found = k * 0.6931471803691238 - ((half - (s * (half + odd + even) + k * 1.9082149292705877e-10)) - f)
         out[n] = (found / (u - 1.0) if u < 1.0 else 1.0) * x / rates[n]
@@ -316,7 +318,9 @@ def time_darts(found, room):
     states, times, logs = room.states, room.times, room.logs
     rates = logs[2].view(np.int64)
     for n in range(found):
-        states[n] = spread(U64(room.keys[room.phrases[n]] ^ U64(U64(room.octaves[n]) * U64(0xD6E8FEB86659FD93))))
+        states[n] = spread(
+            U64(room.keys[room.phrases[n]] ^ U64(U64(room.octaves[n]) * U64(0xD6E8FEB86659FD93)))
+        )
         rates[n] = power(room.octaves[n])
     for n in range(found):
         rest = (np.float64(np.int64(states[n] >> U64(12))) + 0.5) * 2.0**-52

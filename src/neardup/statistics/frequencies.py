@@ -12,10 +12,8 @@ import numpy as np
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, make_distinct
 from neardup.errors import StatisticsError
-from neardup.sorted_sets import run_starts
 
 Spread = tuple[Numbers, Numbers]
-FEW_TABLES = 8  # sorted tables up to which merging is faster than sorting
 
 
 @dataclass(frozen=True)
@@ -167,10 +165,8 @@ def add_up(parts: Iterable[Frequencies]) -> Frequencies:
     tables = list(parts)
     keys = np.concatenate([table.keys for table in tables])
     counts = np.concatenate([table.counts for table in tables])
-    order = np.argsort(keys, kind="stable" if len(tables) <= FEW_TABLES else "quicksort")
-    keys, counts = keys[order], counts[order]
-    first = run_starts(keys)[:-1]
+    found, sums = np.empty_like(keys), np.empty_like(counts)
+    size = kernels.tables.add_equal(keys, counts, found, sums)
     missing = [table.least - 1 for table in tables]
     slack = sum(table.slack for table in tables) + (sum(missing) - min(missing) if len(tables) > 1 else 0)
-    summed = np.add.reduceat(counts, first) if len(first) else counts
-    return Frequencies(keys[first], summed, 1 + sum(missing), slack)
+    return Frequencies(found[:size].copy(), sums[:size].copy(), 1 + sum(missing), slack)

@@ -117,6 +117,21 @@ def in_rounds(
     return [*(stars[number == each] for each in range(ROUNDS)), rest]
 
 
+def in_many(stars: Numbers, n: int) -> NDArray[np.bool_]:
+    """Which of n documents are in components of so many pairs that they are compared in several rounds.
+
+    The pairs with first members connect whatever others do, and are counted alone.
+    """
+    concerned, labels = candidate_components(n, stars)
+    component, found = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+    component[concerned] = labels
+    pairs = np.zeros(len(concerned), np.int64)
+    for some in blocks(stars):
+        pairs += np.bincount(component[some // n], minlength=len(pairs))
+    found[concerned] = pairs[labels] > ONE_ROUND
+    return found
+
+
 @dataclass(frozen=True)
 class ComponentGroup:
     """Whole candidate components: documents compared with each other and no others, and their pairs in rounds."""

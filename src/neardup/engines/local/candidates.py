@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.candidates.bit_bands import BitBands, Sieve
+from neardup.candidates.bit_bands import ENOUGH, BitBands, Sieve
 from neardup.candidates.buckets import (
     BucketCounts,
     Buckets,
@@ -26,6 +26,7 @@ from neardup.engines.core.rounds import (
     PackedPairs,
     candidate_components,
     component_groups,
+    in_many,
     in_rounds,
 )
 from neardup.engines.local.read import Corpus
@@ -80,46 +81,68 @@ def grouped_candidates(
     plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
 ) -> tuple[list[ComponentGroup], BucketCounts]:
     """Candidate components in groups that fit into memory, with their pairs in rounds: linear in a hot bucket."""
-    stars, rest, counts = _pairs_of_tables(plan, corpus, keys, floor, progress, threads)
+    firsts, others = Rule(1, 1), Rule(plan.bucket, plan.pivots)
+    few = corpus.features < ENOUGH
+    sieved = _sieve(plan, corpus, floor, few)
+    if sieved is None:
+        [stars, rest], counts = _pairs_of_tables(corpus, keys, (firsts, others), progress, threads)
+    else:  # components do not depend on the sieve, nor do rounds; it takes pairs out where there are many
+        [stars], _ = _pairs_of_tables(corpus, keys, (firsts,), progress, threads)
+        others = replace(others, sieve=_sieve(plan, corpus, floor, few | ~in_many(stars, len(corpus))))
+        [rest], counts = _pairs_of_tables(corpus, keys, (others,), progress, threads)
     rest = without(rest, stars)
     components = candidate_components(len(corpus), stars, rest)
     rounds = in_rounds(corpus.id_hashes, stars, rest, components)
     del stars, rest
+    if sieved is not None:
+        rounds = [_packed(*sieved(*np.divmod(some, len(corpus))), len(corpus)) for some in rounds]
     return list(component_groups(corpus.features, rounds, components)), counts
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Which pairs of a bucket are met."""
+
+    limit: int  # members of a bucket of which all pairs are
+    pivots: int  # that every member of a larger one meets
+    sieve: Sieve | None = None
+
+
 def _pairs_of_tables(
-    plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
-) -> tuple[Numbers, Numbers, BucketCounts]:
-    """Packed pairs of all buckets, sorted and each once: with the first member, and with all that are needed."""
+    corpus: Corpus, keys: TableKeys, rules: tuple[Rule, ...], progress: Progress, threads: int
+) -> tuple[list[Numbers], BucketCounts]:
+    """Packed pairs of all buckets by each rule, sorted and each once; and the counts by the last rule."""
     id_hashes, n = corpus.id_hashes, len(corpus)
-    sieve = _sieve(plan, corpus, floor)
 
-    def pairs_of(table: int) -> tuple[Numbers, Numbers, BucketCounts]:
-        buckets = keys.buckets(table)
-        first = packed_bucket_pairs(buckets, id_hashes, n, 1, 1, sieve)[0]
-        others, counts = packed_bucket_pairs(buckets, id_hashes, n, plan.bucket, plan.pivots, sieve)
-        first.sort()
-        others.sort()
-        return first, others, counts
+    def pairs_of(table: int) -> tuple[list[Numbers], BucketCounts]:
+        buckets, found, counts = keys.buckets(table), [], BucketCounts()
+        for rule in rules:
+            packed, counts = packed_bucket_pairs(buckets, id_hashes, n, rule.limit, rule.pivots, rule.sieve)
+            packed.sort()
+            found.append(packed)
+        return found, counts
 
-    first, rest, total = PackedPairs(n**2), PackedPairs(n**2), BucketCounts()
+    known, total = [PackedPairs(n**2) for _ in rules], BucketCounts()
     with progress.stage("candidates", keys.tables):
         sorters = corpus.work.memory.sorters(n, threads)
-        for stars, others, counts in ordered_map(pairs_of, range(keys.tables), sorters, ahead=1):
-            first.add(stars)
-            rest.add(others)
+        for found, counts in ordered_map(pairs_of, range(keys.tables), sorters, ahead=1):
+            for pairs, packed in zip(known, found, strict=True):
+                pairs.add(packed)
             total += counts
             progress.advance(1)
-    return first.taken(), rest.taken(), total
+    return [pairs.taken() for pairs in known], total
 
 
-def _sieve(plan: Plan, corpus: Corpus, floor: float) -> Sieve | None:
+def _packed(left: Numbers, right: Numbers, n: int) -> Numbers:
+    return left * n + right
+
+
+def _sieve(plan: Plan, corpus: Corpus, floor: float, exempt: NDArray[np.bool_]) -> Sieve | None:
     """What takes pairs out that whole signatures show to be too different, where these are kept."""
     bands, kept = plan.candidates, corpus.signatures
     if not isinstance(bands, BitBands) or kept is None or plan.check_view is not None:
         return None
-    return bands.sieve(kept, corpus.features, floor)
+    return bands.sieve(kept, floor, exempt)
 
 
 # pairs="all": every pair of every bucket ---------------------------------------------------------------------

@@ -111,7 +111,7 @@ def _recounted(job: Job, distinct: Numbers, groups: Numbers, by_text: Statistics
         table = by_text.tables.get(stage_json(stage))
         if table is None or table.least != 2:
             return None
-        if by_document(stage):
+        if by_document(stage) and several.any():
             table = table.plus(_differences(job, stage, distinct[several], groups[several]), 2)
         tables[stage_json(stage)] = table
     return Statistics(count_distinct(groups), by_text.text, tables, plan.df_unit)

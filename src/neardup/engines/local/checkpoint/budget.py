@@ -14,7 +14,7 @@ LEAST = 256 << 20  # Python, numba and Arrow take most of this before the first 
 DOCUMENT = 130  # bytes that every document takes as long as a run lasts (docs/scaling.md)
 BYTE = 7  # bytes that each byte of the largest document takes while it is read and signed
 SORTING = 40  # … and while the keys of a table are sorted
-LEAST_TILE = 32 << 20
+LARGE_TILE_BYTES = 32 << 20  # with little memory, and eight times as much with plenty
 WHOLE = 1 << 30  # where the system does not say
 
 
@@ -62,7 +62,7 @@ class MemoryBudget:
     @property
     def tile(self) -> int:
         """Hashes of the features of each side of a comparison, within a component that does not fit a tile."""
-        return max(LEAST_TILE, min(8 * LEAST_TILE, self.budget // 32))
+        return max(LARGE_TILE_BYTES, min(8 * LARGE_TILE_BYTES, self.budget // 16))
 
     def sorters(self, documents: int, threads: int) -> int:
         """How many tables may be sorted at the same time."""

@@ -22,7 +22,7 @@ from neardup.columns import Numbers, Texts
 from neardup.engines.local.checkpoint.budget import available_memory
 from neardup.errors import OutputError
 
-GAP = 1 << 15  # documents this near to each other on disk are read in one go …
+GAP = 1 << 16  # documents this near to each other on disk are read in one go …
 SPAN = 1 << 22  # … of about so many bytes
 AHEAD = 1 << 17  # bytes that the system is asked to fetch at a time; it would leave out what goes beyond
 
