@@ -38,23 +38,25 @@ def star_rounds(packed, n, id_hashes, most):
 
     Documents are ordered by id hash. The result is at most `most`, which means that many or more.
     """
-    starts = np.zeros(n + 1, np.int64)
-    for pair in packed:
-        starts[by_id_hash(pair, n, id_hashes)[1] + 1] += 1
-    for k in range(n):
-        starts[k + 1] += starts[k]
-    met = np.empty(len(packed), np.int64)  # for each document its partners of smaller id hash
+    least = np.full(
+        (n, most), np.uint64(0xFFFFFFFFFFFFFFFF)
+    )  # for each document the smallest of its partners, sorted
     for pair in packed:
         low, high = by_id_hash(pair, n, id_hashes)
-        met[starts[high]] = low
-        starts[high] += 1  # ends as the end of its range, where the next one begins
+        own, value = least[high], id_hashes[low]
+        k = most - 1
+        if k >= 0 and value < own[k]:
+            while k > 0 and own[k - 1] > value:
+                own[k] = own[k - 1]
+                k -= 1
+            own[k] = value
     rounds = np.zeros(len(packed), np.uint8)
-    for k in range(len(packed)):
-        low, high = by_id_hash(packed[k], n, id_hashes)
-        smaller = 0
-        for other in met[starts[high - 1] if high > 0 else 0 : starts[high]]:
-            smaller += id_hashes[other] < id_hashes[low]
-        rounds[k] = min(smaller, most)
+    for p in range(len(packed)):
+        low, high = by_id_hash(packed[p], n, id_hashes)
+        own, value, smaller = least[high], id_hashes[low], 0
+        for k in range(most):
+            smaller += own[k] < value
+        rounds[p] = smaller
     return rounds
 
 
