@@ -1,6 +1,6 @@
 """Mail and web archives from the file to signatures, in MB a second of CPU time, beside the libraries that read them.
 
-    python benchmarks/containers.py --megabytes 40                   # one table, in Markdown
+    python benchmarks/containers.py --megabytes 40                   # writes results/containers.json
 
 The files are written first: an mbox of plain and of two-part messages, and a WARC file of pages with menus, as it is
 and with a gzip member for each record. Each row is the best of some runs in this process, one thread, in megabytes of
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import mailbox
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -31,6 +30,7 @@ from neardup.engines.local.read import Job
 from neardup.engines.local.run import read_corpus
 from neardup.methods.minhash import minhash
 from neardup.text import HtmlText
+from records import Record, table
 
 MENU = "".join(f'<li class="item"><a href="/section/{n}">Section number {n}</a></li>' for n in range(40))
 LETTER = """From sender{n}@example.org Mon Jan  5 10:00:00 2026
@@ -155,33 +155,46 @@ def rate(job: Callable[[], int], megabytes: float, repeats: int) -> tuple[float,
     return megabytes / min(seconds[1:]), found
 
 
-def rows(folder: Path, megabytes: float, repeats: int) -> Iterable[str]:
-    """One line of the table for each file and tool."""
-    ours = {"neardup, texts": to_texts, "neardup, to signatures": to_signatures}
-    pages = {"FastWARC, bytes of records": warc_records, "FastWARC + Resiliparse, visible text": warc_texts}
+def records(folder: Path, megabytes: float, repeats: int) -> Iterable[Record]:
+    """What was measured for each file and tool."""
     for path, size in write_files(folder, megabytes).items():
-        jobs = [(f"{name} ({how})" if "warc" in path.name else name, partial(job, path, how))
-                for name, job in ours.items()
-                for how in (("visible", "article") if "signatures" in name and "warc" in path.name else ("visible",))
-        ]  # fmt: skip
-        peers = pages if "warc" in path.name else {"mailbox, email": mail_texts}
-        jobs += [(name, partial(job, path, "visible")) for name, job in peers.items()]
-        for name, job in jobs:
-            found, documents = rate(job, size, repeats)
-            yield f"| {path.name} | {name} | {found:.1f} | {documents:,} |"
+        if path.suffix == ".mbox":
+            jobs = [
+                ("neardup, texts", to_texts, "visible"),
+                ("neardup, to signatures", to_signatures, "visible"),
+            ]
+            jobs += [("mailbox, email", mail_texts, "visible")]
+        else:
+            jobs = [(f"neardup, to signatures ({how})", to_signatures, how) for how in ("visible", "article")]
+            jobs += [("neardup, texts (visible)", to_texts, "visible")]
+            jobs += [("FastWARC, bytes of records", warc_records, "visible")]
+            jobs += [("FastWARC + Resiliparse, visible text", warc_texts, "visible")]
+        for name, job, how in jobs:
+            found, documents = rate(partial(job, path, how), size, repeats)
+            yield {"file": path.name, "name": name, "mb_per_s": round(found, 1), "documents": documents}
+
+
+def containers_page(result: Record, circumstances: str) -> list[str]:
+    """One line a file and tool."""
+    rows = [
+        [row["file"], row["name"], f"{row['mb_per_s']:,}", f"{row['documents']:,}"] for row in result["rows"]
+    ]
+    title = "## Mail and web archives, from the file to texts and signatures, one thread"
+    return [title, circumstances, table(["file", "what", "MB/s of CPU time", "documents"], rows)]
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure, store results/containers.json and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=40, help="of each file  [40]")
     parser.add_argument("--reps", type=int, default=3, help="runs of each, of which the best counts  [3]")
     given = parser.parse_args()
+    from run import store
+
     with tempfile.TemporaryDirectory() as folder:
-        print("| file | what | MB/s of CPU | documents |\n| --- | --- | --- | --- |")
-        for line in rows(Path(folder), given.megabytes, given.reps):
-            print(line)
-            sys.stdout.flush()
+        rows = list(records(Path(folder), given.megabytes, given.reps))
+    store("containers", {"rows": rows}, quick=False)
+    print("\n\n".join(containers_page({"rows": rows}, "")))
 
 
 if __name__ == "__main__":

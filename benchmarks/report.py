@@ -6,6 +6,7 @@ import json
 
 from budgets import budget_goals, budgets_page
 from cold import cold_goals, cold_page, methods_page
+from containers import containers_page
 from goals import Goal, goals_page
 from index_page import index_goals, index_page
 from records import DASH, Record, fastest_peer, table, time_of
@@ -148,6 +149,8 @@ def write(quick: bool = False) -> str:
     for name, title in (("scaling", "How it scales: neardup, warm, one thread"), ("startup", "Start-up")):
         pages += [simple_page(title, results[name])] if name in results else []
     pages += [limits_page(results["limits"])] if "limits" in results else []
+    if "containers" in results:
+        pages += containers_page(results["containers"], circumstances(results["containers"]))
     if "budgets" in results:
         title = "## Within a memory budget: `neardup dedup --memory`, cold, all cores"
         pages += [title, circumstances(results["budgets"]), budgets_page(results["budgets"])]
