@@ -57,7 +57,7 @@ def texts(megabytes: float) -> Iterable[str]:
 def message(number: int, text: str) -> bytes:
     """A message of an mbox file; every fourth has two parts."""
     body = (PARTS if number % 4 == 0 else PLAIN).format(n=number, text=text)
-    return (LETTER.format(n=number) + body).encode()
+    return (LETTER.format(n=number) + body.replace("\nFrom ", "\n>From ")).encode()
 
 
 def record(number: int, text: str) -> bytes:
