@@ -42,6 +42,7 @@ class LocalRun:
 def environment(threads: int, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables of a measured process: every thread pool limited, nothing fetched from outside."""
     fixed = {"PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    fixed["PYTHONDONTWRITEBYTECODE"] = ""  # an installed package is not compiled again by every process
     return {**os.environ, **dict.fromkeys(THREADS.split(), str(threads)), **fixed, **(extra or {})}
 
 
