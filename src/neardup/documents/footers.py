@@ -127,3 +127,52 @@ def read_struct(data: bytes, at: int) -> tuple[Fields, int]:
         value, at = read_value(data, at, head & 0x0F)
         fields[name] = (head & 0x0F, value)
     return fields, at + 1
+
+
+def write_varint(value: int) -> bytes:
+    """The inverse of `read_varint`."""
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
+
+
+def write_value(kind: int, value: Any) -> bytes:
+    """The inverse of `read_value`."""
+    if kind in (TRUE, FALSE):
+        return b""
+    if kind == BYTE:
+        return bytes([value])
+    if kind in (I16, I32, I64):
+        return write_varint(value << 1 ^ (value >> 63))
+    if kind == DOUBLE:
+        return bytes(value)
+    if kind == BINARY:
+        return write_varint(len(value)) + value
+    if kind in (LIST, SET):
+        return write_list(*value)
+    return write_struct(value)
+
+
+def write_list(kind: int, values: list[Any]) -> bytes:
+    """The inverse of `read_list`."""
+    size = len(values)
+    head = bytes([size << 4 | kind]) if size < 15 else bytes([0xF0 | kind]) + write_varint(size)
+    if kind in (TRUE, FALSE):
+        return head + bytes(TRUE if one else FALSE for one in values)
+    return head + b"".join(write_value(kind, one) for one in values)
+
+
+def write_struct(fields: Fields) -> bytes:
+    """The inverse of `read_struct`."""
+    parts, before = [], 0
+    for name, (kind, value) in sorted(fields.items()):
+        if 0 < name - before < 16:
+            parts.append(bytes([(name - before) << 4 | kind]))
+        else:
+            parts.append(bytes([kind]) + write_varint(name << 1))
+        parts.append(write_value(kind, value))
+        before = name
+    return b"".join(parts) + b"\0"

@@ -52,11 +52,22 @@ class OutputLayout:
         return [] if self.verbatim else None
 
     def open(
-        self, target: Path | IO[bytes], extra: pa.Schema | None = None, escape_formulas: bool = True
+        self,
+        target: Path | IO[bytes],
+        extra: pa.Schema | None = None,
+        escape_formulas: bool = True,
+        threads: int = 1,
     ) -> Writer:
         """A writer of documents in this layout."""
         return open_writer(
-            target, self.format, self.schema, extra, self.compression, escape_formulas, self.delimiter
+            target,
+            self.format,
+            self.schema,
+            extra,
+            self.compression,
+            escape_formulas,
+            self.delimiter,
+            threads,
         )
 
 
@@ -137,16 +148,18 @@ def open_writer(
     compression: str | None = None,
     escape_formulas: bool = True,
     delimiter: str | None = None,
+    threads: int = 1,
 ) -> Writer:
     """A writer of the format; a schema gives the types of the columns, otherwise the first batch does.
 
     `escape_formulas` concerns csv and tsv: a text cell that a spreadsheet would run as a formula gets a
-    leading apostrophe when neardup makes the cell. Records copied verbatim stay as they are.
+    leading apostrophe when neardup makes the cell. Records copied verbatim stay as they are. `threads` encode the row
+    groups of parquet.
     """
     if format == "parquet":
         from neardup.documents.parquet_writer import ParquetWriter
 
-        return ParquetWriter(target, columns, extra, compression)
+        return ParquetWriter(target, columns, extra, compression, threads)
     if format == "jsonl":
         from neardup.documents.jsonl_writer import JsonlWriter
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -22,7 +21,6 @@ from neardup.documents import (
     output_layout,
     stamp,
 )
-from neardup.documents.write_behind import written_behind
 from neardup.engines.core.boilerplate import outside_article
 from neardup.engines.core.common_phrases import SEARCHED, common_phrases
 from neardup.engines.core.report import (
@@ -173,13 +171,11 @@ def _write_files(
     names = document_files(run.corpus.sources, mode, format)
     added = _AddedColumns.of(run, mode)
     schemas = [added.table.schema] if mode == "annotate" else [None, added.table.schema]
-    threads = run.settings.threads if layout.format == "parquet" else 1
-    with ExitStack() as files:
-        targets = [files.enter_context(written_behind(output.file(name), threads)) for name in names]
-        writers = [
-            layout.open(target, schema, escape) for target, schema in zip(targets, schemas, strict=True)
-        ]
-        _write_documents(run, layout, writers, added, mode)
+    writers = [
+        layout.open(output.file(name), schema, escape, run.settings.threads)
+        for name, schema in zip(names, schemas, strict=True)
+    ]
+    _write_documents(run, layout, writers, added, mode)
     return names
 
 
