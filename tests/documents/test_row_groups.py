@@ -68,6 +68,17 @@ def test_a_group_that_is_larger_than_its_buffer_is_encoded_again(
 
 
 @pytest.mark.parametrize("groups", [1, 10])
+def test_an_error_of_the_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+    def failing(handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(row_groups, "SYNC_BYTES", 1)
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        written(tmp_path / "file", TABLES["texts"], -(-700 // groups), 2, "zstd")
+
+
+@pytest.mark.parametrize("groups", [1, 10])
 def test_a_full_disk_is_told_and_ends_all_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: int
 ) -> None:

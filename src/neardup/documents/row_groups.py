@@ -2,11 +2,13 @@
 
 A parquet writer compresses a column in one thread. So each row group is encoded to memory as a file of its own; the
 bodies of these files are written one behind the other, and their footers become one, with offsets that grow by where a
-body came to lie. Buffers are used again: encoding to fresh memory took half as much time again.
+body came to lie. Buffers are used again: encoding to fresh memory took half as much time again. What is written goes
+to the disk meanwhile, so that the file is durable soon after its end.
 """
 
 from __future__ import annotations
 
+import os
 import struct
 from collections import deque
 from collections.abc import Callable
@@ -26,6 +28,7 @@ GROUP_OFFSET, ORDINAL = 5, 7  # of RowGroup
 CHUNK_OFFSET = 2  # of ColumnChunk
 PAGE_OFFSETS = (9, 10, 11)  # of ColumnMetaData: data, index and dictionary pages
 LEAST_ROOM = 1 << 20  # bytes of a buffer
+SYNC_BYTES = 32 << 20
 MOST_THREADS = 4  # each holds a row group and its encoded bytes
 
 
@@ -42,6 +45,9 @@ class RowGroupWriter:
         self._encoded: deque[Future[tuple[pa.Buffer, int]]] = deque()
         self._footer: Fields = {}
         self._position = 0
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="neardup-sync")
+        self._syncing: Future[None] | None = None
+        self._synced = 0  # where the sync begins that comes next
 
     def write_table(self, table: pa.Table, row_group_size: int) -> None:
         """Append a row group, which is in the file some time later."""
@@ -51,13 +57,15 @@ class RowGroupWriter:
 
     def close(self) -> None:
         """Write the other row groups and the footer."""
-        with self._file, self._pool:
+        with self._file, self._pool, self._disk:
             if not self._encoded and not self._footer:
                 self.write_table(self._schema.empty_table(), 1)
             while self._encoded:
                 self._append(*self._encoded.popleft().result())
             footer = write_struct(self._footer)
             self._put(memoryview(footer + struct.pack("<I", len(footer)) + MAGIC))
+            if self._syncing is not None:
+                self._syncing.result()
 
     def _encode(self, table: pa.Table, row_group_size: int) -> tuple[pa.Buffer, int]:
         """The bytes of a file of its own: a buffer, and how much of it is used."""
@@ -100,6 +108,10 @@ class RowGroupWriter:
         self._position += len(view)
         while len(view):
             view = view[self._file.write(view) :]
+        if self._position - self._synced >= SYNC_BYTES and (self._syncing is None or self._syncing.done()):
+            if self._syncing is not None:
+                self._syncing.result()  # an error is told once
+            self._syncing, self._synced = self._disk.submit(os.fsync, self._file.fileno()), self._position
 
 
 def _move(group: Fields, shift: int) -> None:
