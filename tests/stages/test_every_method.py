@@ -451,3 +451,18 @@ def change_names(method: Method, name: str) -> set[str]:
 @every_method
 def test_a_method_that_promises_a_recall_can_be_asked_for_one(method: Method) -> None:
     assert (method.plan().recall is not None) == ("recall" in method.parameters)
+
+
+@pytest.mark.parametrize("name", methods())
+def test_a_method_is_loaded_alone(name: str) -> None:
+    """Each in a process of its own: it needs no other, and other methods are not loaded for minhash."""
+    code = (
+        "import sys\n"
+        "from neardup.registry import get_method\n"
+        f"found = get_method({name!r}).name\n"
+        "print(found, 'neardup.methods.andd' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found, loaded = done.stdout.split()
+    assert found == name
+    assert name != "minhash" or loaded == "False"
