@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +40,7 @@ class RowGroupWriter:
         self._file, self._opened, self._schema = path.open("wb", buffering=0), opened, schema
         self._threads = min(threads, MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encode")
-        self._buffers: SimpleQueue[pa.Buffer] = SimpleQueue()
+        self._buffers: deque[pa.Buffer] = deque()
         self._encoded: deque[Future[tuple[pa.Buffer, int]]] = deque()
         self._footer: Fields = {}
         self._position = 0
@@ -69,19 +68,29 @@ class RowGroupWriter:
 
     def _encode(self, table: pa.Table, row_group_size: int) -> tuple[pa.Buffer, int]:
         """The bytes of a file of its own: a buffer, and how much of it is used."""
-        room = LEAST_ROOM + table.nbytes * 5 // 4
-        buffer = pa.allocate_buffer(0) if self._buffers.empty() else self._buffers.get()
-        while True:
-            if buffer.size < room:
-                buffer = pa.allocate_buffer(room)
-            try:
-                sink = pa.FixedSizeBufferWriter(buffer)
-                with self._opened(sink) as writer:
-                    if table.num_rows:
-                        writer.write_table(table, row_group_size=row_group_size)
-                return buffer, sink.tell()
-            except OSError:  # it does not fit
-                room *= 2
+        buffer = self._buffer(LEAST_ROOM + table.nbytes * 5 // 4)
+        sink = pa.FixedSizeBufferWriter(buffer)
+        try:
+            self._write_to(sink, table, row_group_size)
+            return buffer, sink.tell()
+        except OSError:  # it does not fit: to memory that grows
+            growing = pa.BufferOutputStream()
+            self._write_to(growing, table, row_group_size)
+            buffer = growing.getvalue()
+            return buffer, buffer.size
+
+    def _buffer(self, room: int) -> pa.Buffer:
+        """A buffer of that size, used before if there is one."""
+        try:
+            buffer = self._buffers.pop()
+        except IndexError:
+            return pa.allocate_buffer(room)
+        return buffer if buffer.size >= room else pa.allocate_buffer(room)
+
+    def _write_to(self, sink: Any, table: pa.Table, row_group_size: int) -> None:
+        with self._opened(sink) as writer:
+            if table.num_rows:
+                writer.write_table(table, row_group_size=row_group_size)
 
     def _append(self, buffer: pa.Buffer, size: int) -> None:
         """Write the row group of an encoded file behind the others."""
@@ -102,7 +111,8 @@ class RowGroupWriter:
         else:
             self._footer = footer
         self._put(piece[start:end])
-        self._buffers.put(buffer)
+        if buffer.is_mutable:
+            self._buffers.append(buffer)
 
     def _put(self, view: memoryview) -> None:
         self._position += len(view)
