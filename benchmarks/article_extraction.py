@@ -23,7 +23,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
-from train_article_weights import label_page, learn
+from train_article_weights import extract as extract_with
+from train_article_weights import in_all_forms, label_page, labelled, learn
 
 from article_gold import (
     TOKEN,
@@ -34,11 +35,8 @@ from article_gold import (
     read_clusters,
     read_documents,
 )
-from neardup import kernels
 from neardup.errors import MissingExtra
 from neardup.text import article
-from neardup.text.encoding import page_bytes
-from neardup.text.markup import scan_page
 
 Extract = Callable[[str], str]
 Pages = list[dict[str, Any]]
@@ -89,18 +87,13 @@ def time_pages(extract: Extract, pages: Pages, reps: int) -> tuple[list[str], fl
 
 def judged_by_the_other_half(pages: Pages) -> list[str]:
     """What `article` extracts with weights that were learned without the half a page is in."""
-    labelled = [(in_development_half(page["id"]), label_page(page)) for page in pages]
-    learned = {}
-    for half in (True, False):
-        found = learn([labels for here, labels in labelled if here != half])
-        learned[half] = np.array([found[name] for name in (*article.FEATURES, "constant")])
-    texts = []
-    for page in pages:
-        scanned = scan_page(page_bytes(page["html"]))
-        facts, features = article.describe_page(scanned)
-        scores = kernels.blocks.weighted_sums(features, learned[in_development_half(page["id"])])
-        texts.append(article.join_blocks(scanned, article.choose_blocks(scores, facts)))
-    return texts
+    learned = {
+        half: learn(
+            labelled(in_all_forms([page for page in pages if in_development_half(page["id"]) != half]))
+        )
+        for half in (True, False)
+    }
+    return [extract_with(label_page(page), learned[in_development_half(page["id"])]) for page in pages]
 
 
 def news_f1(texts: list[str], clusters: list[str], width: int) -> float:

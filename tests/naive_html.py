@@ -356,6 +356,44 @@ def describe_block(block: Block, fact: Facts) -> dict[str, float]:
     }
 
 
+def surround(found: Scan, share: float, scores: Sequence[float]) -> list[list[float]]:
+    """What scores say of each block and what is around it, in the order of `article.SURROUNDINGS`."""
+    facts = measure(found.blocks)
+    weigh_containers(found, facts, inherit(found.elements, facts, share))
+    chances = [1 / (1 + math.exp(-max(-30, min(30, score)))) for score in scores]
+    sizes = [min(400, fact.chars) * fact.fresh for fact in facts]
+    likely = [size * chance for size, chance in zip(sizes, chances, strict=True)]
+    total, main = sum(likely) + 1, 0
+    for number, element in list(enumerate(found.elements))[1:]:
+        if element.parent == main and sum(likely[element.first : element.last]) >= 0.7 * total:
+            main = number
+    rows = []
+    for b, fact in enumerate(facts):
+        inner = found.elements[fact.container]
+        outer = found.elements[inner.parent]
+        rows.append(
+            [
+                chances[b],
+                (sum(likely[inner.first : inner.last]) - likely[b])
+                / (sum(sizes[inner.first : inner.last]) - sizes[b] + 40),
+                math.sqrt(max(0, sum(likely[outer.first : outer.last]) - likely[b]) / total),
+                fading(sizes[:b][::-1], chances[:b][::-1]),
+                fading(sizes[b + 1 :], chances[b + 1 :]),
+                math.sqrt(max(0, min(sum(likely[:b]), sum(likely[b + 1 :]))) / total),
+                found.elements[main].first <= b < found.elements[main].last,
+            ]
+        )
+    return rows
+
+
+def fading(sizes: Sequence[float], chances: Sequence[float]) -> float:
+    """The average chance of blocks, the nearest first; each counts by the root of its size, half of the one before."""
+    shares = [math.sqrt(size) * 0.5**k for k, size in enumerate(sizes)]
+    return sum(share * chance for share, chance in zip(shares, chances, strict=True)) / (
+        sum(shares) + 0.5 ** len(sizes)
+    )
+
+
 def best_segment(values: Sequence[float]) -> tuple[int, int]:
     """The first and shortest run with the largest sum above 0."""
     runs = [

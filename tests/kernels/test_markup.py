@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_html
-from neardup.kernels import blocks, markup
+from neardup.kernels import blocks, markup, surroundings
 from neardup.text import article
 from neardup.text.markup import MOST_BLOCKS, Page, scan_page
 from neardup.text.vocabulary import HINT_NAMES, tag_names
@@ -92,6 +92,18 @@ def test_features_are_those_of_the_twin(page: str) -> None:
     np.testing.assert_allclose(features, np.array(expected, float).reshape(features.shape), atol=1e-9)
 
 
+@given(pages, st.randoms(use_true_random=False))
+def test_surroundings_are_those_of_the_twin(page: str, random: object) -> None:
+    data = page.encode()
+    scanned = scan_page(data)
+    attributes, _ = article.describe_page(scanned)
+    scores = [random.choice((-40.0, -2.0, 0.0, 1.0, 50.0)) for _ in attributes]  # type: ignore[attr-defined]
+    twin = naive_html.scan(data.decode("latin-1"), MOST_BLOCKS, MOST_BLOCKS)
+    expected = naive_html.surround(twin, article.WRAPPER, scores)
+    found = article.describe_surroundings(scanned, attributes, np.array(scores, np.float64))
+    np.testing.assert_allclose(found, np.array(expected, float).reshape(found.shape), atol=1e-9)
+
+
 @given(st.lists(st.integers(-5, 5), max_size=30))
 def test_the_best_segment_is_that_of_the_twin(values: list[int]) -> None:
     found = blocks.best_segment(np.array(values, np.float64))
@@ -113,4 +125,5 @@ def test_the_feature_names_are_as_many_as_the_kernel_fills() -> None:
     bits = len(article.INSIDE_NAMES)
     assert len(article.FEATURES) == blocks.LOCAL + blocks.KINDS + bits + blocks.CONTEXT + blocks.NEIGHBOURS
     assert len(article.FEATURES) == len(set(article.FEATURES))
+    assert len(article.SURROUNDINGS) == surroundings.FEATURES
     assert len(tag_names()) - 1 <= markup.NUMBER

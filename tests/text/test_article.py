@@ -43,6 +43,28 @@ def test_a_text_that_a_page_has_twice_comes_once() -> None:
     )
 
 
+GUIDE = (
+    "<ul class=menu><li><a href=/>Home</a><li><a href=/guides>Guides</a></ul>"
+    "<div class=x81><h1>Paint a boat</h1><p>A wooden boat wants new paint every second spring, "
+    "and a dry week for it.</p>"
+    "<h2>What you need</h2><ul><li>sandpaper</li><li>two brushes</li><li>marine paint</li></ul>"
+    "<p>Choose a week without rain, and work in the shade, because paint that dries too fast will blister.</p>"
+    "<h2>How long it takes</h2><table><tr><td>sanding</td><td>one day</td></tr>"
+    "<tr><td>painting</td><td>two days</td></tr></table>"
+    "<p>Leave the boat alone for three days before you put it back into the water, even if it looks dry.</p></div>"
+    "<div class=x82><a href=/1>Ten knots for beginners</a> <a href=/2>Is your anchor too small?</a></div>"
+    "<footer><p>Copyright of the harbour club</p></footer>"
+)
+
+
+def test_short_parts_of_an_article_go_with_what_is_around_them() -> None:
+    lines = article_text(GUIDE).splitlines()
+    for part in ("What you need", "sandpaper", "two brushes", "How long it takes", "sanding", "two days"):
+        assert part in lines
+    assert not {"Home", "Guides", "Copyright of the harbour club"} & set(lines)
+    assert "anchor" not in " ".join(lines)
+
+
 def test_visible_is_what_a_reader_sees() -> None:
     assert extract_text(BLOG, "visible") == (visible_text(BLOG), True)
 
@@ -122,4 +144,9 @@ def test_trafilatura_finds_the_article_where_it_is_installed() -> None:
 
 
 def test_the_weights_are_those_of_the_features() -> None:
-    assert len(article.weights()) == len(article.FEATURES) + 1
+    first, second = article.weights()
+    assert len(first) == len(article.FEATURES) + 1
+    assert (
+        len(second) == len(article.SURROUNDINGS) + len(article.FEATURES) + 1
+        and article.weights().second is second
+    )

@@ -1,6 +1,6 @@
 """The article text of HTML pages, without menus, teasers, comments and advertisements.
 
-    article      a linear model over the blocks of a page: the best, and needs no package
+    article      two linear models over the blocks of a page: the best, and needs no package
     segments     maximum subsequence segmentation: no model at all
     resiliparse  its main content
     trafilatura  its extraction
@@ -45,9 +45,16 @@ FEATURES = (
     *(f"before: {name}" for name in NEIGHBOURS.split("|")),
     *(f"after: {name}" for name in NEIGHBOURS.split("|")),
 )
+# What the second model has besides FEATURES: what the scores so far say about the block and what is around it.
+SURROUNDINGS = (
+    "likely", "container: likely", "around container: part", "before: likely", "after: likely",
+    "part on both sides", "in main element",
+)  # fmt: skip
+PASSES = 2  # of the second model, each by the scores of the one before
 WRAPPER = 0.5  # an element with a larger share of the page's text is a wrapper, whatever its name
 ENOUGH = 200  # characters: if less is found, the best blocks are taken although they score low …
 MARGIN = 1.0  # … down to this much below the best one
+UNLINKED = 0.3  # a smaller share outside links is a list of links; the spaces of links count as outside
 PART = 0.1  # less than ENOUGH, and less than this share of the page, is no article
 
 
@@ -103,7 +110,7 @@ def by_blocks(html: str | bytes) -> str:
     """The text of the blocks that the model assigns to the article."""
     page = scan_page(page_bytes(html))
     attributes, features = describe_page(page)
-    scores = kernels.blocks.weighted_sums(features, weights())
+    scores = score_blocks(page, attributes, features, weights())
     return join_blocks(page, choose_blocks(scores, attributes))
 
 
@@ -157,17 +164,52 @@ def describe_page(page: Page) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return attributes, features
 
 
+class Weights(NamedTuple):
+    """The weights of the two models; the constant of each is last."""
+
+    first: NDArray[np.float64]  # of FEATURES
+    second: NDArray[np.float64]  # of SURROUNDINGS and FEATURES
+
+
 @cache
-def weights() -> NDArray[np.float64]:
-    """The weight of each feature, and last the constant; `tools/train_article_weights.py` learns them."""
+def weights() -> Weights:
+    """The weights that `tools/train_article_weights.py` learned."""
     stored = json.loads(files("neardup.text").joinpath("article_weights.json").read_text("utf-8"))
-    return np.array([stored[name] for name in (*FEATURES, "constant")], np.float64)
+    columns = {"first": FEATURES, "second": SURROUNDINGS + FEATURES}
+    return Weights(
+        *(
+            np.array([stored[model][name] for name in (*names, "constant")], np.float64)
+            for model, names in columns.items()
+        )
+    )
+
+
+def score_blocks(
+    page: Page, attributes: NDArray[np.float64], features: NDArray[np.float64], learned: Weights
+) -> NDArray[np.float64]:
+    """The score of each block: the first model's, corrected PASSES times by what they say of its surroundings."""
+    sums, many = kernels.blocks.weighted_sums, len(SURROUNDINGS)
+    scores: NDArray[np.float64] = sums(features, learned.first)
+    own = sums(features, learned.second[many:])
+    for _ in range(PASSES):
+        around = describe_surroundings(page, attributes, scores)
+        scores = own + sums(around, np.append(learned.second[:many], 0.0))
+    return scores
+
+
+def describe_surroundings(
+    page: Page, attributes: NDArray[np.float64], scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What the scores say around each block (columns: SURROUNDINGS)."""
+    found = np.empty((len(scores), len(SURROUNDINGS)), np.float64)
+    kernels.surroundings.surround(scores, attributes, page.elements, found)
+    return found
 
 
 def choose_blocks(scores: NDArray[np.float64], attributes: NDArray[np.float64]) -> Numbers:
     """The numbers of the blocks of the article: those with a score above 0, each text once.
 
-    If they are next to nothing, the model does not fit the page: its best blocks are taken.
+    If they are next to nothing, the model does not fit the page: its best blocks are taken. A list of links is none.
     """
     blocks = kernels.blocks
     chars, fresh = attributes[:, blocks.CHARS], attributes[:, blocks.FRESH] > 0
@@ -176,7 +218,9 @@ def choose_blocks(scores: NDArray[np.float64], attributes: NDArray[np.float64]) 
     candidates = fresh & (chars >= blocks.SHORT)
     if candidates.any() and chars[chosen].sum() < min(ENOUGH, 0.1 * plain):
         chosen |= fresh & (scores > scores[candidates].max() - MARGIN)
-    return np.flatnonzero(chosen)
+    found = np.flatnonzero(chosen)
+    unlinked = chars[found] @ (1 - attributes[found, blocks.LINK])
+    return found if unlinked >= UNLINKED * chars[found].sum() else found[:0]
 
 
 def join_blocks(page: Page, chosen: Numbers) -> str:
