@@ -3,10 +3,10 @@
     python tools/train_article_weights.py                 # from all labelled pages; writes the file
     python tools/train_article_weights.py --validate      # unseen sites and unseen kinds of page; prints only
 
-The labelled pages are nearly all news, and weights learned from them alone lose lists, sub-headings and tables of other
-sites. So every page is used in up to ten more forms (`article_kinds.py`), each at PART of its weight. `--validate` judges
-pages of two folds of sites by weights from the other fold; a form is judged by weights from the five forms of the
-other group, and pages as they are by both.
+The labelled pages are nearly all news, and weights learned from them alone lose lists, sub-headings and tables of
+other sites. So every page is used in up to ten more forms (`article_kinds.py`), each at PART of its weight.
+`--validate` judges the pages of two folds of sites by weights from the other fold; a form is judged by weights from
+the five forms of the other group, and pages as they are by both.
 
 A block is labelled by whether the gold text holds it: tokens of page and gold are aligned, and more than half of the
 block's must be matched in runs of at least four. Both models are logistic regressions, strongly regularised, in which
