@@ -39,6 +39,19 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Like `jit`, for kernels that allocate nothing and do not count who uses their arrays.
+
+    The counts would cost more than a kernel that is called for each tag of a page does.
+    """
+    from neardup.kernels.quick import QuickKernel, compiled
+
+    if _settings["quick"]:
+        return QuickKernel(function, cache=True, _nrt=False)
+    found: Callable[..., Any] = compiled(function, cache=True, _nrt=False)
+    return found
+
+
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like `jit`, for helpers of a few instructions that their callers absorb."""
     from neardup.kernels.quick import QuickKernel, compiled

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import jit
+from neardup.kernels import borrowing
 from neardup.kernels.tags import (
     BLOCKS,
     DEPTH,
@@ -59,7 +59,7 @@ START, END, AROUND, LINKED, TAGS_BEFORE, TAGS_UNTIL = range(6)
 PARENT, KNOWN, HINTS, FIRST, LAST, STACK = range(6)
 
 
-@jit
+@borrowing
 def scan(data, table, text, blocks, elements, state):
     """The numbers of blocks and elements of a page; element 0 is the page itself."""
     size = len(data)
@@ -78,7 +78,7 @@ def scan(data, table, text, blocks, elements, state):
     return state[BLOCKS], state[ELEMENTS]
 
 
-@jit
+@borrowing
 def read_markup(data, i, table, text, blocks, elements, state):
     """Handles the markup that "<" at i begins; returns the byte after it."""
     size = len(data)
@@ -97,7 +97,7 @@ def read_markup(data, i, table, text, blocks, elements, state):
     return i + 1
 
 
-@jit
+@borrowing
 def open_tag(data, i, table, blocks, elements, state):
     """Handles a start tag whose name begins at i; returns the byte after it, or after content that is no text."""
     hash, name_end = hash_name(data, i, TAG)
@@ -115,7 +115,7 @@ def open_tag(data, i, table, blocks, elements, state):
     return after
 
 
-@jit
+@borrowing
 def skip_content(data, i, name, known, table, state):
     """Where the end tag of an element without text begins; if it has none, where the next block-level tag begins.
 
@@ -140,7 +140,7 @@ def skip_content(data, i, name, known, table, state):
         i += 1
 
 
-@jit
+@borrowing
 def open_element(known, hints, blocks, elements, state):
     """Puts an element on the stack, after those that it ends without an end tag."""
     end_block(blocks, state)
@@ -164,7 +164,7 @@ def open_element(known, hints, blocks, elements, state):
     state[DEPTH] += 1
 
 
-@jit
+@borrowing
 def find_open(elements, depth, shift, target, through):
     """Where the innermost open element is whose KNOWN >> shift is `target`; 0 if there is none, or a barrier first."""
     for at in range(depth - 1, max(0, depth - 1 - REACH), -1):
@@ -176,7 +176,7 @@ def find_open(elements, depth, shift, target, through):
     return 0
 
 
-@jit
+@borrowing
 def close_tag(known, blocks, elements, state):
     """Handles an end tag; one that closes nothing may still end a block."""
     state[TAGS] += 1
@@ -189,7 +189,7 @@ def close_tag(known, blocks, elements, state):
             close_elements(blocks, elements, state, depth)
 
 
-@jit
+@borrowing
 def close_elements(blocks, elements, state, depth):
     """Takes elements from the stack until so many are left; one without text is forgotten."""
     end_block(blocks, state)
@@ -203,7 +203,7 @@ def close_elements(blocks, elements, state, depth):
         state[LINK_DEPTH] = 0
 
 
-@jit
+@borrowing
 def end_block(blocks, state):
     """Ends the block that is being written, if there is one."""
     if state[OPEN]:
@@ -213,7 +213,7 @@ def end_block(blocks, state):
     state[GAP] = NONE
 
 
-@jit
+@borrowing
 def begin_block(text, blocks, elements, state):
     """Begins a block inside the innermost open element; continues the last one if the array is full."""
     end_block(blocks, state)
@@ -230,7 +230,7 @@ def begin_block(text, blocks, elements, state):
         state[BLOCKS] += 1
 
 
-@jit
+@borrowing
 def hard_space(data, i, stop):
     """The length of a no-break space at i, written as a reference or a character, or 0."""
     if data[i] == U8(0xC2):
@@ -244,7 +244,7 @@ def hard_space(data, i, stop):
     return 0
 
 
-@jit
+@borrowing
 def write_text(data, i, stop, text, blocks, elements, state):
     """Copies text to the open block, white space collapsed; a block begins with the first byte that is not space."""
     while i < stop:

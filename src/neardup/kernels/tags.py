@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import inline, jit
+from neardup.kernels import borrowing, inline
 from neardup.kernels.tokens import load
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
@@ -50,7 +50,7 @@ def add_byte(hash, c):
     return U64((hash ^ U64(c)) * U64(HASH_STEP))
 
 
-@jit
+@borrowing
 def look_up(table, hash):
     """The value of a hash in an open table of (hash, value), or 0. At least half of its rows are empty: (0, 0)."""
     mask = U64(len(table) - 1)
@@ -60,7 +60,7 @@ def look_up(table, hash):
     return table[slot, 1]
 
 
-@jit
+@borrowing
 def find_byte(data, i, byte):
     """The next position of a byte from i on, or the size of the page; eight bytes at a time."""
     size, pattern = len(data), U64(U64(byte) * ONES)
@@ -75,7 +75,7 @@ def find_byte(data, i, byte):
     return i
 
 
-@jit
+@borrowing
 def find_comment_end(data, i, state):
     """The byte after the next "-->" from i on; without one, after the next ">"."""
     size = len(data)
@@ -89,7 +89,7 @@ def find_comment_end(data, i, state):
     return min(size, find_byte(data, i, U8(62)) + 1)
 
 
-@jit
+@borrowing
 def find_end_tag(data, i, name):
     """Where "</name" next begins from i on, or -1."""
     size, length = len(data), len(name)
@@ -107,7 +107,7 @@ def find_end_tag(data, i, name):
         i += 1
 
 
-@jit
+@borrowing
 def hash_name(data, i, kind):
     """The hash of the lower-case name that begins at i, and the byte after it."""
     size, hash = len(data), add_byte(U64(HASH_START), U8(kind))
@@ -117,7 +117,7 @@ def hash_name(data, i, kind):
     return hash, i
 
 
-@jit
+@borrowing
 def hint_bits(data, start, stop, kind, table):
     """The hint bits of the words of a class or an id, or of the declarations of a style.
 
@@ -139,7 +139,7 @@ def hint_bits(data, start, stop, kind, table):
     return bits | look_up(table, hash)
 
 
-@jit
+@borrowing
 def value_range(data, i, state):
     """Where the attribute value at i begins and ends, and the byte after it."""
     size = len(data)
@@ -155,7 +155,7 @@ def value_range(data, i, state):
     return start, i, i
 
 
-@jit
+@borrowing
 def read_attributes(data, i, table, state):
     """The byte after a tag whose name ends at i, the hints of its attributes, and whether it is a link."""
     size, bits, link = len(data), U64(0), False
