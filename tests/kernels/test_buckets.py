@@ -67,3 +67,15 @@ def test_rounds_of_stars_are_those_of_the_twin(
 def test_a_hot_bucket_is_linear_work_and_stays_connected(size: int, pivots: int) -> None:
     counts = buckets.count_pairs(np.array([0, size]), 1, pivots)
     assert size - 1 <= counts[0] <= pivots * size
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20), max_size=60), st.integers(10, 16))
+def test_no_key_that_repeats_is_left_out(keys: list[int], bits: int) -> None:
+    found = buckets.may_repeat(np.array(keys, np.uint64), bits).tolist()
+    assert found == sorted(set(found))
+    assert set(naive.may_repeat(keys)) <= set(found)
+
+
+def test_few_keys_that_occur_once_are_sorted() -> None:
+    keys = np.random.default_rng(1).integers(0, 2**64, 10_000, np.uint64)
+    assert len(buckets.may_repeat(keys, 17)) < 1_500

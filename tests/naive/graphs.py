@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 from naive.common import MASK, STIR, Edge
+
+
+def may_repeat(keys: Sequence[int]) -> list[int]:
+    """Where keys stand that occur twice: what the kernel finds at least."""
+    counts = Counter(keys)
+    return [place for place, key in enumerate(keys) if counts[key] > 1]
 
 
 def fill_pairs(bucket: Sequence[int], id_hashes: Sequence[int], limit: int, pivots: int) -> set[Edge]:

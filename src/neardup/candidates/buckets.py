@@ -12,6 +12,8 @@ from neardup.candidates.bit_bands import Sieve
 from neardup.columns import Hashes, Numbers
 from neardup.sorted_sets import run_starts
 
+SLOTS = 8  # bits for each key that is asked whether it may occur twice
+
 
 @dataclass(frozen=True)
 class BucketCounts:
@@ -46,9 +48,12 @@ class Buckets:
 
 
 def find_buckets(keys: Hashes, documents: Numbers) -> Buckets:
-    """The buckets of one table."""
+    """The buckets of one table; most keys occur once, and need not be sorted."""
+    some = kernels.buckets.may_repeat(keys, max(10, (SLOTS * len(keys)).bit_length()))
+    keys = keys[some]
     order = np.argsort(keys)
     sizes = np.diff(run_starts(keys[order]))
+    order = some[order]
     several = sizes > 1
     members = documents[order[np.repeat(several, sizes)]]
     return Buckets(members, np.concatenate(([0], np.cumsum(sizes[several]))))

@@ -6,6 +6,34 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 
+U64 = np.uint64
+
+
+@inline
+def slot_of(key, shift):
+    """The slot of a key; keys of equal bits in part fall apart."""
+    return (key * U64(0x9E3779B97F4A7C15)) >> shift
+
+
+@jit
+def may_repeat(keys, bits):
+    """Where keys stand that may occur twice: all that do, and few others. Slots are 2 ** bits."""
+    shift = U64(64 - bits)
+    once = np.zeros((1 << bits) // 64 + 1, np.uint64)
+    twice = np.zeros((1 << bits) // 64 + 1, np.uint64)
+    for key in keys:
+        slot = slot_of(key, shift)
+        bit = U64(1) << (slot & U64(63))
+        twice[slot >> U64(6)] |= once[slot >> U64(6)] & bit
+        once[slot >> U64(6)] |= bit
+    found = np.empty(len(keys), np.int64)
+    total = 0
+    for k in range(len(keys)):
+        slot = slot_of(keys[k], shift)
+        found[total] = k
+        total += np.int64((twice[slot >> U64(6)] >> (slot & U64(63))) & U64(1))
+    return found[:total]
+
 
 @jit
 def count_pairs(starts, limit, pivots):

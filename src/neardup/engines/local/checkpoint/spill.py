@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from neardup.errors import OutputError
 
+TOGETHER = 16  # batches that become one of a file
+
 
 class Window(io.RawIOBase):
     """A part of a file as a file of its own; readers in several threads do not disturb each other."""
@@ -48,6 +50,23 @@ class Window(io.RawIOBase):
         data = os.pread(self._handle, left if size < 0 else min(size, left), self._start + self._at)
         self._at += len(data)
         return data
+
+
+class _Sink(io.RawIOBase):
+    """Passes bytes on to a file; knows how many there were, and their checksum."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.size, self.checksum = file, 0, 0
+
+    def writable(self) -> bool:
+        """It can be written."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Appends bytes."""
+        self._file.write(data)
+        self.size, self.checksum = self.size + len(data), zlib.crc32(data, self.checksum)
+        return len(data)
 
 
 @dataclass
@@ -122,26 +141,28 @@ class SpilledRows:
         """Write what is in memory to a file."""
         if not self._waiting:
             return
-        table = pa.Table.from_batches(self._waiting).combine_chunks()
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        data = sink.getvalue()
         path = self._place(f"{self.name}-{len(self.segments):05}.arrow")
         try:
             if path is not None:
                 with self._open(path) as file:
-                    file.write(data)
-                self.segments.append(SpilledBlock(self._rows, path, 0, data.size, zlib.crc32(data)))
+                    self.segments.append(self._written(file, path, 0))
             else:
                 self._unnamed = self._unnamed or self._open(None)
                 start = self._unnamed.seek(0, os.SEEK_END)
-                self._unnamed.write(data)
+                self.segments.append(self._written(self._unnamed, self._unnamed, start))
                 self._unnamed.flush()
-                self.segments.append(SpilledBlock(self._rows, self._unnamed, start, data.size))
         except OSError as error:
             raise cannot_write(error) from None
         self._waiting, self._bytes, self._rows = [], 0, 0
+
+    def _written(self, file: IO[bytes], place: IO[bytes] | Path, start: int) -> SpilledBlock:
+        """What waits in memory, written to a file a part at a time: copying all of it costs more than that."""
+        sink = _Sink(file)
+        with pa.ipc.new_file(pa.PythonFile(sink, "w"), self._waiting[0].schema) as writer:
+            for first in range(0, len(self._waiting), TOGETHER):
+                part = pa.Table.from_batches(self._waiting[first : first + TOGETHER])
+                writer.write_table(part.combine_chunks())
+        return SpilledBlock(self._rows, place, start, sink.size, sink.checksum)
 
     def _open(self, path: Path | None) -> IO[bytes]:
         if path is None:

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Numbers, Texts
+from neardup.engines.core.represent import chunk_ranges
 from neardup.engines.local.checkpoint.budget import available_memory
 from neardup.errors import OutputError
 
@@ -161,22 +161,29 @@ class Spool:
         offsets = np.zeros(len(begins) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
+        if not len(begins):
+            return Texts(offsets, data)
         # One read for each run of neighbours; what lies between them is left out when copying.
         far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
-        room, places, firsts = memoryview(data.data), offsets.tolist(), begins.tolist()
-        file = self._file.fileno()
-        for start, stop in pairwise([0, *far.tolist(), len(begins)]):
-            if stop - start == 1:  # most often: straight to its place
-                place = room[places[start] : places[stop]]
-                if os.preadv(file, [place], firsts[start]) != len(place):
-                    self._read_into(place, firsts[start])
-            elif start < stop:
-                first = firsts[start]
-                block = np.empty(int(ends[start:stop].max()) - first, np.uint8)
-                self._read_into(memoryview(block.data), first)
-                where = slice(start, stop)
-                kernels.digest.gather(block, begins[where] - first, ends[where] - first, data, offsets[where])
+        edges = np.concatenate([[0], far, [len(begins)]])
+        firsts, stops = begins[edges[:-1]], np.maximum.reduceat(ends, edges[:-1])
+        place = np.cumsum(stops - firsts) - (stops - firsts)  # of each run, where runs stand without gaps
+        moved = begins - np.repeat(firsts - place, np.diff(edges))
+        for one, other in chunk_ranges(stops - firsts):
+            block = self._read_runs(firsts[one:other], stops[one:other])
+            where = slice(edges[one], edges[other])
+            source = moved[where] - place[one]
+            kernels.digest.gather(block, source, source + (ends - begins)[where], data, offsets[where])
         return Texts(offsets, data)
+
+    def _read_runs(self, begins: Numbers, ends: Numbers) -> NDArray[np.uint8]:
+        """The bytes of runs, one behind the other."""
+        block, at = np.empty(int((ends - begins).sum()), np.uint8), 0
+        room = memoryview(block.data)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            self._read_into(room[at : at + end - begin], begin)
+            at += end - begin
+        return block
 
     def read_range(self, start: int, stop: int) -> Texts:
         """The texts of consecutive documents."""
