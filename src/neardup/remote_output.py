@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,7 +18,7 @@ from neardup.remote.retries import retried
 
 REPORT = "report.json"
 
-__all__ = ["RemoteFolder", "output_folder", "split_target", "work_place"]
+__all__ = ["RemoteFolder", "output_file", "output_folder", "split_target", "work_place"]
 
 
 class RemoteFolder(OutputFolder):
@@ -115,10 +116,19 @@ def local_path(address: str) -> str | None:
     return unquote(urlsplit(address).path) if scheme_of(address) == "file" else None
 
 
-def split_target(target: str) -> tuple[Any, str]:
+@contextmanager
+def output_file(target: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
+    """Where to write a file, which has its name, or is uploaded, when the block ends without an exception."""
+    place, name = split_target(target)
+    with output_folder(place, force=force) as folder:
+        yield folder.file(name)
+        folder.commit()
+
+
+def split_target(target: str | os.PathLike[str]) -> tuple[Any, str]:
     """The folder of an output file, and its name."""
     if is_address(target):
-        folder, _, name = target.rpartition("/")
+        folder, _, name = str(target).rpartition("/")
         return folder, name
     path = Path(target)
     return path.parent, path.name

@@ -56,6 +56,50 @@ OUTSIDE = b"""<!DOCTYPE nitf [<!ENTITY x SYSTEM "file:///etc/passwd">]>
 <nitf><body><body.content>&x;</body.content></body></nitf>"""
 
 
+# As the tags of NITF 3.3 are used in a published corpus of news: the lead stands twice.
+ARCHIVE = b"""<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">
+<nitf change.date="June 10, 2005" change.time="19:30" version="-//IPTC//DTD NITF 3.3//EN">
+<head><title>Ferry Returns</title><meta content="Metropolitan Desk" name="dsk"/>
+<meta content="1" name="publication_day_of_month"/>
+<docdata><doc-id id-string="17"/><doc.copyright holder="The Paper" year="2003"/>
+<series series.name="Harbours"/><identified-content>
+<classifier class="indexing_service" type="descriptor">Ferries</classifier>
+<location class="indexing_service">Norhaven</location><person class="indexing_service">Doe, J</person>
+<classifier class="online_producer" type="taxonomic_classifier">Top/News</classifier></identified-content></docdata>
+<pubdata date.publication="20030201T000000" ex-ref="http://example.org/17" item-length="18" name="The Paper"/></head>
+<body><body.head><hedline><hl1>Ferry Returns</hl1><hl2>After a year</hl2></hedline>
+<byline class="print_byline">By A REPORTER</byline><abstract><p>A ferry.</p></abstract></body.head>
+<body.content><block class="lead_paragraph"><p>LEAD: The ferry is back.</p></block>
+<block class="full_text"><p>The ferry is back.</p><p>It sails at noon.</p></block></body.content>
+<body.end><tagline>The end</tagline></body.end></body></nitf>
+"""
+# The tags of every article of Reuters-21578, in its order.
+WIRE = b"""<!DOCTYPE lewis SYSTEM "lewis.dtd">
+<REUTERS TOPICS="YES" LEWISSPLIT="TEST" CGISPLIT="TRAINING-SET" OLDID="20425" NEWID="15001" CSECS="3249">
+<DATE> 8-APR-1987 01:03:47.52</DATE>
+<MKNOTE>a note</MKNOTE>
+<TOPICS><D>ship</D></TOPICS>
+<PLACES><D>norway</D></PLACES>
+<PEOPLE></PEOPLE>
+<ORGS><D>efta</D></ORGS>
+<EXCHANGES></EXCHANGES>
+<COMPANIES></COMPANIES>
+<UNKNOWN>
+&#5;&#5;&#5;RM
+&#22;&#22;&#1;f0987&#31;reute
+u f BC-FERRY   04-08 0033</UNKNOWN>
+<TEXT>&#2;
+<TITLE>FERRY RETURNS</TITLE>
+<AUTHOR>    By A. Reporter, Reuters</AUTHOR>
+<DATELINE>    NORHAVEN, April 8 - </DATELINE><BODY>The ferry is back.
+    It sails at noon.
+ REUTER
+&#3;</BODY></TEXT>
+</REUTERS>
+"""
+
+
 def rows(given, **options) -> tuple[list[dict], Problems]:
     problems = Problems()
     sources = open_inputs(given if isinstance(given, list) else [str(given)], **options)
@@ -70,10 +114,35 @@ def test_nitf():
             "id": "1815718",
             "title": "The café reopens",
             "date": "2007-01-01T09:30:00Z",
-            "topics": "Top/News/World",
+            "topics": "Harbours, Top/News/World",
             "text": "It has reopened today.\nMany came & stayed.",
         }
     ]
+
+
+def test_nitf_as_an_archive_has_it():
+    (article,) = xml_articles(ARCHIVE)
+    assert article == {
+        "id": "17",
+        "title": "Ferry Returns",
+        "date": "2003-02-01T00:00:00",
+        "topics": "Ferries, Top/News",
+        "text": "The ferry is back.\nIt sails at noon.",
+    }
+    full = ARCHIVE[ARCHIVE.index(b'<block class="full_text">') : ARCHIVE.index(b"</body.content>")]
+    (article,) = xml_articles(ARCHIVE.replace(full, b""))
+    assert article["text"] == "LEAD: The ferry is back."
+
+
+def test_reuters_with_all_its_tags():
+    (article,) = sgml_articles(WIRE)
+    assert article == {
+        "id": "15001",
+        "title": "FERRY RETURNS",
+        "date": "1987-04-08T01:03:47",
+        "topics": "ship",
+        "text": "The ferry is back.\n    It sails at noon.",
+    }
 
 
 def test_newsitem_of_reuters():

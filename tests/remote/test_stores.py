@@ -12,6 +12,7 @@ from remote_servers import s3_server
 
 import neardup
 from neardup.cli import main
+from neardup.cli.support.options import new_file
 from neardup.documents import open_inputs, stamp
 from neardup.engines.local.checkpoint.workspace import inputs_identity
 from neardup.errors import InputError, OutputError
@@ -145,7 +146,45 @@ def test_pairs_and_parquet_are_written(s3, capsys):
     assert source.names() == ["id", "text"] and source.rows is not None and 0 < source.rows <= 20
 
 
-def test_an_object_is_known_by_size_and_time(s3):
+def test_what_is_found_in_documents_is_written_too(s3, capsys):
+    news, out = "s3://corpus/news", "s3://corpus/out"
+    assert command(capsys, "passages", news, "-o", f"{out}/p", "--tokens", "5", "--remove")[0] == 0
+    code, _, said = command(capsys, "passages", news, "-o", f"{out}/p", "--tokens", "5", "--remove")
+    assert code == 2 and "exists already" in said and said.count("\n") == 1
+    assert command(capsys, "dedup", news, "-o", f"{out}/u", "--unit", "line", "--method", "exact")[0] == 0
+    assert (
+        command(capsys, "stats", "build", news, "-o", f"{out}/s.parquet", "--method", "rare_phrases")[0] == 0
+    )
+    assert command(capsys, "sources", "clean", "-o", f"{out}/x.txt")[0] == 2
+    written = [key.removeprefix("out/") for key in keys(s3, "out")]
+    assert {"p/documents.jsonl", "p/report.json", "u/kept.jsonl", "u/report.json", "s.parquet"} <= set(
+        written
+    )
+
+
+def test_an_index_is_exported_and_a_heat_map_written(s3, capsys, tmp_path):
+    index, clean = str(tmp_path / "news.index"), str(tmp_path / "clean")
+    assert command(capsys, "index", "build", index, "s3://corpus/news")[0] == 0
+    assert command(capsys, "index", "export", index, "-o", "s3://corpus/out/all.jsonl")[0] == 0
+    assert command(capsys, "dedup", "s3://corpus/news", "-o", clean)[0] == 0
+    assert command(capsys, "sources", clean, "--by", "id", "-o", "s3://corpus/out/who.csv")[0] == 0
+    code, _, said = command(capsys, "index", "export", index, "-o", "s3://corpus/out/all.jsonl")
+    assert code == 2 and "s3://corpus/out/all.jsonl exists already" in said
+    assert keys(s3, "out") == ["out/all.jsonl", "out/who.csv"]
+
+
+def test_an_object_is_known_by_its_entity_tag(s3):
+    (source,) = open_inputs(["s3://corpus/news/a.jsonl"])
+    before = stamp(source)
+    s3.put_object(Bucket="corpus", Key="news/a.jsonl", Body=lines(ROWS[:20]).replace(b"e", b"a"))
+    assert (
+        stamp(source)[0][1] == before[0][1] and stamp(source) != before
+    )  # in the same second, of the same size
+    s3.put_object(Bucket="corpus", Key="news/a.jsonl", Body=lines(ROWS[:20]))
+    assert stamp(source) == before  # the same bytes again are the same object
+
+
+def test_an_object_of_another_size_is_another_one(s3):
     (source,) = open_inputs(["s3://corpus/news/a.jsonl"])
     before = stamp(source)
     assert before == stamp(source) and before[0][1] == len(lines(ROWS[:20]))
@@ -226,10 +265,8 @@ def test_a_local_path_with_a_colon_is_no_address(tmp_path, monkeypatch):
 
 def test_commands_that_write_local_files_refuse_addresses(capsys, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(lines(ROWS))
-    code, _, said = command(
-        capsys, "stats", "build", str(tmp_path / "a.jsonl"), "-o", "s3://corpus/x.parquet"
-    )
-    assert code == 2 and "is not a path on this machine" in said
+    with pytest.raises(OutputError, match="is not a path on this machine"):
+        new_file("s3://corpus/x.html", False)
     code, _, said = command(capsys, "dedup", str(tmp_path / "a.jsonl"), "-o", "s3://corpus/x", "--report")
     assert code == 2 and "--report writes beside a local result" in said
     with pytest.raises(OutputError, match="takes no files"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -28,7 +27,7 @@ TRAINING_OPTIONS = (
 @click.command(cls=GroupedCommand)
 @options.inputs
 @options.labels
-@options.output("MODEL.json", "The file to write the model to.")
+@options.output("MODEL.json", "The file to write the model to.", remote=True)
 @options.count("--ngram", "Tokens in a k-gram.", 1, least=1, most=65536)
 @options.choice("--tokens", get_args(TokenKind), "The unit of text.")
 @options.choice(
@@ -83,7 +82,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     from neardup.learn.training.learner import learn
     from neardup.learn.training.public import training_setup
 
-    target = options.new_file(values["output"], values["force"])
+    target = options.new_target(values["output"], values["force"])
     setup = training_setup(**{name: values[name] for name in TRAINING_OPTIONS})
     with TerminalProgress() as progress:
         documents, times = read_dated(inputs, values, progress, [setup.text])
@@ -95,7 +94,7 @@ def command(inputs: tuple[str, ...], **values: Any) -> None:
     emit(values["as_json"], summary, _lines(model, target), indent=2)
 
 
-def _lines(model: Model, target: Path) -> Iterator[str]:
+def _lines(model: Model, target: str) -> Iterator[str]:
     """A summary of the model."""
     figures = model.training
     labels = "on held-out labels" if figures["held_out"] else "on the training labels"

@@ -33,9 +33,9 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
     from neardup.documents import choose_columns, document_texts, fitted, plain_column, unified_schema
     from neardup.errors import InputError
     from neardup.index.links import link_columns
-    from neardup.remote_output import output_folder
+    from neardup.remote_output import output_file
 
-    folder_name, name, _ = options.target_file(output, ".parquet")
+    options.with_ending(output, ".parquet")
     pages = options.open_inputs(inputs, values)
     urls: list[Any] = []
     texts: list[Any] = []
@@ -58,11 +58,10 @@ def command(inputs: tuple[str, ...], output: str, url_column: str, force: bool, 
         place = table.schema.get_field_index(added)
         table = table.remove_column(place) if place >= 0 else table
         table = table.append_column(added, pa.array(lists, kind))
-    with output_folder(folder_name, force=force) as folder:
+    with output_file(output, force=force) as target:
         import pyarrow.parquet as pq
 
-        pq.write_table(table, folder.file(name))
-        folder.commit()
+        pq.write_table(table, target)
     report_problems(pages.problems)
     linked = sum(len(row) > 0 for row in table.column("anchors").to_pylist())
     click.echo(f"{counted(len(table), 'page')}, {linked:,} with links from other pages, written to {output}")

@@ -43,7 +43,7 @@ class PassagesCommand(GroupedCommand):
 
 @click.command(cls=PassagesCommand)
 @options.inputs
-@options.output("DIR", "The folder to write to.")
+@options.output("DIR", "The folder to write to, also s3://….", remote=True)
 @grouped(
     "Options",
     options.count("--tokens", "The least length of a passage.", 50, least=2, most=MOST_TOKENS),
@@ -88,27 +88,27 @@ def command(inputs: tuple[str, ...], output: str, **values: Any) -> None:
     from neardup.cli.support.show import TerminalProgress
     from neardup.documents import Problems
     from neardup.engines.local.passages.write import result_files
-    from neardup.output import OutputFolder, only_writer
+    from neardup.output import only_writer
+    from neardup.remote_output import output_folder, work_place
 
     start = perf_counter()
     asked = _asked(values)
-    with only_writer(Path(output)):
+    place = work_place(output)
+    with only_writer(place):
         sources, columns, _, threads = options.open_inputs(inputs, values)
         _check_column(sources, asked.by)
         limit_arrow(threads)
-        force = asked.force or (values["resume"] and _can_be_resumed(values, output))
-        with OutputFolder(output, force=force) as folder:
+        force = asked.force or (values["resume"] and _can_be_resumed(values, place))
+        with output_folder(output, force=force) as folder:
             for name in result_files(sources, columns, asked):
                 folder.file(name)
-        work = work_folder(
-            lambda: _identity(asked, values, sources, columns), sources, values, Path(output), force
-        )
+        work = work_folder(lambda: _identity(asked, values, sources, columns), sources, values, place, force)
         try:
             with TerminalProgress() as progress, resumable(work, progress):
                 for note in sources.notes:
                     progress.note(note)
                 problems = Problems(strict=values["strict"], folder=work.folder)
-                report = _run(asked, force, sources, columns, problems, work, progress, threads, Path(output))
+                report = _run(asked, force, sources, columns, problems, work, progress, threads, output)
         except BaseException:
             work.close(keep=True)
             raise
@@ -138,10 +138,10 @@ def _asked(values: dict[str, Any]) -> PassageOptions:
     )
 
 
-def _can_be_resumed(values: dict[str, Any], output: str) -> bool:
+def _can_be_resumed(values: dict[str, Any], place: Path) -> bool:
     from neardup.engines.local.checkpoint.workspace import can_be_resumed
 
-    return can_be_resumed(values["work_dir"] or output)
+    return can_be_resumed(values["work_dir"] or place)
 
 
 def _check_column(sources: Inputs, column: str | None) -> None:
@@ -177,7 +177,7 @@ def _run(
     work: Workspace,
     progress: Progress,
     threads: int,
-    output: Path,
+    output: str,
 ) -> dict[str, Any]:
     """The report of a run."""
     from dataclasses import replace

@@ -43,15 +43,13 @@ def command(folder: str, by: str | None, o: str | None, force: bool, as_json: bo
       neardup sources clean --by subject
       neardup sources clean --by source -o copies.html
     """
-    from pathlib import Path
-
     from neardup.review.copies import count_copies
     from neardup.review.folder import open_folder
 
-    target = None if o is None else options.new_file(o, force, (".csv", ".html", ".htm"))
+    target = None if o is None else options.new_target(o, force, (".csv", ".html", ".htm"))
     found = count_copies(open_folder(folder), by)
     if target is not None:
-        _write(Path(target), found)
+        _write(target, found)
     total = sum(row.documents for row in found.rows)
     lines = [
         f"{counted(sum(found.documents.values()), 'document')} of {counted(len(found.documents), 'source')} "
@@ -91,19 +89,19 @@ def _cluster_lines(found: CopiesBySource) -> list[str]:
     ]
 
 
-def _write(path: Any, found: Any) -> None:
+def _write(target: str, found: Any) -> None:
     """The table or the page."""
     import pyarrow as pa
 
     from neardup.engines.local.write_tables import write_table
-    from neardup.output import OutputFolder
     from neardup.pages.heat_map import HeatMap, heat_map_page
+    from neardup.remote_output import output_file
 
-    with OutputFolder(path.parent, force=True) as output:
-        if path.suffix.lower() == ".csv":
+    with output_file(target, force=True) as path:
+        if target.lower().endswith(".csv"):
             names = ("copies", "copied", "documents", "exact", "share")
             rows = {name: [getattr(row, name) for row in found.rows] for name in names}
-            write_table(output.file(path.name), pa.table(rows), "csv")
+            write_table(path, pa.table(rows), "csv")
         else:
             weight: dict[str, int] = {}
             for row in found.rows:
@@ -121,5 +119,4 @@ def _write(path: Any, found: Any) -> None:
                     for row in found.rows[:1000]
                 ],
             )
-            output.file(path.name).write_text(heat_map_page(shown), encoding="utf-8")
-        output.commit()
+            path.write_text(heat_map_page(shown), encoding="utf-8")

@@ -27,7 +27,7 @@ def command() -> None:
 
 @command.command(cls=MethodCommand, default_method="rare_phrases")
 @options.inputs
-@options.output("FILE", "The parquet file to write.")
+@options.output("FILE", "The parquet file to write.", remote=True)
 @options.value(
     "--memory SIZE",
     "Memory for the tables, such as 1G; the rest goes to the work folder.  [default: 256M]",
@@ -72,7 +72,7 @@ def _table_bytes(memory: str | None) -> int:
 
 @command.command(cls=GroupedCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.output("FILE", "The parquet file to write.")
+@options.output("FILE", "The parquet file to write.", remote=True)
 @options.as_json
 def merge(files: tuple[str, ...], output: str, force: bool, as_json: bool) -> None:
     """Add up the statistics of collections that have no document in common.

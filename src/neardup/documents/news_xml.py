@@ -17,7 +17,9 @@ TITLES = ("hl1", "headline", "title")  # the first that an article has
 DATES = ("firstcreated", "versioncreated", "thisrevisioncreated", "dateandtime")
 IDS = ("newsitemid", "itemid")
 BREAKS = ("p", "br", "hl1", "hl2", "li", "tr", "td", "block", "headline", "div", "h1", "h2", "h3", "h4")
+CLASSIFIER = "classifier"
 DEEPEST = 1000
+LEAD = ("lead_paragraph", "online_lead_paragraph")  # blocks that repeat the beginning of the text
 _SKIPPED = ("body.head", "media", "head", "script", "style")  # inside a text
 
 
@@ -49,6 +51,7 @@ class _Reader:
         self._at = 0  # the depth of the article
         self._text_at = 0  # the depth of the text, 0 outside
         self._skip_at = 0  # the depth of a part of it that is left out
+        self._lead = False  # whether that part is the lead, which counts where there is no other text
         self._parts: list[str] = []
         self._pieces: list[str] = []  # of the innermost element with a field
         self.parser = parser = expat.ParserCreate()
@@ -81,9 +84,10 @@ class _Reader:
             self._text_at = len(self._path)
         if tag in BREAKS:
             self._parts.append("\n")
-        if tag in _SKIPPED and self._text_at and not self._skip_at:
-            self._skip_at = len(self._path)
-        if tag in (*TITLES, *DATES, *IDS):
+        repeats = tag == "block" and attributes.get("class") in LEAD
+        if (repeats or tag in _SKIPPED) and self._text_at and not self._skip_at:
+            self._skip_at, self._lead = len(self._path), repeats
+        if tag in (*TITLES, *DATES, *IDS, CLASSIFIER):
             self._pieces = []
         self._take(tag, attributes)
 
@@ -104,7 +108,7 @@ class _Reader:
             self._article["topics"][topic] = True
 
     def _topic(self, tag: str, attributes: Mapping[str, str]) -> str | None:
-        if tag == "classifier":
+        if tag == CLASSIFIER:
             return attributes.get("value")
         if tag == "tobject.subject":
             return attributes.get("tobject.subject.type") or attributes.get("tobject.subject.refnum")
@@ -128,6 +132,8 @@ class _Reader:
         self._pieces.append(text)
         if self._text_at and not self._skip_at:
             self._parts.append(text)
+        elif self._skip_at and self._lead:
+            self._article["lead"] = self._article.get("lead", "") + text
 
     def _end(self, name: str) -> None:
         tag, depth = self._path.pop(), len(self._path) + 1
@@ -137,6 +143,9 @@ class _Reader:
             field = f"title {tag}" if tag in TITLES else "date" if tag in DATES else "id"
             self._keep(field, "".join(self._pieces))
             self._pieces = []
+        if tag == CLASSIFIER:  # archives name a topic in it, and not in its attribute
+            named = " ".join("".join(self._pieces).split())
+            self._article["topics"].update({named: True} if named else {})
         if tag in BREAKS:
             self._parts.append("\n")
         self._skip_at = 0 if depth == self._skip_at else self._skip_at
@@ -153,12 +162,13 @@ def _finished(article: dict[str, Any], text: str) -> dict[str, str]:
     titles = [article[f"title {tag}"] for tag in TITLES if f"title {tag}" in article]
     lines = [" ".join(line.split()) for line in text.split("\n")]
     title = titles[0] if titles else ""
+    lead = " ".join(article.get("lead", "").split())
     return {
         "id": article.get("id", ""),
         "title": title,
         "date": _iso(article.get("date", "")),
         "topics": ", ".join(article["topics"]),
-        "text": "\n".join(line for line in lines if line) or title,
+        "text": "\n".join(line for line in lines if line) or lead or title,
     }
 
 

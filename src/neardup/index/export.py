@@ -15,8 +15,8 @@ from neardup.engines.core.documents import plan_fields
 from neardup.engines.core.progress import Progress
 from neardup.index.signed import Store, stored_text
 from neardup.index.truth import Attributes, Columns, DocumentStore, Snapshot, StoredRows
-from neardup.output import OutputFolder
 from neardup.plan import Plan
+from neardup.remote_output import output_file
 from neardup.text.fields import SEPARATOR
 
 SCAN = 1024  # documents that are written together
@@ -27,18 +27,19 @@ ATTRIBUTES = {
 NONE = Attributes()
 
 
-def write_tables(target: Path, schema: pa.Schema, tables: Iterable[pa.Table], *, force: bool = False) -> int:
+def write_tables(
+    path: str | os.PathLike[str], schema: pa.Schema, tables: Iterable[pa.Table], *, force: bool = False
+) -> int:
     """The number of rows written to a parquet, csv or jsonl file, which appears as a whole or not at all."""
     rows = 0
-    with OutputFolder(target.parent, force=force) as folder:
-        writer = open_writer(folder.file(target.name), target.suffix.lower()[1:], schema)
+    with output_file(path, force=force) as target:
+        writer = open_writer(target, Path(path).suffix.lower()[1:], schema)
         try:
             for batch in (batch for table in tables for batch in table.to_batches()):
                 writer.write(Batch("", np.arange(batch.num_rows), batch))
                 rows += batch.num_rows
         finally:
             writer.close()
-        folder.commit()
     return rows
 
 
@@ -65,7 +66,7 @@ def export_stored(
     schema = _schema(plan, store, pa.int64() if integers and snapshot.count() else pa.string())
     with progress.stage("export", snapshot.count()):
         tables = _tables(snapshot.scan(1, last, columns, SCAN), schema, plan, progress)
-        return write_tables(Path(path), schema, tables, force=force)
+        return write_tables(path, schema, tables, force=force)
 
 
 def export_salvaged(
@@ -79,7 +80,7 @@ def export_salvaged(
     """The number of documents written of an index that may be damaged: those whose checksums are right."""
     schema = _schema(plan, store, pa.string())
     with progress.stage("export"):
-        return write_tables(Path(path), schema, _tables(truth.salvage(), schema, plan, progress), force=force)
+        return write_tables(path, schema, _tables(truth.salvage(), schema, plan, progress), force=force)
 
 
 def _schema(plan: Plan | None, store: Store, ids: pa.DataType) -> pa.Schema:

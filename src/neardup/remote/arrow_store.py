@@ -17,7 +17,7 @@ import pyarrow.fs as fs
 
 from neardup.errors import InputError
 from neardup.remote.retries import Final, one_line
-from neardup.remote.stores import Status
+from neardup.remote.stores import Status, tag_number
 
 CONNECT, REQUEST = 10, 60  # seconds before a request counts as failed
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -85,7 +85,11 @@ class ArrowStore:
             )
 
     def status(self, address: str) -> Status | None:
-        """Size and time of change."""
+        """Size, and entity tag or time of change.
+
+        The tag takes a second request: a listing has none, and an object that was written again within the resolution
+        of the time would pass for the old one.
+        """
         path = _path(address)
         try:
             info = self._client(path).get_file_info(path)
@@ -94,7 +98,14 @@ class ArrowStore:
         if info.type == fs.FileType.NotFound:
             self._require_bucket(path)
             raise FileNotFoundError("it does not exist")
-        return None if info.type == fs.FileType.Directory else _status(info)
+        if info.type == fs.FileType.Directory:
+            return None
+        try:
+            with self._client(path).open_input_stream(path) as stream:
+                tag = (stream.metadata() or {}).get("ETag")
+        except OSError as error:
+            raise self._sentence(error, path) from None
+        return Status(info.size, tag_number(tag.decode())) if tag else _status(info)
 
     def _require_bucket(self, path: str) -> None:
         """An object that is not found may be of a bucket that does not exist."""

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ import pyarrow.parquet as pq
 
 from neardup.checked_json import Invalid, check_members, parse_json
 from neardup.errors import OutputError, StatisticsError
-from neardup.output import OutputFolder, one_line
+from neardup.output import one_line
+from neardup.remote_output import output_file, output_folder, split_target
 from neardup.statistics.frequencies import Frequencies, Statistics, digest_of
 
 FORMAT = 1
@@ -55,13 +55,12 @@ def write_statistics(
 
     precision: the least count and the slack of each table.
     """
-    target = Path(path)
     listed: list[dict[str, Any]] = []
-    with OutputFolder(target.parent, force=force) as folder:
+    with output_file(path, force=force) as target:
         options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
         encoding = {"table": "RLE_DICTIONARY", "feature": "PLAIN", "documents": "DELTA_BINARY_PACKED"}
         with pq.ParquetWriter(
-            folder.file(target.name), SCHEMA, use_dictionary=["table"],
+            target, SCHEMA, use_dictionary=["table"],
             column_encoding={name: kind for name, kind in encoding.items() if name != "table"}, **options,
         ) as writer:  # fmt: skip
             for number, (name, parts) in enumerate(tables.items()):
@@ -72,7 +71,6 @@ def write_statistics(
                 )
             header = _header(documents, text, df_unit, listed)
             writer.add_key_value_metadata({"neardup": json.dumps(header, ensure_ascii=False)})
-        folder.commit()
     return header
 
 
@@ -176,7 +174,8 @@ def _read_table(file: Any, number: int, entry: dict[str, Any]) -> Frequencies:
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
     """Refuse a file that cannot be written, before counting begins."""
-    if Path(path).suffix != ".parquet":
+    if not os.fspath(path).endswith(".parquet"):
         raise OutputError(f"{os.fspath(path)} must end in .parquet, the format of statistics")
-    with OutputFolder(Path(path).parent, force=force) as folder:
-        folder.file(Path(path).name)
+    place, name = split_target(path)
+    with output_folder(place, force=force) as folder:
+        folder.file(name)

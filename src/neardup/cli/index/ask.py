@@ -58,7 +58,7 @@ def query(
     """
     if (text is None) == (not inputs):
         raise InputError("A query needs either INPUT or --text TEXT.")
-    target = None if output is None else options.new_file(output, force, ENDINGS)
+    target = None if output is None else options.new_target(output, force, ENDINGS)
     with open_index(folder, values) as index:
         if text is not None:
             found = [asdict(match) for match in index.query(text, threshold=threshold, limit=limit)]

@@ -89,7 +89,7 @@ def verify(folder: str, as_json: bool) -> None:
 
 @click.command(cls=GroupedCommand, short_help="Write the documents of an index to a file.")
 @index_argument
-@options.output("FILE", "The file to write: .jsonl or .parquet.")
+@options.output("FILE", "The file to write: .jsonl or .parquet.", remote=True)
 @options.flag("--salvage", "Write what is readable of a damaged index.")
 @options.as_json
 def export(folder: str, output: str, force: bool, salvage: bool, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def export(folder: str, output: str, force: bool, salvage: bool, as_json: bool) 
     from neardup.index.damaged import salvage_path
     from neardup.index.export import FORMATS
 
-    target = options.new_file(output, force, FORMATS)
+    target = options.new_target(output, force, FORMATS)
     with TerminalProgress() as progress:
         if salvage:
             rows = salvage_path(folder, target, progress, force)

@@ -12,7 +12,8 @@ from neardup.cli.support.groups import grouped, seldom
 from neardup.errors import InputError, OutputError
 from neardup.output import refuse_address
 from neardup.plurals import listed_names
-from neardup.remote_output import split_target
+from neardup.remote import is_address
+from neardup.remote_output import output_folder, split_target
 from neardup.text import HtmlText
 
 if TYPE_CHECKING:
@@ -256,13 +257,25 @@ def judging(bootstrap: int) -> Option:
 
 
 def new_file(name: str, force: bool, endings: tuple[str, ...] = ()) -> Path:
-    """Where a file goes that a command makes; refused before the work rather than after."""
+    """Where a file goes that a command makes on this machine; refused before the work rather than after."""
+    refuse_address(name)
     path = with_ending(name, *endings)
     if path.exists() and not force:
         raise OutputError(f"{name} exists already: choose another output, or overwrite with --force")
     if not path.parent.is_dir():
         raise OutputError(f"the folder {path.parent} does not exist: create it first")
     return path
+
+
+def new_target(name: str, force: bool, endings: tuple[str, ...] = ()) -> str:
+    """The same for a file that may be remote."""
+    if not is_address(name):
+        return str(new_file(name, force, endings))
+    with_ending(name, *endings)
+    folder, last = split_target(name)
+    with output_folder(folder, force=force) as output:
+        output.file(last)
+    return name
 
 
 def target_file(name: str, *endings: str) -> tuple[Path | str, str, str]:

@@ -135,21 +135,20 @@ def run_units(
 ) -> None:
     """Runs over units and writes the documents; `finish` gets the report."""
     from dataclasses import replace
-    from pathlib import Path
 
     from neardup.cli.support.run import run_command
     from neardup.engines.local.units.write import unit_files, write_units
-    from neardup.output import OutputFolder
+    from neardup.remote_output import output_folder, work_place
 
     force = settings.force
 
     def check(sources: Any, resumed: bool) -> None:
         nonlocal force
         force = force or resumed
-        with OutputFolder(output, force=force) as folder:
+        with output_folder(output, force=force) as folder:
             for name in unit_files(sources, settings):
                 folder.file(name)
 
-    with run_command(plan, inputs, values, Path(output), force, check) as run:
-        report = write_units(run, Path(output), replace(settings, force=force))
+    with run_command(plan, inputs, values, work_place(output), force, check) as run:
+        report = write_units(run, output, replace(settings, force=force))
     finish(report)

@@ -21,8 +21,8 @@ from neardup.errors import InputError, NeardupError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.learn.model.gram_features import gram_features
 from neardup.learn.model.weight import INITIAL_WEIGHTS, LearnedWeight
-from neardup.output import OutputFolder
 from neardup.plan import ClusterKind, Text, stage_json
+from neardup.remote_output import output_file
 from neardup.statistics import Frequencies, Statistics
 from neardup.text.fields import FieldedWords
 from neardup.text.tagged import TaggedWords
@@ -119,10 +119,8 @@ class Model:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file whole, or not at all."""
-        target = Path(path)
-        with OutputFolder(target.parent, force=True) as folder:
-            folder.file(target.name).write_text(self.to_json(), encoding="utf-8")
-            folder.commit()
+        with output_file(path, force=True) as target:
+            target.write_text(self.to_json(), encoding="utf-8")
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:

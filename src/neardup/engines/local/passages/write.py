@@ -23,6 +23,7 @@ from neardup.engines.local.write import check_unchanged
 from neardup.engines.local.write_tables import REPORT, TableFormat, write_table
 from neardup.escapes import escape_json
 from neardup.output import OutputFolder
+from neardup.remote_output import output_folder
 
 Which = Literal["later", "all"]
 TABLES = ("passages", "places", "spans")
@@ -56,11 +57,11 @@ def result_files(sources: Sequence[Source], corpus_columns: Any, options: Passag
 
 
 def write_passages(
-    corpus: Corpus, found: Passages, folder: Path, options: PassageOptions, progress: Progress
+    corpus: Corpus, found: Passages, folder: str | Path, options: PassageOptions, progress: Progress
 ) -> dict[str, Any]:
     """The report, after all files have their names."""
     tables, written, spans = PassageTables(corpus, found), list[str](), None
-    with OutputFolder(folder, force=options.force) as output:
+    with output_folder(folder, force=options.force) as output:
 
         def write(name: str, table: pa.Table) -> pa.Table:
             file = f"{name}.{options.table_format}"

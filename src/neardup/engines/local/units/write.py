@@ -30,6 +30,7 @@ from neardup.engines.local.write_tables import (
 )
 from neardup.escapes import escape_json
 from neardup.output import OutputFolder
+from neardup.remote_output import output_folder
 
 RECORD = "removed_units"
 TOO_SHORT = "too short without its repeated {unit}s"
@@ -77,10 +78,10 @@ class _Pass:
     ends: list[Numbers] = field(default_factory=list)
 
 
-def write_units(run: LocalRun, folder: Path, options: UnitOptions) -> dict[str, Any]:
+def write_units(run: LocalRun, folder: str | Path, options: UnitOptions) -> dict[str, Any]:
     """The report, after all files have their names."""
     done = _Pass()
-    with OutputFolder(folder, force=options.force) as output:
+    with output_folder(folder, force=options.force) as output:
         tables = record_files(options.table_format)
         with run.progress.stage("write pairs and clusters"):
             write_pairs(run, output.file(tables[0]), options.table_format, options.escape_formulas)
@@ -175,12 +176,13 @@ def _without(texts: Texts, units: Units, removed: Numbers, origin: Numbers) -> d
     begins = np.maximum(units.begin[removed], begins)
     ends = np.where(same & (other > removed), units.begin[other], units.following[removed])
     ends = np.minimum(units.following[removed], ends)
-    edges = np.flatnonzero(np.diff(units.document[removed], prepend=-1, append=-1)).tolist()
+    numbers = units.document[removed]
+    edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1)).tolist()
+    cuts = list(zip(begins.tolist(), ends.tolist(), strict=True))
     for first, last in pairwise(edges):
-        number = int(units.document[removed[first]])
+        number = int(numbers[first])
         text, parts, at = texts.document(number), [], 0
-        for k in range(first, last):
-            begin, end = int(begins[k]), int(ends[k])
+        for begin, end in cuts[first:last]:
             if begin < end:
                 parts.append(text[at : max(at, begin)])
                 at = max(at, end)
@@ -200,7 +202,7 @@ def _write_batch(
 ) -> None:
     """Documents that have enough text left, changed; the others as they were, with the reason."""
     new, counts = found
-    gone = [row for row, text in new.items() if _visible(text) < options.least]
+    gone = [row for row, text in new.items() if not _has_visible(text, options.least)]
     done.gone += len(gone)
     done.changed += len(new) - len(gone)
     if not writers:
@@ -215,9 +217,10 @@ def _write_batch(
         writers[1].write(batch, np.array(gone), added)
 
 
-def _visible(text: bytes) -> int:
-    """The characters of a text that are no blanks."""
-    return len("".join(text.decode("utf-8", "replace").split()))
+def _has_visible(text: bytes, least: int) -> bool:
+    """Whether a text has so many characters that are no blanks; its beginning mostly shows it."""
+    parts = (text[: 8 * least], text) if 8 * least < len(text) else (text,)
+    return any(len("".join(part.decode("utf-8", "ignore").split())) >= least for part in parts)
 
 
 def _record(run: LocalRun, done: _Pass) -> pa.Table:
