@@ -178,3 +178,19 @@ def test_the_public_methods_are_those_of_datasketch():
     }.items():
         public = {one for one in dir(getattr(theirs, name)) if not one.startswith("_")} - {"buffer_size"}
         assert public - set(dir(getattr(ours, name))) <= missing, name
+
+
+def test_buffered_queries_give_what_all_of_them_find():
+    lsh = ours.MinHashLSH(threshold=0.5, num_perm=64)
+    low, high = sketch(range(100), num_perm=64), sketch(range(500, 600), num_perm=64)
+    lsh.insert("low", low)
+    lsh.insert("high", high)
+    assert lsh.collect_query_buffer() == []
+    lsh.add_to_query_buffer(low)
+    lsh.add_to_query_buffer(low)
+    assert lsh.collect_query_buffer() == ["low"] and lsh.collect_query_buffer() == []
+    lsh.add_to_query_buffer(low)
+    lsh.add_to_query_buffer(high)
+    assert lsh.collect_query_buffer() == []
+    with pytest.raises(ValueError):
+        lsh.add_to_query_buffer(sketch([1], num_perm=32))

@@ -32,7 +32,9 @@ def verify_path(path: str | os.PathLike[str], progress: Progress) -> Verificatio
         return Verification(0, 0, found, [])
 
 
-def salvage_path(path: str | os.PathLike[str], target: Path, progress: Progress, force: bool = False) -> int:
+def salvage_path(
+    path: str | os.PathLike[str], target: str | os.PathLike[str], progress: Progress, force: bool = False
+) -> int:
     """The number of documents written to a jsonl or parquet file: those that are readable and sound."""
     if _is_address(path):
         from neardup.index.truth.postgres import PostgresTruth

@@ -57,6 +57,7 @@ class MinHashLSH:
             raise ValueError("there must be at least two bands: take a lower threshold or more permutations")
         self.hashtables: list[dict[bytes, dict[Hashable, None]]] = [{} for _ in range(self.b)]
         self.keys: dict[Hashable, list[bytes]] = {}
+        self._asked: list[set[Hashable]] = []
 
     def _bands(self, minhash: Any) -> list[bytes]:
         if len(minhash) != self.h:
@@ -81,6 +82,15 @@ class MinHashLSH:
         for table, band in zip(self.hashtables, self._bands(minhash), strict=True):
             found |= table.get(band, {})
         return list(found)
+
+    def add_to_query_buffer(self, minhash: Any) -> None:
+        """Asks now, and keeps the answer for `collect_query_buffer`."""
+        self._asked.append(set(self.query(minhash)))
+
+    def collect_query_buffer(self) -> list[Hashable]:
+        """The keys that all queries since the last call have found."""
+        asked, self._asked = self._asked, []
+        return list(set.intersection(*asked)) if asked else []
 
     def remove(self, key: Hashable) -> None:
         """Takes a key out."""
