@@ -22,6 +22,7 @@ from neardup.remote.stores import Status, tag_number
 CONNECT, REQUEST = 10, 60  # seconds before a request counts as failed
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _PIECE = 8 << 20
+OPEN = 16  # objects that stay open
 _DENIED = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|InvalidAccessKeyId|HTTP (?:code |status )?40[13]"
 )
@@ -35,6 +36,7 @@ class ArrowStore:
     def __init__(self, scheme: str) -> None:
         self._scheme = scheme
         self._regions: dict[str, Any] = {}
+        self._files: dict[tuple[str, Status], Any] = {}
 
     @cached_property
     def _google(self) -> Any:
@@ -121,11 +123,20 @@ class ArrowStore:
         """A range, by one request."""
         path = _path(address)
         try:
-            with self._client(path).open_input_file(path) as file:
-                found: bytes = file.read_at(size, start)
-                return found
+            found: bytes = self._opened(path, known).read_at(size, start)
         except OSError as error:
+            self._files.pop((path, known), None)
             raise self._sentence(error, path) from None
+        return found
+
+    def _opened(self, path: str, known: Status) -> Any:
+        """The open object; opening takes a request for its size, and Google's client begins to fetch all of it."""
+        file = self._files.get((path, known))
+        if file is None:
+            if len(self._files) >= OPEN:
+                self._files.clear()  # a reader in another thread keeps its own
+            file = self._files[path, known] = self._client(path).open_input_file(path)
+        return file
 
     def list(self, folder: str) -> dict[str, Status]:
         """All objects below a prefix."""
