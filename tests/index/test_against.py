@@ -18,7 +18,17 @@ from neardup.cli import group, main
 from neardup.errors import EvidenceError, InputError, NeardupError, ParameterError
 from neardup.index.index import Index
 
-METHODS = ["minhash", "exact", "simhash", "spotsigs", "rare_phrases", "andd", "cosine", "imatch", "super_shingles"]
+METHODS = [
+    "minhash",
+    "exact",
+    "simhash",
+    "spotsigs",
+    "rare_phrases",
+    "andd",
+    "cosine",
+    "imatch",
+    "super_shingles",
+]
 
 
 def table(texts: dict[str, str]) -> pa.Table:

@@ -72,7 +72,9 @@ class Handler(BaseHTTPRequestHandler):
             first, _, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
             data = store.objects[name]
             part = data[int(first) : int(last) + 1 if last else len(data)]
-            return self._send(206, part, **{"Content-Range": f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}"})
+            return self._send(
+                206, part, **{"Content-Range": f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}"}
+            )
         if name:
             return self._send(200, self._about(name))
         if "/o" not in urlsplit(self.path).path:
@@ -131,7 +133,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/octet-stream" if isinstance(body, bytes) else "application/json")
+        self.send_header(
+            "Content-Type", "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        )
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

@@ -12,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -24,20 +24,25 @@ REPO = "someone/news"
 COMMIT = "0" * 40
 
 
+FILES = {
+    "data/a.jsonl": LINES,
+    "data/more/b.jsonl": LINES[: LINES.index(b"\n") + 1],
+    "README.md": b"# News",
+}
+
+
 class Hub(BaseHTTPRequestHandler):
     """A dataset of two files."""
-
-    files = {"data/a.jsonl": LINES, "data/more/b.jsonl": LINES[: LINES.index(b"\n") + 1], "README.md": b"# News"}
 
     def log_message(self, *arguments: Any) -> None:
         pass
 
     def _entry(self, name: str) -> dict[str, Any]:
-        data = self.files[name]
+        data = FILES[name]
         return {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
 
     def _entries(self, below: str) -> list[dict[str, Any]]:
-        names = [name for name in self.files if name.startswith(below)]
+        names = [name for name in FILES if name.startswith(below)]
         folders = {"/".join(name.split("/")[:k]) for name in names for k in range(1, name.count("/") + 1)}
         inside = [folder for folder in sorted(folders) if folder.startswith(f"{below}/") or not below]
         return [{"type": "directory", "path": folder, "size": 0, "oid": "d"} for folder in inside] + [
@@ -45,7 +50,7 @@ class Hub(BaseHTTPRequestHandler):
         ]
 
     def do_GET(self) -> None:
-        path = urlsplit(self.path).path
+        path = unquote(urlsplit(self.path).path)
         if not path.removeprefix("/api").startswith(f"/datasets/{REPO}"):
             return self._send(404, {"error": "Repository not found"}, **{"X-Error-Code": "RepoNotFound"})
         if "/tree/" in path:
@@ -53,7 +58,7 @@ class Hub(BaseHTTPRequestHandler):
             return self._send(200, self._entries(below))
         if "/resolve/" in path:
             return self._download(path.partition("/resolve/")[2].partition("/")[2])
-        about = {"id": REPO, "sha": COMMIT, "siblings": [{"rfilename": name} for name in self.files]}
+        about = {"id": REPO, "sha": COMMIT, "siblings": [{"rfilename": name} for name in FILES]}
         return self._send(200, {**about, "private": False, "tags": [], "downloads": 0, "likes": 0})
 
     def do_HEAD(self) -> None:
@@ -69,9 +74,9 @@ class Hub(BaseHTTPRequestHandler):
         self._send(200, [one for one in self._entries("") if one["path"] in asked])
 
     def _download(self, name: str) -> None:
-        if name not in self.files:
+        if name not in FILES:
             return self._send(404, {"error": "Entry not found"}, **{"X-Error-Code": "EntryNotFound"})
-        data, asked = self.files[name], self.headers.get("Range")
+        data, asked = FILES[name], self.headers.get("Range")
         headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": COMMIT}
         if not asked:
             return self._send(200, data, **headers)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commanding import check_same, printed, refused, spark_run, write_lines
+from remote_servers import web_server
 
 from corpora import corpus
 from neardup.cli import main
@@ -61,6 +62,14 @@ def test_parquet_is_read_by_spark(spark, table, tmp_path):
 
 
 @pytest.mark.slow
+def test_addresses_are_read_by_our_readers(spark, table, tmp_path):
+    pq.write_table(table, tmp_path / "a.parquet")
+    with web_server() as web:
+        web.files["/a.parquet"] = (tmp_path / "a.parquet").read_bytes()
+        report, _ = check_same(tmp_path, [f"{web.address}/a.parquet"])
+    assert report["documents"] == len(table) and report["removed"]
+
+
 def test_names_that_spark_would_change(spark, table, tmp_path):
     """Files and folders whose names Spark would escape, take for a pattern or leave out."""
     names = [

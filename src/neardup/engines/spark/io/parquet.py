@@ -1,7 +1,8 @@
 """Parquet files that Spark reads itself, if it reads them exactly as the local engine does.
 
-neardup's readers read the others: files whose names Spark takes for globs or skips, types that Spark does not have,
-columns whose type differs between files, and ids that are neither integers nor strings.
+neardup's readers read the others: files behind addresses (Spark would need packages and credentials of its own), files
+whose names Spark takes for globs or skips, types that Spark does not have, columns whose type differs between files,
+and ids that are neither integers nor strings.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from neardup.documents.problems import KEPT_PROBLEMS
 from neardup.engines.spark.io.columns import GIVEN_ID, POSITION
 from neardup.engines.spark.io.problems import FILE
 from neardup.engines.spark.io.types import is_integer, is_native_type
+from neardup.remote import is_address
 
 PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that Spark neither escapes nor expands
 
@@ -26,6 +28,8 @@ PLAIN = re.compile(r"[A-Za-z0-9_./-]+")  # a path that Spark neither escapes nor
 def can_spark_read(sources: Sequence[Source], schema: pa.Schema, identity: str | None) -> bool:
     """Whether Spark reads the files exactly as the local engine does, and within its limits."""
     if any(source.format != "parquet" or not source.names() for source in sources):
+        return False
+    if any(is_address(source.path) for source in sources):  # type: ignore[attr-defined]
         return False
     if any(source.limits != LIMITS for source in sources):  # type: ignore[attr-defined]
         return False
