@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,13 @@ def test_what_cannot_be_done_is_one_line(here: Path) -> None:
         result = run("sources", *words)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
         assert said in result.stderr
+
+
+def test_the_leaning_names_of_columns_are_inside_the_picture():
+    from neardup.pages.heat_map import HeatMap, heat_map_page
+
+    names = [f"{k}-reporter@example.org" for k in range(3)]
+    page = heat_map_page(HeatMap("t", "s", names, {}, {}, []))
+    width = float(re.search(r'viewBox="0 0 (\d+)', page)[1])
+    last = max(float(x) for x in re.findall(r"translate\((\d+)", page))
+    assert last + 22 * 7 * 0.5 <= width  # 22 letters of 7 pixels at 60 degrees

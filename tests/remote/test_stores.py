@@ -155,6 +155,10 @@ def test_what_is_found_in_documents_is_written_too(s3, capsys):
     assert (
         command(capsys, "stats", "build", news, "-o", f"{out}/s.parquet", "--method", "rare_phrases")[0] == 0
     )
+    code, said, _ = command(capsys, "stats", "info", f"{out}/s.parquet")
+    assert code == 0 and "20 documents" in said
+    code, _, said = command(capsys, "stats", "info", f"{out}/none.parquet")
+    assert code == 2 and "none.parquet does not exist" in said and said.count("\n") == 1
     assert command(capsys, "sources", "clean", "-o", f"{out}/x.txt")[0] == 2
     written = [key.removeprefix("out/") for key in keys(s3, "out")]
     assert {"p/documents.jsonl", "p/report.json", "u/kept.jsonl", "u/report.json", "s.parquet"} <= set(

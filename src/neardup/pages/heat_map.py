@@ -12,6 +12,7 @@ from neardup.pages.parts import note, table
 __all__ = ["HeatMap", "heat_map_page"]
 
 CELL, LEFT, TOP, MOST = 30, 170, 130, 30  # pixels of a cell and of the names; sources that are shown
+LEAN = 80  # pixels that the leaning name of the last column takes beside it
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def heat_map_page(shown: HeatMap) -> str:
 
 def _map(names: Sequence[str], shown: HeatMap) -> str:
     """Cells as dark as the share of the row's documents that repeat one of the column."""
-    width, height = LEFT + CELL * len(names) + 10, TOP + CELL * len(names) + 10
+    width, height = LEFT + CELL * len(names) + LEAN, TOP + CELL * len(names) + 10
     most = max(shown.shares.values(), default=0) or 1
     parts = []
     for k, name in enumerate(names):

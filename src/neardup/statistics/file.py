@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from neardup.checked_json import Invalid, check_members, parse_json
 from neardup.errors import OutputError, StatisticsError
 from neardup.output import one_line
+from neardup.remote import is_address, open_remote
 from neardup.remote_output import output_file, output_folder, split_target
 from neardup.statistics.frequencies import Frequencies, Statistics, digest_of
 
@@ -134,7 +135,9 @@ def load_statistics(path: str | os.PathLike[str]) -> Statistics:
 def _open(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     name = os.fspath(path)
     try:
-        file = pq.ParquetFile(name, page_checksum_verification=True)
+        file = pq.ParquetFile(
+            open_remote(name) if is_address(name) else name, page_checksum_verification=True
+        )
         header = parse_json((file.metadata.metadata or {}).get(b"neardup", b"null"))
     except FileNotFoundError:
         raise StatisticsError(f"{name} does not exist: make it with  neardup stats build.") from None
