@@ -11,7 +11,7 @@ from neardup.pages.parts import note, table
 
 __all__ = ["HeatMap", "heat_map_page"]
 
-CELL, LEFT, TOP, MOST = 30, 170, 130, 30  # pixels of a cell and of the names; sources that are shown
+CELL, LEFT, TOP, MOST = 30, 170, 145, 30  # pixels of a cell and of the names; sources that are shown
 LEAN = 80  # pixels that the leaning name of the last column takes beside it
 
 
