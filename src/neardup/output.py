@@ -23,6 +23,7 @@ __all__ = [
     "reason",
     "refuse_address",
     "remove_result",
+    "whole_file",
 ]
 
 PAGE = "report.html"  # of `neardup report`, beside a result
@@ -125,6 +126,24 @@ class OutputFolder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason(error)}") from None
         self._made = []
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A name beside a file, with its ending: what is written there takes its place when the block has ended well.
+
+    A device or pipe is written as it is.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    aside = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.partial{target.suffix}")
+    try:
+        yield aside
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def remove_result(path: Path) -> None:

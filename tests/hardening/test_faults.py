@@ -248,3 +248,47 @@ def test_a_device_without_an_end_is_refused(corpus, tmp_path, device, command):
     }[command]
     done = CliRunner().invoke(group, words)
     assert isinstance(done.exception, InputError) and f"{device} is a device" in str(done.exception)
+
+
+def test_a_file_that_cannot_be_completed_leaves_the_old_one(tmp_path):
+    from neardup.output import whole_file
+
+    path = tmp_path / "run.toml"
+    path.write_text("old")
+    with pytest.raises(OSError, match="no room"), whole_file(path) as aside:
+        aside.write_text("half")
+        raise OSError("no room")
+    assert [each.name for each in tmp_path.iterdir()] == ["run.toml"] and path.read_text() == "old"
+    link = tmp_path / "link.toml"
+    link.symlink_to(path)
+    with whole_file(link) as aside:
+        assert aside.suffix == ".toml"
+        aside.write_text("new")
+    assert path.read_text() == "new" and link.is_symlink()
+    with whole_file(Path("/dev/null")) as aside:
+        assert aside == Path("/dev/null")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["dedup", "in.jsonl", "-o", "out", "--save-config", "disk/run.toml"],
+        ["tune", "--plot", "disk/curve.svg"],
+        ["fingerprints", "in.jsonl", "--plots", "disk/plots"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_disk_that_is_full_is_named_and_gets_no_half_of_a_file(corpus, tmp_path, words):
+    if "plot" in words[-2]:
+        pytest.importorskip("matplotlib")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    full = 'mount -t tmpfs -o size=4k none "$0" && { echo >"$0/other" && "$@"; code=$?; find "$0" -type f; '
+    unshare = ["unshare", "--mount", "--map-root-user", "sh", "-c", full + "exit $code; }", str(disk)]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        pytest.skip("this machine gives no disk of its own to a process (unshare --mount --map-root-user)")
+    command = [*unshare, sys.executable, "-m", "neardup", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "disk/" in done.stderr.splitlines()[-1] and "No space left" in done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith(str(disk))] == [f"{disk}/other"]

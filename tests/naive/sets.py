@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from math import sqrt
 
 from naive.common import GOLDEN, LAST, MASK, SECOND, STIR, Edge
 
@@ -97,7 +98,7 @@ def add_overlaps(rows: Sequence[dict[int, float]], cosine: bool) -> dict[Edge, f
 
 def similar(shared: float, a: float, b: float, cosine: bool) -> float:
     """Cosine from a dot product and squared norms, or Jaccard from sums of weights; 0 where there are none."""
-    whole = (a * b) ** 0.5 if cosine else a + b - shared
+    whole = sqrt(a * b) if cosine else a + b - shared
     return shared / whole if whole > 0 else 0.0
 
 

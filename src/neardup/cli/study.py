@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.support import options
+from neardup.errors import OutputError
+from neardup.output import reason, whole_file
 
 if TYPE_CHECKING:
     from neardup.evaluate.studies.registry import StudyTable
@@ -71,6 +73,8 @@ def run_studies(
     from neardup.evaluate.studies.data import DataFolder, default_folder
     from neardup.evaluate.studies.registry import find_studies
 
+    if output is not None and not output.parent.is_dir():  # found out now, not after hours
+        raise OutputError(f"{output} cannot be written: the folder {output.parent} does not exist")
     folder = DataFolder(data or default_folder())
     if threads is not None:
         folder.threads = threads
@@ -93,7 +97,11 @@ def run_studies(
     if output is None:
         click.echo(text)
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        try:
+            with whole_file(output) as aside:
+                aside.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{output} cannot be written: {reason(error)}") from None
 
 
 def _draw(tables: list[StudyTable], name: str, folder: Path | None) -> None:

@@ -13,7 +13,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from neardup.checked_json import Invalid, check, fits, parse_json
 from neardup.decisions.rules import ACTIONS, Action, DocumentState
 from neardup.errors import InputError, OutputError
 
@@ -51,7 +53,9 @@ WHERE {STANDS} AND NOT EXISTS (
     SELECT 1 FROM states t WHERE t.id = s.id AND t.decision > s.decision
     AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.undoes = t.decision))
 """
+STANDING_TYPES = tuple[str, bytes, int, str | None, str | None, int, str, str, str, str]
 ROW = "number, cluster, action, documents, person, time, undoes"
+DECISION_TYPES = tuple[int, str, str, str, str, str, int | None]
 
 
 @dataclass(frozen=True)
@@ -261,13 +265,30 @@ def _rows(
 ) -> list[Decision]:
     found = database.execute(f"SELECT {ROW} FROM decisions d WHERE {where} ORDER BY number {more}", values)
     return [
-        Decision(number, cluster, action, tuple(json.loads(documents)), person, time, undoes)
-        for number, cluster, action, documents, person, time, undoes in found
+        Decision(number, cluster, action, _documents(documents), person, time, undoes)
+        for number, cluster, action, documents, person, time, undoes in _checked(found, DECISION_TYPES)
     ]
+
+
+def _checked(rows: Iterable[Any], types: Any) -> Iterator[Any]:
+    """The rows, as long as their values have these types: SQLite keeps any value in any column."""
+    for row in rows:
+        if not fits(row, types):
+            raise sqlite3.DataError("a row holds values of other types")
+        yield row
+
+
+def _documents(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(check(parse_json(text), list[str], "the list of documents"))
+    except Invalid as error:
+        raise sqlite3.DataError(str(error)) from None
 
 
 def _standing(database: sqlite3.Connection, which: str = "") -> dict[str, StandingDecision]:
     return {
-        id: StandingDecision(DocumentState(id, bytes(digest), bool(keep), other, group), *rest)
-        for id, digest, keep, other, group, *rest in database.execute(STANDING + which)
+        id: StandingDecision(DocumentState(id, digest, bool(keep), other, group), *rest)
+        for id, digest, keep, other, group, *rest in _checked(
+            database.execute(STANDING + which), STANDING_TYPES
+        )
     }

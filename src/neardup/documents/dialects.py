@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from neardup.documents.encodings import encoding_of
 from neardup.errors import InputError, ParameterError
+from neardup.text.encoding import encoding_named
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 USUAL = (",", ";", "\t", "|")
@@ -36,7 +36,7 @@ class Dialect:
         if names is not None and (not names or not all(names)):
             raise ParameterError("columns", "reading", "names with commas between them, like a,b,c", columns)
         one = None if delimiter is None else NAMED.get(delimiter, delimiter)
-        if one is not None and (len(one.encode()) != 1 or one in '"\r\n'):
+        if one is not None and (len(one) != 1 or not one.isascii() or one in '"\r\n'):
             raise ParameterError("delimiter", "reading", "one ASCII character, or tab", delimiter)
         named = None if names is None else tuple(names)
         return Dialect(one, None if encoding is None else checked_encoding(encoding), named)
@@ -47,12 +47,9 @@ DETECTED = Dialect()
 
 def checked_encoding(name: str) -> str:
     """The name of an encoding of text that Python knows."""
-    try:
-        if not codecs.lookup(name)._is_text_encoding:
-            raise LookupError
-        return codecs.lookup(name).name
-    except LookupError:
-        raise ParameterError("encoding", "reading", "the name of an encoding, such as cp1252", name) from None
+    if not (found := encoding_named(name)):
+        raise ParameterError("encoding", "reading", "the name of an encoding, such as cp1252", name)
+    return found
 
 
 def detected(given: Dialect, format: str, head: bytes, known: Sequence[str]) -> Dialect:

@@ -31,7 +31,7 @@ class Limits:
     def __post_init__(self) -> None:
         if not _PIECE <= self.record <= _OFFSETS:
             raise ParameterError("max_record", "reading", f"from {_PIECE} to {_OFFSETS} bytes", self.record)
-        if self.expansion < 1:
+        if not self.expansion >= 1:  # also NaN
             raise ParameterError("max_expansion", "reading", "at least 1", self.expansion)
         if self.decompressed < 1:
             raise ParameterError("max_decompressed", "reading", "at least 1 byte", self.decompressed)

@@ -19,6 +19,7 @@ from neardup.documents.mailboxes import files_of, messages_of
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batches, StringColumns, string_batches
 from neardup.documents.values import clean
+from neardup.text.encoding import encoding_named
 
 _LONGEST_HEADER = 2000  # characters: the standard library's parser is quadratic in the length of a header
 
@@ -154,7 +155,10 @@ def _body(message: EmailMessage) -> str:
 
 def _payload(part: Any) -> str:
     """The decoded payload; UTF-8 stands in for a charset that is unknown or wrong."""
+    charset = part.get_content_charset()
     try:
+        if charset is not None and not encoding_named(charset):
+            raise LookupError(charset)
         return str(part.get_content())
     except (LookupError, UnicodeError, ValueError, KeyError):
         data = part.get_payload(decode=True)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from quopri import decodestring
 
+from neardup.text.encoding import encoding_named
+
 LONGEST = 2000  # characters of a header
 MOST_PARTS, DEEPEST = 200, 10
 _WANTED = (
@@ -105,6 +107,8 @@ def _headers(head: str) -> dict[str, str]:
                 raise _Odd
             if name in found and name != "?":
                 found[name] += line
+                if len(found[name]) > LONGEST:  # at once: to go on adding to it would cost quadratic time
+                    raise _Odd
             continue
         field, colon, value = line.partition(":")
         if not colon or not _NAME.match(field):
@@ -188,7 +192,10 @@ def _text(part: _Part) -> str:
         data = b64decode(data.replace(b"\n", b""), validate=True)
     elif coding not in _IDENTITY:
         raise _Odd
-    return data.decode(part.parameters.get("charset", "ascii"), "replace").replace("\r\n", "\n")
+    encoding = encoding_named(part.parameters.get("charset", "ascii"))
+    if not encoding:
+        raise _Odd
+    return data.decode(encoding, "replace").replace("\r\n", "\n")
 
 
 def _plain(

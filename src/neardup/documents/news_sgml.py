@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 
 from neardup.documents.news_xml import BrokenNews
+from neardup.text.references import decode_references
 
 _OPEN, _CLOSE = b"<REUTERS", b"</REUTERS>"
 _ID = re.compile(r'NEWID="([^"]{0,100})"')
 _DAY = re.compile(r"(\d{1,2})-([A-Z]{3})-(\d{4})(?: +(\d\d:\d\d:\d\d))?")
 _MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
 _TAG = re.compile(r"<[^<>]{0,200}>")
-_END = re.compile(r"\s*\bReuters?\s*\Z", re.IGNORECASE)  # the signature under every article
+_END = re.compile(r"\bReuters?\Z", re.IGNORECASE)  # the signature under every article
 
 
 def is_sgml(data: bytes) -> bool:
@@ -45,7 +45,7 @@ def _article(record: str) -> dict[str, str]:
     identity = _ID.search(head)
     title, whole = _plain(_between(record, "TITLE")), _between(record, "TEXT")
     body = _between(record, "BODY") or ("" if title else _TAG.sub(" ", whole))
-    text = _END.sub("", _plain(body))
+    text = _unsigned(_plain(body))
     return {
         "id": identity[1] if identity else "",
         "title": title,
@@ -68,8 +68,14 @@ def _listed(part: str) -> list[str]:
     return [piece.partition("</D>")[0] for piece in part.split("<D>")[1:]]
 
 
+def _unsigned(text: str) -> str:
+    """Without the signature; it is looked for at the end alone, because a text may be a long run of blanks."""
+    found = _END.search(text, max(len(text) - len("Reuters"), 0))
+    return text if found is None else text[: found.start()].rstrip()
+
+
 def _plain(part: str) -> str:
-    return unescape(part).strip()
+    return decode_references(part).strip()
 
 
 def _date(written: str) -> str:

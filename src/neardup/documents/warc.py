@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from io import SEEK_END, BytesIO
@@ -16,7 +17,7 @@ from neardup.documents.stored import open_binary
 from neardup.documents.values import clean
 from neardup.errors import MissingExtra
 from neardup.output import reason
-from neardup.text.encoding import page_bytes
+from neardup.text.encoding import encoding_named, page_bytes
 
 STARTS = {"gzip": b"\x1f\x8b\x08", None: b"WARC/1."}  # how a record begins
 _PIECE = 1 << 20
@@ -181,11 +182,9 @@ def _as_page(text: str, kind: str) -> str:
 
 def _decoded(data: bytes, charset: str | None) -> str:
     """The page as text: by the charset of the server if it decodes, else by that of the page."""
-    if charset:
-        try:
-            return clean(data.decode(charset).replace("\0", "\ufffd"))
-        except (LookupError, UnicodeError):
-            pass
+    if charset and (encoding := encoding_named(charset)):
+        with suppress(UnicodeError):
+            return clean(data.decode(encoding).replace("\0", "\ufffd"))
     return page_bytes(data).decode("utf-8", "replace")
 
 

@@ -13,6 +13,7 @@ from neardup.evaluate.method_errors import MethodErrors
 from neardup.evaluate.report import figure, rows
 from neardup.evaluate.results import Evaluation, MethodComparison, MethodResult
 from neardup.evaluate.scores import Floats
+from neardup.output import reason, whole_file
 from neardup.pages.charts import Line
 from neardup.pages.evaluation_page import EvaluationPage, MethodErrorList, ShownError, Table, evaluation_page
 from neardup.plurals import counted
@@ -36,9 +37,10 @@ CLUSTERS = {
 def write_evaluation_page(path: Path, evaluation: Evaluation, errors: Sequence[MethodErrors]) -> Path:
     """Writes the page and returns its path."""
     try:
-        path.write_text(evaluation_page(make_page(evaluation, errors)), encoding="utf-8")
+        with whole_file(path) as aside:
+            aside.write_text(evaluation_page(make_page(evaluation, errors)), encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{path}: cannot write the page ({error.strerror or error})") from error
+        raise OutputError(f"{path}: cannot write the page ({reason(error)})") from error
     return path
 
 

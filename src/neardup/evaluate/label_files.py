@@ -144,11 +144,14 @@ def read_label_table(source: str, name: str = "") -> LabelTable:
     inputs = open_inputs([source], limits=LIMITS)
     if len(inputs) != 1 or inputs[0].format in ("text", "mail", "lines"):
         raise InputError(f"{source} is not a table of labels: use csv, tsv, jsonl or parquet")
-    names, records, parts = inputs[0].names(), [], []
+    names = list(
+        dict.fromkeys(inputs[0].names())
+    )  # of two columns of one name the first counts, as in documents
+    records, parts = [], []
     _refuse_nested(inputs[0])
     for batch in inputs[0].read(names, problems):
         records += batch.numbers.tolist()
-        parts.append([batch.columns.column(name) for name in names])
+        parts.append([batch.columns.column(batch.columns.schema.names.index(name)) for name in names])
     if problems.first:
         raise InputError(str(problems.first[0]).rpartition(" (")[0])
     columns = {name: [cell for part in parts for cell in _cells(part[k])] for k, name in enumerate(names)}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neardup.errors import MissingExtra, OutputError, ParameterError
+from neardup.output import whole_file
 from neardup.signatures.estimate import wilson_interval
 
 if TYPE_CHECKING:
@@ -229,8 +230,8 @@ def write_figure(figure: Figure, path: str | Path) -> Path:
         raise OutputError(f"{path}: the file name of a plot must end in {', '.join(FORMATS)}")
     stamp: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
     try:
-        with rc_context({"svg.hashsalt": "neardup"}):
-            figure.savefig(path, dpi=150, metadata=stamp)
+        with rc_context({"svg.hashsalt": "neardup"}), whole_file(path) as aside:
+            figure.savefig(aside, dpi=150, metadata=stamp)
     except OSError as error:
         raise OutputError(f"{path}: cannot write the plot ({error.strerror or error})") from error
     return path

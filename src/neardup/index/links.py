@@ -9,12 +9,17 @@ from neardup.text.tag_scan import pieces
 
 LONGEST = 200  # characters of an anchor text; a longer one is no description
 MOST = 1000  # links of a page, and anchor texts of a page
+LONGEST_URL = (
+    8192  # characters; servers refuse longer ones, and each link of a page may cost the length of its base
+)
 
 LinkColumns = tuple[list[list[str]], list[list[str]]]
 
 
 def address(url: str, base: str = "") -> str | None:
     """The absolute URL in canonical form (lower-case host, no fragment); None if it is not http or https."""
+    if len(url) > LONGEST_URL:
+        return None
     try:
         parts = urlsplit(urljoin(base, url.strip()))
         port = f":{parts.port}" if parts.port and parts.port not in (80, 443) else ""
@@ -29,7 +34,7 @@ def address(url: str, base: str = "") -> str | None:
 def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
     """The links of an HTML page in order: absolute URL and anchor text; relative ones follow <base>."""
     found: list[tuple[str, str]] = []
-    base, target, text = url, None, ""
+    base, based, target, text = url, False, None, ""
     for piece in pieces(page):
         if piece.name == "a":
             found += _link(target, text)
@@ -37,8 +42,8 @@ def outgoing(page: str, url: str = "") -> list[tuple[str, str]]:
             target, text = None if href is None else address(href, base), ""
             if len(found) >= MOST:
                 return found[:MOST]
-        elif piece.name == "base" and (href := piece.attribute("href")) is not None:
-            base = join_url(base, href)
+        elif piece.name == "base" and not based and (href := piece.attribute("href")) is not None:
+            base, based = join_url(base, href), True  # HTML knows the first one alone
         elif target is not None and len(text) <= LONGEST:
             alternative = piece.attribute("alt") if piece.name == "img" else None
             text += piece.rest if not piece.name else f" {alternative or ''} "
@@ -51,9 +56,9 @@ def _link(target: str | None, text: str) -> list[tuple[str, str]]:
 
 
 def join_url(base: str, url: str) -> str:
-    """A relative URL made absolute; the base itself if the URL is invalid."""
+    """A relative URL made absolute; the base itself if the URL is invalid or too long."""
     try:
-        return urljoin(base, url)
+        return urljoin(base, url) if len(url) <= LONGEST_URL else base
     except ValueError:
         return base
 

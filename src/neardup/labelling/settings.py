@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from neardup.checked_json import check, parse_json
 from neardup.errors import ParameterError
 
 __all__ = ["PRESETS", "SCHEMES", "LabelSettings"]
@@ -73,9 +74,12 @@ class LabelSettings:
 
     @staticmethod
     def from_json(text: str) -> LabelSettings:
-        """The settings of `to_json`; members that this version does not know are ignored."""
-        known = {one.name for one in fields(LabelSettings)}
-        return LabelSettings(**{name: value for name, value in json.loads(text).items() if name in known})
+        """The settings of `to_json`; others are ignored. `Invalid` says what is wrong."""
+        raw = check(parse_json(text), dict, "the protocol")
+        given = {one.name: raw[one.name] for one in fields(LabelSettings) if one.name in raw}
+        for name, value in given.items():
+            check(value, type(getattr(LabelSettings, name)), repr(name))
+        return LabelSettings(**given)
 
     def with_texts(self, given: dict[str, str]) -> LabelSettings:
         """The settings with values as a form sends them."""

@@ -11,11 +11,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.errors import InputError
+from neardup.checked_json import Invalid
+from neardup.errors import InputError, ParameterError, StorageError
 from neardup.labelling.answers import SKIP, answers_of
 from neardup.labelling.schema import connect
 from neardup.labelling.settings import LabelSettings
@@ -70,19 +71,28 @@ class LabelStore:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all of it is on the disk at the end, or nothing."""
-        with self._lock:
+        with self._lock, self._named():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
             except BaseException:
-                self._db.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # which may have rolled back by itself
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         """The rows of a query."""
-        with self._lock:
+        with self._lock, self._named():
             return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Names the file in the errors of SQLite: a full disk, damage."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.path} cannot be used as a store of labels: {error}.") from error
 
     # The protocol and the items ---------------------------------------------------------------------
 
@@ -90,7 +100,10 @@ class LabelStore:
     def settings(self) -> LabelSettings:
         """The protocol."""
         found = self.rows("SELECT value FROM meta WHERE name = 'settings'")
-        return LabelSettings.from_json(found[0][0]) if found else LabelSettings()
+        try:
+            return LabelSettings.from_json(found[0][0]) if found else LabelSettings()
+        except (Invalid, ParameterError, TypeError) as error:
+            raise StorageError(f"{self.path} has a protocol that cannot be read: {error}.") from None
 
     def change_settings(self, settings: LabelSettings) -> None:
         """Stores a protocol; labels are settled by it again. The scheme is fixed once a pair is judged."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.fs as fs
 
 from neardup.errors import InputError
@@ -23,6 +24,7 @@ CONNECT, REQUEST = 10, 60  # seconds before a request counts as failed
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _PIECE = 8 << 20
 OPEN = 16  # objects that stay open
+FAILURES = (OSError, pa.ArrowInvalid)  # the second for a name that no bucket can have
 _DENIED = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|InvalidAccessKeyId|HTTP (?:code |status )?40[13]"
 )
@@ -68,7 +70,7 @@ class ArrowStore:
         if not region and not endpoint:
             try:
                 region = fs.resolve_s3_region(bucket)
-            except OSError as error:
+            except FAILURES as error:
                 raise self._sentence(error, bucket) from None
         return fs.S3FileSystem(
             anonymous=not _amazon_login(),
@@ -95,7 +97,7 @@ class ArrowStore:
         path = _path(address)
         try:
             info = self._client(path).get_file_info(path)
-        except OSError as error:
+        except FAILURES as error:
             raise self._sentence(error, path) from None
         if info.type == fs.FileType.NotFound:
             self._require_bucket(path)
@@ -114,7 +116,7 @@ class ArrowStore:
         bucket = path.partition("/")[0]
         try:
             found = self._client(path).get_file_info(bucket).type
-        except OSError as error:
+        except FAILURES as error:
             raise self._sentence(error, path) from None
         if found == fs.FileType.NotFound:
             raise FileNotFoundError(f"the bucket {bucket} does not exist")
@@ -124,7 +126,7 @@ class ArrowStore:
         path = _path(address)
         try:
             found: bytes = self._opened(path, known).read_at(size, start)
-        except OSError as error:
+        except FAILURES as error:
             self._files.pop((path, known), None)
             raise self._sentence(error, path) from None
         return found
@@ -145,7 +147,7 @@ class ArrowStore:
             found = self._client(path).get_file_info(
                 fs.FileSelector(path, recursive=True, allow_not_found=True)
             )
-        except OSError as error:
+        except FAILURES as error:
             raise self._sentence(error, path) from None
         if not found:
             self._require_bucket(path)
@@ -160,7 +162,7 @@ class ArrowStore:
             with path.open("rb") as source, self._client(target).open_output_stream(target) as stream:
                 while piece := source.read(_PIECE):
                     stream.write(piece)
-        except OSError as error:
+        except FAILURES as error:
             raise self._sentence(error, target) from None
 
     def delete(self, address: str) -> None:
@@ -170,13 +172,15 @@ class ArrowStore:
             self._client(path).delete_file(path)
         except FileNotFoundError:
             pass
-        except OSError as error:
+        except FAILURES as error:
             raise self._sentence(error, path) from None
 
-    def _sentence(self, error: OSError, path: str) -> OSError:
+    def _sentence(self, error: Exception, path: str) -> OSError:
         """The error in words that say what to do."""
         if isinstance(error, Final):
             return error
+        if isinstance(error, pa.ArrowInvalid):
+            return Final(f"not an address of {self._scheme}: {one_line(error)}")
         said, bucket = str(error), path.partition("/")[0]
         if (
             "NO_SUCH_BUCKET" in said

@@ -12,6 +12,8 @@ DECLARATION = re.compile(
     rb"""<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.I
 )
 DECLARED_WITHIN = 4096  # bytes: the standard asks for 1024
+# Of names of hosts: they take quadratic time, or raise errors whatever is to be replaced; and one that always raises.
+NOT_OF_TEXTS = {"idna", "punycode", "undefined"}
 # The HTML standard decodes these as their supersets.
 READ_AS = {
     "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-9": "cp1254",
@@ -46,13 +48,18 @@ def declared_encoding(html: bytes) -> str:
     found = DECLARATION.search(html, 0, DECLARED_WITHIN)
     if not found:
         return ""
-    try:
-        name = codecs.lookup(found[1].decode("ascii", "replace")).name
-        "".encode(name)  # some codecs are not for text
-    except (LookupError, ValueError, TypeError):
-        return ""
+    name = encoding_named(found[1].decode("ascii", "replace"))
     name = "utf-8" if name.startswith("utf-16") else name  # a declaration that could be read is not UTF-16
     return READ_AS.get(name, name)
+
+
+def encoding_named(name: str) -> str:
+    """Python's name of an encoding of texts; empty if it knows none of this name."""
+    try:
+        codec = codecs.lookup(name)
+    except (LookupError, ValueError):
+        return ""
+    return codec.name if codec._is_text_encoding and codec.name not in NOT_OF_TEXTS else ""
 
 
 def decode_as(html: bytes, declared: str) -> str:

@@ -12,7 +12,8 @@ from neardup.text.references import decode_references
 MARKUP = re.compile(
     r"""<(?:(/?)([a-zA-Z][^\s<>/"']*)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>|(!--)|[!?/][^<>]*>)"""
 )
-ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+# A name begins where no letter stands before it: of a long word without "=" not every tail is tried.
+ATTRIBUTE = re.compile(r"""(?<![a-zA-Z-])([a-zA-Z-]++)\s*+=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 HIDDEN = ("script", "style", "noscript", "template")  # not visible: skipped up to the end tag
 END = {name: re.compile(f"</{name}", re.IGNORECASE) for name in HIDDEN}
 

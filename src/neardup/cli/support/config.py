@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.errors import InputError, OutputError
+from neardup.output import reason, whole_file
 
 CONFIG = "neardup.config"  # in the context: the file that options came from
 SAVED = "neardup.save_config"  # in the context: where options are to be saved, and as what
@@ -155,9 +156,10 @@ def save_config(path: str, text: str, force: bool) -> None:
     if target.exists() and not force:
         raise OutputError(f"{path} exists already: choose another name, or overwrite with --force")
     try:
-        target.write_text(text)
+        with whole_file(target) as aside:
+            aside.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
 
 
 def _key(parameter: click.Parameter) -> str:

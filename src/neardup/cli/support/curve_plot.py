@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from neardup.candidates.curve import Bands
 from neardup.errors import MissingExtra, OutputError
+from neardup.output import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,8 +124,11 @@ def save_figure(path: str | Path, draw: Callable[[Axes], None]) -> None:
     draw(figure.add_subplot())
     stamp = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[path.suffix.lower()]
     try:
-        with rc_context({"svg.hashsalt": "neardup"}):  # the same curve makes the same bytes
-            figure.savefig(path, dpi=150, metadata=stamp)
+        with (
+            rc_context({"svg.hashsalt": "neardup"}),
+            whole_file(path) as aside,
+        ):  # the same curve makes the same bytes
+            figure.savefig(aside, dpi=150, metadata=stamp)
     except OSError as error:
         raise OutputError(f"{path}: cannot write the plot ({error.strerror or error})") from error
 

@@ -52,6 +52,13 @@ class NumberOption(click.Option):
         extra.pop("range", None)
         return extra
 
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The number; NaN is outside every range, though it compares with none."""
+        number = super().type_cast_value(ctx, value)
+        if number is not None and number != number:
+            raise click.BadParameter("nan is not a number.", ctx, self)
+        return number
+
 
 def count(
     flag: str, help: str, default: int | None = None, least: int = 0, most: int | None = None

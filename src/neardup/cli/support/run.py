@@ -179,7 +179,7 @@ def finished(
     try:
         report: dict[str, Any] = json.loads(found)
         same = report["run"] == digest and set(names(sources)) <= set(report["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return report if same and all(map(folder.is_there, report["files"])) else None
 

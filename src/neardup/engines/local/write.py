@@ -118,7 +118,7 @@ def files_of_last_run(output: OutputFolder) -> set[str]:
     """The files that the report in the folder lists and a run need not have: they would stand beside new ones."""
     try:
         listed = [*json.loads(output.read("report.json") or b"")["files"], *_page_of_last_run(output)]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return set()
     return {
         name

@@ -130,7 +130,7 @@ def _commits(data: bytes) -> int:
     try:
         found = _values(data)
         return int(found["commits"]) if _counted(found["commits"])["checksum"] == found["checksum"] else 0
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return 0
 
 
@@ -147,5 +147,5 @@ def read_holder(path: Path) -> str:
     try:
         holder = _values(path.read_bytes())
         return f"process {holder['pid']} ({holder['command']}) since {holder['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"

@@ -1,0 +1,144 @@
+"""Decisions, labels, locks and reports that others made or a disk damaged: one sentence, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import neardup
+from neardup.cli import group
+from neardup.decisions.rules import DocumentState
+from neardup.decisions.store import DecisionStore, read_decisions
+from neardup.errors import InputError, NeardupError, OutputError, StorageError
+from neardup.evaluate.label_files import read_label_table
+from neardup.index.truth.writer_lock import read_commits, read_holder
+from neardup.labelling.settings import LabelSettings
+from neardup.labelling.store import LabelStore
+
+TEXTS = [f"text number {k} with some words that are its own, such as {k * 7} and {k * 11}" for k in range(5)]
+DEEP = "[" * 100_000
+HOSTILE = [None, -1, 10**15, 1.5, "x" * 1000, b"\xff", "\0", DEEP, "{}", "[1]", '{"a": NaN}', "../x"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{k}", "text": text}) + "\n" for k, text in enumerate(TEXTS)))
+    return str(path)
+
+
+@pytest.fixture
+def decided(tmp_path: Path) -> Path:
+    """A file with one decision about two documents."""
+    path = tmp_path / "decisions.db"
+    states = [
+        DocumentState("d0", b"0" * 16, True, None, None),
+        DocumentState("d1", b"1" * 16, False, "d0", None),
+    ]
+    DecisionStore(path).record("d0", 0, "keep", ["d0", "d1"], states, "Ann")
+    return path
+
+
+def changed(path: Path, table: str, column: str, value: object) -> bool:
+    """Whether the file took the value: SQLite keeps any type in most columns."""
+    which = "keep = 1" if table == "states" else "number = 1"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        try:
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE {which}", (value,))
+        except sqlite3.Error:
+            return False
+    return True
+
+
+COLUMNS = [
+    *(("states", name) for name in ("id", "digest", "keep", "duplicate_of", "made_group")),
+    *(("decisions", name) for name in ("cluster", "action", "documents", "person", "time")),
+]
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_decisions_with_any_hostile_value_are_followed_or_refused(corpus, decided, table, column):
+    good, taken = decided.read_bytes(), 0
+    for value in HOSTILE:
+        decided.write_bytes(good)
+        if not changed(decided, table, column, value):
+            continue
+        taken += 1
+        for use in (
+            lambda: neardup.dedup(corpus, decisions=decided),
+            lambda: DecisionStore(decided).of_cluster("d0"),
+            lambda: DecisionStore(decided).undo(1, "Bob"),
+        ):
+            try:
+                use()
+            except NeardupError as error:
+                assert "\n" not in str(error)
+    assert taken > 3
+
+
+def test_a_digest_that_is_a_number_asks_for_no_memory(decided):
+    """bytes(10**15) would."""
+    assert changed(decided, "states", "digest", 10**15)
+    with pytest.raises(InputError, match="other types"):
+        read_decisions(decided)
+
+
+@pytest.mark.parametrize("text", [DEEP, "3", "[1]", "x"])
+def test_decisions_with_another_list_of_documents_are_refused(decided, text):
+    assert changed(decided, "decisions", "documents", text)
+    with pytest.raises(OutputError, match=r"decisions\.db cannot be read or written"):
+        DecisionStore(decided).of_cluster("d0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [DEEP, "3", '{"pair_judges": "2"}', '{"question": 3}', '{"honey_bar": NaN}', '{"scheme": "x"}', "null"],
+)
+def test_a_protocol_of_labels_that_is_not_ours_is_refused(tmp_path, text):
+    store = LabelStore(tmp_path / "labels.db")
+    with store.writing() as db:
+        db.execute("REPLACE INTO meta VALUES ('settings', ?)", (text,))
+    with pytest.raises(StorageError, match=r"labels\.db has a protocol that cannot be read"):
+        _ = store.settings
+    with store.writing() as db:
+        db.execute("REPLACE INTO meta VALUES ('settings', ?)", ('{"pair_judges": 2, "of_later": 1}',))
+    assert store.settings == LabelSettings(pair_judges=2)
+
+
+def test_a_store_of_labels_that_is_damaged_while_it_is_open_is_named(tmp_path):
+    store = LabelStore(tmp_path / "labels.db")
+    with pytest.raises(StorageError, match=r"labels\.db cannot be used as a store of labels"):
+        store.rows("SELECT * FROM nothing")
+    with pytest.raises(StorageError, match=r"labels\.db cannot be used"), store.writing() as db:
+        db.execute("INSERT INTO nothing VALUES (1)")
+    assert store.settings == LabelSettings()
+
+
+@pytest.mark.parametrize("text", [DEEP, "3", "[]", '{"commits": "x", "checksum": {}}', '{"pid": 1}', "\0"])
+def test_a_lock_of_an_index_with_other_content(tmp_path, text):
+    path = tmp_path / "writer.lock"
+    path.write_text(text)
+    assert read_commits(path) == 0 and read_holder(path) == "another process"
+
+
+@pytest.mark.parametrize("text", [DEEP, "3", '{"files": 3}', '{"run": 1, "files": [3]}', "\0"])
+def test_a_report_of_another_kind_in_the_output_folder(corpus, tmp_path, text):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.json").write_text(text)
+    words = ["dedup", corpus, "-o", str(out)]
+    for more in ([], ["--resume"]):
+        done = CliRunner().invoke(group, [*words, *more])
+        assert isinstance(done.exception, OutputError), done.exception
+    assert CliRunner().invoke(group, [*words, "--force"]).exit_code == 0
+
+
+def test_of_two_columns_of_labels_with_one_name_the_first_counts(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,cluster,cluster,\n1,a,b,\n")
+    assert read_label_table(str(path)).columns == {"id": ["1"], "cluster": ["a"], "": [""]}
