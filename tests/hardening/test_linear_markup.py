@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 
+from neardup.columns import Texts
 from neardup.documents.mail import message_fields
 from neardup.documents.news_sgml import sgml_articles
+from neardup.documents.values import schema_of
+from neardup.engines.local.units.split import UnitRule, split_units
 from neardup.index.links import outgoing
 
 SIZE = 400_000  # bytes: quadratic, each of these takes from half a minute to hours
@@ -65,3 +69,27 @@ def test_attributes_begin_where_a_word_begins() -> None:
     assert outgoing('<a xhref="/no" HREF = "/b" data-x=1>b</a>', "http://a/") == [("http://a/b", "b")]
     assert outgoing("<base href=/x/><base href=/y/><a href=b>b</a>", "http://a/") == [("http://a/x/b", "b")]
     assert outgoing(f"<a href=/{'b' * 9000}>b</a><a href=/c>c</a>", "http://a/") == [("http://a/c", "c")]
+
+
+def objects(n: int) -> object:
+    rows = [
+        [{"x": {f"k{i}": 1, "y": {"z": [{f"k{i}": 2}]}}} for i in range(start, start + 1000)]
+        for start in range(0, n, 1000)
+    ]
+    return schema_of(rows)
+
+
+def test_objects_whose_keys_are_data_stay_json() -> None:
+    """As columns each key would take room in every row, and 400 kB of them more than a minute."""
+    assert objects(40_000).field("x").type == pa.string()  # type: ignore[attr-defined]
+    assert schema_of([[{"x": {f"k{i}": 1 for i in range(3000)}}]]).field("x").type == pa.string()
+    few = schema_of([[{"x": {f"k{i % 50}": i, "y": [{"z": i}]}} for i in range(5000)]]).field("x").type
+    assert few.num_fields == 51
+
+
+def test_sentences_of_one_long_paragraph_are_found_in_linear_time() -> None:
+    rule = UnitRule("sentence", 1, 1)
+    split_units(Texts.from_strings(["A. B."]), rule)
+    start = time.process_time()
+    assert len(split_units(Texts.from_strings(["A. " * 500_000]), rule)) == 500_000
+    assert time.process_time() - start < 10  # the end of the paragraph was sought for each sentence: minutes

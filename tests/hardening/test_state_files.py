@@ -14,7 +14,7 @@ import neardup
 from neardup.cli import group
 from neardup.decisions.rules import DocumentState
 from neardup.decisions.store import DecisionStore, read_decisions
-from neardup.errors import InputError, NeardupError, OutputError, StorageError
+from neardup.errors import IndexDamaged, InputError, NeardupError, OutputError, StorageError
 from neardup.evaluate.label_files import read_label_table
 from neardup.index.truth.writer_lock import read_commits, read_holder
 from neardup.labelling.settings import LabelSettings
@@ -142,3 +142,18 @@ def test_of_two_columns_of_labels_with_one_name_the_first_counts(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("id,cluster,cluster,\n1,a,b,\n")
     assert read_label_table(str(path)).columns == {"id": ["1"], "cluster": ["a"], "": [""]}
+
+
+def test_a_document_of_an_index_that_lost_its_number_is_damage(tmp_path, monkeypatch):
+    """A bit of a page of SQLite may turn the number into NULL."""
+    from neardup.index.index import Index
+    from neardup.index.truth.sql import SqlSnapshot
+
+    with Index(tmp_path / "i.index", method="minhash") as index:
+        index.add([{"id": "a", "text": TEXTS[0]}])
+        by_id = SqlSnapshot._by_id
+        monkeypatch.setattr(
+            SqlSnapshot, "_by_id", lambda *given: [(key, None) for key, _ in by_id(*given)], raising=True
+        )
+        with pytest.raises(IndexDamaged, match="a document has no number"):
+            index.get("a")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 Report = Callable[[int, str, str], None]  # row, reason, action
 
+MOST_MEMBERS = 2000  # of the objects in a column; with more it is kept as JSON
 SURROGATE = re.compile("[\ud800-\udfff]")
 _FLOAT = 1 << 53
 _NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
@@ -76,11 +77,34 @@ def column_type(types: set[str], nested: pa.DataType) -> pa.DataType:
 def nested_type(values: Sequence[Any]) -> pa.DataType:
     """The type of the lists or objects among the values, or string if they do not agree."""
     found: Any = [value for value in values if isinstance(value, (dict, list))]
+    if _has_many_members(found):
+        return pa.string()
     try:
         together: pa.DataType = pa.array(found).type
         return together
     except _UNFIT:
         return pa.string()
+
+
+def _has_many_members(values: list[Any]) -> bool:
+    """Whether objects have too many different members: keys that are data would take room in every row."""
+    known: dict[str, Any] = {}
+    left, count = [(known, value) for value in values], 0
+    while left and count <= MOST_MEMBERS:
+        place, value = left.pop()
+        for name, member in value.items() if isinstance(value, dict) else (("", each) for each in value):
+            count += name not in place
+            if isinstance(member, (dict, list)):
+                left.append((place.setdefault(name, {}), member))
+            else:
+                place.setdefault(name, {})
+    return count > MOST_MEMBERS
+
+
+def _members(found: pa.DataType) -> int:
+    """The members of a type, at every depth."""
+    parts = [found.field(i).type for i in range(found.num_fields)] if pa.types.is_nested(found) else []
+    return len(parts) + sum(map(_members, parts))
 
 
 def _storable(found: pa.DataType) -> bool:
@@ -103,7 +127,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     both = [pa.schema([pa.field("x", each)]) for each in (left, right)]
     try:
         together: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
-        return together
+        return together if _members(together) <= MOST_MEMBERS else pa.string()
     except pa.ArrowException:
         return pa.string()
 

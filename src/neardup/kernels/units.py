@@ -90,10 +90,9 @@ def closing(data, i, stop):
 
 
 @jit
-def sentence_end(data, i, stop):
-    """Where the sentence at i ends: behind a full stop with a blank after it and no small letter then, or before an
-    empty line."""
-    last = paragraph_end(data, i, stop)
+def sentence_end(data, i, last):
+    """Where the sentence at i ends: behind a full stop with a blank after it and no small letter then, or at the end
+    of its paragraph."""
     while i < last:
         width = full_stop(data, i, last)
         if width == 0:
@@ -123,6 +122,7 @@ def split(data, offsets, kind, out):
     total = 0
     for d in range(len(offsets) - 1):
         i, stop = offsets[d], offsets[d + 1]
+        paragraph = i  # where the one at hand ends: sought once, not for each of its sentences
         while i < stop:
             while i < stop and is_blank(data[i]):
                 i += 1
@@ -133,7 +133,9 @@ def split(data, offsets, kind, out):
             elif kind == PARAGRAPHS:
                 end = paragraph_end(data, i, stop)
             else:
-                end = sentence_end(data, i, stop)
+                if i >= paragraph:
+                    paragraph = paragraph_end(data, i, stop)
+                end = sentence_end(data, i, paragraph)
             last = end
             while is_blank(data[last - 1]):
                 last -= 1

@@ -87,6 +87,8 @@ class SqlSnapshot:
         if not self._count:
             return np.zeros(len(keys), np.int64)
         rows = self._by_id("SELECT id, seq FROM documents", list(dict.fromkeys(keys)))
+        if any(type(seq) is not int for _, seq in rows):
+            raise IndexDamaged(f"{self._place}: the index is damaged: a document has no number.")
         known: dict[bytes, int] = {bytes(key): seq for key, seq in rows}
         return np.array([known.get(key, 0) for key in keys], np.int64)
 
