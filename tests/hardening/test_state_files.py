@@ -157,3 +157,22 @@ def test_a_document_of_an_index_that_lost_its_number_is_damage(tmp_path, monkeyp
         )
         with pytest.raises(IndexDamaged, match="a document has no number"):
             index.get("a")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--delimiter", "\udcff"], "one ASCII character"),
+        (["--encoding", "\udcff"], "the name of an encoding"),
+        (["--encoding", "idna"], "the name of an encoding"),
+        (["--checkpoint", "nan"], "nan is not a number"),
+        (["--max-expansion", "nan"], "at least 1"),
+        (["--against", "s3://"], "not an address of s3"),
+        (["--save-config", "\udcff.toml"], "not Unicode"),
+    ],
+)
+def test_options_that_the_hunt_found(corpus, tmp_path, monkeypatch, options, problem):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(group, ["dedup", corpus, "-o", "out", *options])
+    said = done.output if isinstance(done.exception, SystemExit) else str(done.exception)
+    assert isinstance(done.exception, (NeardupError, SystemExit)) and problem in said, done.exception

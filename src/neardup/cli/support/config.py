@@ -160,6 +160,8 @@ def save_config(path: str, text: str, force: bool) -> None:
             aside.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {reason(error)}") from None
+    except UnicodeEncodeError:
+        raise OutputError(f"{path} cannot hold a file name that is not Unicode: rename the file") from None
 
 
 def _key(parameter: click.Parameter) -> str:
