@@ -66,7 +66,7 @@ def presets(name: str | None = None) -> Mapping[str, Any]:
     """All presets, or the options of one; an unknown name is a ParameterError that lists the known ones."""
     if name is None:
         return PRESETS
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ParameterError("preset", "neardup", "one of " + ", ".join(map(repr, PRESETS)), name)
     return PRESETS[name]
 
@@ -342,11 +342,11 @@ def methods() -> Methods:
 
 def get_method(name: str) -> Method:
     """The method of this name, or a ParameterError that lists the known ones."""
-    if name.isidentifier():  # its own file alone, if it has one: the others take a tenth of a short run
+    if isinstance(name, str) and name.isidentifier():  # its own file alone, if it has one: the others take a tenth of a short run
         with suppress(ModuleNotFoundError):
             import_module(f"neardup.methods.{name}")
-    known = _METHODS if name in _METHODS else methods()
-    if name not in known:
+    known = _METHODS if isinstance(name, str) and name in _METHODS else methods()
+    if not isinstance(name, str) or name not in known:
         raise ParameterError("method", "neardup", "one of " + ", ".join(map(repr, known)), name)
     return known[name]
 

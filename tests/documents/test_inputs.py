@@ -4,13 +4,14 @@ import io
 import os
 import sys
 import types
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from reading import put, rows
 
-from neardup.documents import choose_columns, open_inputs
+from neardup.documents import Problems, choose_columns, open_inputs
 from neardup.errors import InputError, ParameterError
 
 LINE = '{"id": "a", "text": "b"}\n'
@@ -196,3 +197,21 @@ def test_columns_are_detected(names, chosen):
 def test_a_format_for_a_strange_suffix(tmp_path):
     path = put(tmp_path / "a.dump", LINE)
     assert rows(path, ["text"], format="jsonl")[0] == [{"text": "b"}]
+
+
+def test_a_folder_that_cannot_be_entered_is_left_out_and_the_others_are_read(tmp_path, monkeypatch):
+    """Its names can be listed, and nothing can be said about them: what `Path.is_dir` raises there."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "in.txt").write_text("a text")
+    stat = os.stat
+
+    def refused(path, *arguments, **options):
+        if isinstance(path, (str, Path)) and "closed/" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refused)
+    [source] = open_inputs([str(tmp_path)])
+    assert [batch.columns.column(0).to_pylist() for batch in source.read(["text"], Problems())] == [
+        ["a text"]
+    ]

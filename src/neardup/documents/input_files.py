@@ -244,15 +244,19 @@ def is_endless(path: str) -> bool:
 def is_result(path: Path) -> bool:
     """Whether `neardup dedup` wrote the folder: its output is not its input."""
     formats = ("parquet", "csv", "jsonl")
-    tables = any(
-        all((path / f"{name}.{format}").is_file() for name in ("pairs", "clusters")) for format in formats
-    )
-    return tables and (path / "report.json").is_file()
+    with suppress(OSError):  # of a folder that is closed to us, which Path raises
+        tables = any(
+            all((path / f"{name}.{format}").is_file() for name in ("pairs", "clusters")) for format in formats
+        )
+        return tables and (path / "report.json").is_file()
+    return False
 
 
 def is_maildir(path: Path) -> bool:
     """Whether the folder is a Maildir: mail in `cur` and `new`."""
-    return (path / "cur").is_dir() and (path / "new").is_dir()
+    with suppress(OSError):
+        return (path / "cur").is_dir() and (path / "new").is_dir()
+    return False
 
 
 def sniffed(path: str) -> tuple[str, str | None]:
