@@ -464,6 +464,9 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     """
     from neardup.explain.passages import shared_passages
 
+    for name, text in (("left", left), ("right", right)):
+        if not isinstance(text, str):
+            raise ParameterError(name, "compare", "a text", text)
     return shared_passages(make_plan(**options), left, right)
 
 

@@ -176,3 +176,21 @@ def test_options_that_the_hunt_found(corpus, tmp_path, monkeypatch, options, pro
     done = CliRunner().invoke(group, ["dedup", corpus, "-o", "out", *options])
     said = done.output if isinstance(done.exception, SystemExit) else str(done.exception)
     assert isinstance(done.exception, (NeardupError, SystemExit)) and problem in said, done.exception
+
+
+def test_calls_with_values_of_other_kinds(tmp_path):
+    from neardup.index.index import Index
+
+    with pytest.raises(NeardupError, match="'left' parameter of compare must be a text"):
+        neardup.compare(3, "text")  # type: ignore[arg-type]
+    with pytest.raises(NeardupError, match="'method' parameter"):
+        neardup.dedup(TEXTS, method=["minhash"])  # type: ignore[arg-type]
+    with pytest.raises(NeardupError, match="'preset' parameter"):
+        neardup.dedup(TEXTS, preset={})  # type: ignore[arg-type]
+    with pytest.raises(NeardupError):
+        neardup.dedup(TEXTS, against="x" * 3000)
+    with (
+        Index(tmp_path / "i.index", method="minhash") as index,
+        pytest.raises(InputError, match="has no columns"),
+    ):
+        index.check({})

@@ -229,7 +229,9 @@ class IndexQuestions(IndexState):
         if not isinstance(document, (str, Mapping)):
             raise InputError(f"A document is a text or a dict of columns, not {type(document).__name__}.")
         sources, how = opened_inputs([document], {})
-        chunk = next(iter(input_chunks(self.plan, sources, how, AttributeColumns(), Problems(strict=True))))
+        found = input_chunks(self.plan, sources, how, AttributeColumns(), Problems(strict=True))
+        if (chunk := next(iter(found), None)) is None:
+            raise InputError("The document has no columns: give its text.")
         named = id is not None or (isinstance(document, Mapping) and "id" in document)
         return InputChunk(chunk.texts, [chunk.ids[0] if id is None else id] if named else [])
 

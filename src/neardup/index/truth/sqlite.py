@@ -55,7 +55,9 @@ class SqliteTruth:
     @staticmethod
     def exists(folder: Path) -> bool:
         """Whether the folder has a truth."""
-        return (Path(folder) / "truth.db").exists()
+        with suppress(OSError, ValueError):  # a name that no file can have, a folder that is closed
+            return (Path(folder) / "truth.db").exists()
+        return False
 
     @staticmethod
     def unfinished(folder: Path) -> bool:
