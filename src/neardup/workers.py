@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,6 +14,7 @@ from neardup.errors import ParameterError
 Item = TypeVar("Item")
 Output = TypeVar("Output")
 MOST_THREADS = 1024
+PATIENCE = 5.0  # seconds without a result, after which the threads are looked at
 
 
 def default_threads() -> int:
@@ -49,9 +50,9 @@ def ordered_map(
             for item in items:
                 pending.append(_Piece(item, pool.submit(work, item)))
                 while len(pending) >= threads + ahead:
-                    yield _first(pending, work)
+                    yield _first(pending, work, pool)
             while pending:
-                yield _first(pending, work)
+                yield _first(pending, work, pool)
         finally:
             for piece in pending:
                 piece.future.cancel()
@@ -65,14 +66,26 @@ class _Piece(Generic[Item, Output]):
     future: Future[Output]
 
 
-def _first(pending: deque[_Piece[Item, Output]], work: Callable[[Item], Output]) -> Output:
+def _first(
+    pending: deque[_Piece[Item, Output]], work: Callable[[Item], Output], pool: ThreadPoolExecutor
+) -> Output:
     """The first result; until it is ready, this thread works on items that no other has begun."""
     while not pending[0].future.done():
         piece = next((piece for piece in pending if piece.future.cancel()), None)
         if piece is None:
             break
         piece.future = _done(work, piece.item)
-    return pending.popleft().future.result()
+    return _result(pending.popleft().future, pool)
+
+
+def _result(future: Future[Output], pool: ThreadPoolExecutor) -> Output:
+    """The result of a future; a MemoryError if a thread has died of a lack of memory: it would never come."""
+    while True:
+        wait([future], timeout=PATIENCE)
+        if future.done():
+            return future.result()
+        if not all(thread.is_alive() for thread in pool._threads):
+            raise MemoryError("a thread has died")
 
 
 def _done(work: Callable[[Item], Output], item: Item) -> Future[Output]:
@@ -94,6 +107,6 @@ def prefetched(items: Iterable[Item], threads: int) -> Iterator[Item]:
     end = object()
     with ThreadPoolExecutor(1, thread_name_prefix="neardup-read") as pool:
         upcoming = pool.submit(next, source, end)
-        while (item := upcoming.result()) is not end:
+        while (item := _result(upcoming, pool)) is not end:
             upcoming = pool.submit(next, source, end)
             yield item  # type: ignore[misc]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from neardup.columns import Texts
 from neardup.engines.local.checkpoint.texts import AHEAD, Spool
 from neardup.errors import OutputError
-from neardup.workers import ordered_map
+from neardup.workers import ordered_map, prefetched
 
 
 @given(st.lists(st.integers()), st.integers(1, 4), st.integers(0, 3))
@@ -125,3 +127,18 @@ def test_a_restored_spool_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert fetched.wait(10)
         assert asked == list(range(0, 300_000, AHEAD))
         assert bytes(spool.read(np.array([1])).data) == b"b" * 100_000
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_a_thread_that_dies_ends_the_run(monkeypatch, threads):
+    """Python's pool waits for ever for a thread that ended outside a task, as happens where memory ends."""
+    from concurrent.futures import thread
+
+    monkeypatch.setattr("neardup.workers.PATIENCE", 0.05)
+    monkeypatch.setattr(
+        thread._WorkItem, "run", lambda self: sys.exit(self.future.set_running_or_notify_cancel())
+    )
+    with pytest.raises(MemoryError, match="a thread has died"):
+        list(ordered_map(lambda item: time.sleep(0.2), range(40), threads, ahead=0))
+    with pytest.raises(MemoryError, match="a thread has died"):
+        list(prefetched(range(3), threads))

@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         if error.errno == errno.EPIPE:
             sys.exit(0)
-        _fail(f"{error.filename or 'standard output'} cannot be used: {error.strerror}", 2)
+        _fail(f"{error.filename or 'standard output'} cannot be used: {error.strerror or error}", 2)
     except MemoryError:
         _fail(
             "out of memory; nothing was written: use less of it with --memory and --threads, or smaller files",
