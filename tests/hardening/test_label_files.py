@@ -12,10 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import neardup
 from neardup.cli import group
+from neardup.documents.values import known_times
 from neardup.errors import NeardupError
 from neardup.evaluate import label_files
-from neardup.evaluate.label_files import read_labels
+from neardup.evaluate.label_files import read_label_table, read_labels
 
 IDS = pa.array(["a", "b", "c", "d"])
 PAIRS = [{"id_a": "a", "id_b": "b", "label": "1"}, {"id_a": "a", "id_b": "c", "label": "0"}]
@@ -112,3 +114,28 @@ def test_the_commands_say_it_in_one_line(tmp_path):
         done = CliRunner().invoke(group, words)
         assert isinstance(done.exception, NeardupError), (command, done.exception)
         assert "\n" not in str(done.exception)
+
+
+TIMES = {
+    "beyond 9999": pa.array([1, 2**62, None], pa.timestamp("us")),
+    "days": pa.array([1, 2**30, 3], pa.date32()),
+    "duration": pa.array([1, 2**62, 3], pa.duration("s")),
+    "nanoseconds": pa.array([1001, 2**62, 3], pa.timestamp("ns")),
+    "zone": pa.array([1, 2, 3], pa.timestamp("us", "Nowhere/At_All")),
+    "time": pa.array([1, 2, 3], pa.time64("ns")),
+}
+
+
+@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
+def test_times_that_python_has_no_value_for_are_none(tmp_path, times):
+    found = known_times(times)
+    assert len(found) == 3 and len(found.to_pylist()) == 3
+    assert known_times(pa.chunked_array([times])).to_pylist() == found.to_pylist()
+    path = tmp_path / "in.parquet"
+    pq.write_table(
+        pa.table({"id": ["a", "b", "c"], "text": ["one two"] * 3, "d": times, "cluster": times}), path
+    )
+    assert neardup.dedup(path, keep="newest:d").kept.num_rows == 1
+    done = CliRunner().invoke(group, ["collapse", str(path), "--time-column", "d"])
+    assert done.exit_code == 0 or isinstance(done.exception, NeardupError), done.exception
+    assert len(read_label_table(str(path)).columns["cluster"]) == 3

@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.columns import Numbers
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batch
-from neardup.documents.values import plain, row_report
+from neardup.documents.values import known_times, plain, row_report
 from neardup.errors import InputError
 from neardup.text import HtmlText
 
@@ -62,8 +62,8 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
 
 
 def plain_column(batch: Batch, column: str) -> pa.Array[Any]:
-    """A column in a plain type; bytes that are not UTF-8 are replaced silently."""
-    return plain(batch.columns.column(column), lambda row, reason, action: None)
+    """A column in a plain type; bytes that are not UTF-8 are replaced silently, impossible times are null."""
+    return known_times(plain(batch.columns.column(column), lambda row, reason, action: None))
 
 
 def document_texts(

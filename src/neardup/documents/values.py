@@ -86,6 +86,36 @@ def nested_type(values: Sequence[Any]) -> pa.DataType:
         return pa.string()
 
 
+def known_times(array: Any) -> Any:
+    """The column, without the times that Python has no value for: years beyond 9999, zones that nobody knows."""
+    kind = array.type
+    if not pa.types.is_temporal(kind):
+        return array
+    if getattr(kind, "unit", "") == "ns":  # to microseconds, as finer ones are no Python values either
+        finer = {
+            pa.types.is_timestamp: pa.timestamp,
+            pa.types.is_duration: pa.duration,
+            pa.types.is_time: pa.time64,
+        }
+        zone = (kind.tz,) if pa.types.is_timestamp(kind) else ()
+        array = array.cast(next(make for test, make in finer.items() if test(kind))("us", *zone), safe=False)
+    try:
+        array.to_pylist()
+    except (OverflowError, ValueError, KeyError):
+        import pyarrow.compute as pc
+
+        return pc.if_else(pa.array(list(map(_is_known, array))), array, None)
+    return array
+
+
+def _is_known(value: Any) -> bool:
+    try:
+        value.as_py()
+    except (OverflowError, ValueError, KeyError):
+        return False
+    return True
+
+
 def _has_many_members(values: list[Any]) -> bool:
     """Whether objects have too many different members: keys that are data would take room in every row."""
     known: dict[str, Any] = {}

@@ -19,6 +19,7 @@ from neardup.documents import Limits, Problems, Source, open_inputs
 from neardup.documents.document_columns import ID_NAMES
 from neardup.documents.formulas import unescaped
 from neardup.documents.input_files import files_below, format_of
+from neardup.documents.values import known_times
 from neardup.errors import InputError
 from neardup.evaluate.agreement import agree
 from neardup.evaluate.label_words import (
@@ -169,7 +170,7 @@ def _refuse_nested(source: Source) -> None:
 
 def _cells(column: pa.Array) -> Iterator[str]:
     """Values as printed; null is an empty text."""
-    for value in column.to_pylist():
+    for value in known_times(column).to_pylist():
         yield "" if value is None else str(value)
 
 

@@ -11,6 +11,7 @@ from neardup.cli.support import options
 from neardup.cli.support.pages import attribute_columns, report_problems
 from neardup.clusters.keep import moment
 from neardup.documents import Problems, choose_columns, join_tables, open_inputs
+from neardup.documents.values import known_times
 from neardup.errors import InputError
 from neardup.escapes import escape_controls
 from neardup.index.documents import FingerprintedDocument, may_see
@@ -79,7 +80,7 @@ def ranked_ids(path: str, values: dict[str, Any]) -> list[Any]:
     kind = table.schema.field(name).type
     if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise InputError(f"{path}: the ids in column {name!r} are neither strings nor integers.")
-    ids = table.column(name).to_pylist()
+    ids = known_times(table.column(name)).to_pylist()
     if None in ids:
         raise InputError(f"{path}: record {1 + ids.index(None)} has no id.")
     return ids
@@ -97,4 +98,4 @@ def _table(path: str, sources: Any, problems: Problems) -> pa.Table:
 
 
 def _column(table: pa.Table, name: str | None) -> list[Any]:
-    return [None] * len(table) if name is None else table.column(name).to_pylist()
+    return [None] * len(table) if name is None else known_times(table.column(name)).to_pylist()
