@@ -21,6 +21,7 @@ from neardup.text.encoding import encoding_named, page_bytes
 
 STARTS = {"gzip": b"\x1f\x8b\x08", None: b"WARC/1."}  # how a record begins
 _PIECE = 1 << 20
+_NEAR = 1 << 12  # bytes that are searched first for the next record: of short ones there may be millions
 READABLE = ("text/", "application/xhtml", "application/xml")
 
 
@@ -110,11 +111,13 @@ class _FileBytes:
 
     def find(self, pattern: bytes, start: int) -> int:
         """The next offset of the pattern, or the end of the file."""
-        while part := self.read(start, BATCH_BYTES):
+        size = _NEAR
+        while part := self.read(start, size):
             offset = part.find(pattern)
             if offset >= 0:
                 return start + offset
             start += max(1, len(part) - len(pattern) + 1)
+            size = min(2 * size, BATCH_BYTES)
         return self._size
 
 
