@@ -91,6 +91,8 @@ class LabelStore:
         """Names the file in the errors of SQLite: a full disk, damage."""
         try:
             yield
+        except sqlite3.IntegrityError:  # a rule of ours, not the file
+            raise
         except sqlite3.Error as error:
             raise StorageError(f"{self.path} cannot be used as a store of labels: {error}.") from error
 
