@@ -46,8 +46,8 @@ def cli_page() -> Iterator[str]:
     """The options that commands share, then every command with its own."""
     yield from (note(), "# The command line", "")
     yield "The help of each command. Options that three commands or more have alike are listed once, below; the options"
-    yield "of the methods are in [methods](methods.md). `neardup COMMAND --help` prints the options that most people need,"
-    yield "and `neardup COMMAND --help-all` all of them."
+    yield "of the methods are in [methods](methods.md). `neardup COMMAND --help` prints those that most people need,"
+    yield "`neardup COMMAND --help-all` all of them."
     yield ""
     top = click.Context(group, info_name="neardup", **settings())
     yield from block(group.get_help(top))

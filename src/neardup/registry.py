@@ -342,13 +342,15 @@ def methods() -> Methods:
 
 def get_method(name: str) -> Method:
     """The method of this name, or a ParameterError that lists the known ones."""
-    if isinstance(name, str) and name.isidentifier():  # its own file alone, if it has one: the others take a tenth of a short run
-        with suppress(ModuleNotFoundError):
+    known: Mapping[str, Method] = _METHODS
+    if isinstance(name, str) and name.isidentifier():
+        with suppress(ModuleNotFoundError):  # its own file alone: the others take a tenth of a short run
             import_module(f"neardup.methods.{name}")
-    known = _METHODS if isinstance(name, str) and name in _METHODS else methods()
-    if not isinstance(name, str) or name not in known:
-        raise ParameterError("method", "neardup", "one of " + ", ".join(map(repr, known)), name)
-    return known[name]
+        if name not in known:
+            known = methods()
+        if name in known:
+            return known[name]
+    raise ParameterError("method", "neardup", "one of " + ", ".join(map(repr, methods())), name)
 
 
 def _read_docstring(text: str) -> tuple[str, str, dict[str, str]]:
