@@ -100,13 +100,15 @@ class DecisionStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._open() as database:
+        with self._open("rwc") as database:
             _check(database, path)
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self, mode: str = "rw") -> Iterator[sqlite3.Connection]:
+        """The file as it is: one that vanished is an error, and not an empty file."""
+        address = f"{self.path.resolve().as_uri()}?mode={mode}"
         try:
-            with closing(sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)) as database:
+            with closing(sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level=None)) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
@@ -119,10 +121,11 @@ class DecisionStore:
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database
+                database.execute("COMMIT")
             except BaseException:
-                database.execute("ROLLBACK")
+                if database.in_transaction:  # SQLite itself has ended it on a full disk
+                    database.execute("ROLLBACK")
                 raise
-            database.execute("COMMIT")
 
     def record(
         self,

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,32 +69,35 @@ class LabelStore:
             self._db.close()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on the disk at the end, or nothing."""
-        with self._lock, self._named():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-            except BaseException:
-                with suppress(sqlite3.Error):  # which may have rolled back by itself
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-
-    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
-        """The rows of a query."""
-        with self._lock, self._named():
-            return self._db.execute(query, values).fetchall()
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Names the file in the errors of SQLite: a full disk, damage."""
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for this thread alone; a StorageError if the file cannot be used (a full disk, damage)."""
         try:
-            yield
+            with self._lock:
+                yield self._db
         except sqlite3.IntegrityError:  # a rule of ours, not the file
             raise
         except sqlite3.Error as error:
-            raise StorageError(f"{self.path} cannot be used as a store of labels: {error}.") from error
+            raise StorageError(
+                f"{self.path} cannot be used as a store of labels ({error}): nothing was stored."
+            ) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on the disk at the end, or nothing."""
+        with self._used() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:  # SQLite itself has ended it on a full disk
+                    db.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
+        """The rows of a query."""
+        with self._used() as db:
+            return db.execute(query, values).fetchall()
 
     # The protocol and the items ---------------------------------------------------------------------
 
@@ -175,8 +178,8 @@ class LabelStore:
 
     def find(self, kind: str, a: str, b: str = "") -> int:
         """The number of an item; 0 if the store does not have it."""
-        with self._lock:
-            return find_item(self._db, kind, min(a, b) if b else a, max(a, b) if b else "")
+        with self._used() as db:
+            return find_item(db, kind, min(a, b) if b else a, max(a, b) if b else "")
 
     @staticmethod
     def _store_texts(
@@ -306,8 +309,8 @@ class LabelStore:
     @property
     def left_out(self) -> set[str]:
         """The judges whose judgements are left out."""
-        with self._lock:
-            return excluded_judges(self._db)
+        with self._used() as db:
+            return excluded_judges(db)
 
 
 def lease_kind(kind: str, role: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 LARGEST_BODY = 64 << 20  # bytes of a form or a file of labels
 LARGEST_HEAD = 32 << 10
 MOST_FIELDS = 100_000
+LARGEST_NUMBER = (1 << 63) - 1  # that SQLite stores
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -66,7 +68,9 @@ class Form:
     def ids(self, name: str) -> list[str]:
         """The values of a field that app_page.exact made; a Refusal for others."""
         try:
-            return [str(json.loads(value)) for value in self.all(name)]
+            found = [str(json.loads(value)) for value in self.all(name)]
+            "".join(found).encode()  # a lone surrogate is no part of an id
+            return found
         except (ValueError, RecursionError):
             raise Refusal(422, f"The field {name} is damaged.") from None
 
@@ -77,9 +81,12 @@ class Form:
     def number(self, name: str) -> int:
         """The value of a field as a whole number; a Refusal otherwise."""
         try:
-            return int(self.one(name))
+            found = int(self.one(name))
         except ValueError:
             raise Refusal(422, f"The field {name} is no whole number.") from None
+        if abs(found) > LARGEST_NUMBER:
+            raise Refusal(422, f"The number in the field {name} is too large.")
+        return found
 
 
 class AppGate:
@@ -184,6 +191,7 @@ def _form(kind: str, body: bytes) -> Form:
             return Form(found, body)
         if kind.startswith("application/json"):
             value = json.loads(body)
+            json.dumps(value, ensure_ascii=False).encode()  # lone surrogates are no text
             pairs = value.items() if isinstance(value, dict) else ()
             return Form({name: one if isinstance(one, list) else [one] for name, one in pairs}, body)
     except (ValueError, RecursionError):
@@ -198,5 +206,7 @@ def _about(error: Exception) -> tuple[int, str]:
     if isinstance(error, NeardupError):
         return 422, str(error)
     if isinstance(error, OSError):
-        return 507, f"A file cannot be read or written: {error.strerror}."
+        return 507, f"A file cannot be read or written: {error.strerror or error}."
+    if isinstance(error, sqlite3.Error):
+        return 507, f"A file of the studio cannot be read or written ({error}): start the studio again."
     return 500, "This is an error inside neardup. The terminal has more about it: please report it."

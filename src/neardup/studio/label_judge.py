@@ -207,8 +207,10 @@ def undo(request: Request) -> Response:
 
 def protocol_words(settings: LabelSettings) -> str:
     """The protocol in one sentence."""
+    several = settings.pair_judges > 1 or settings.scheme == "two phases"
+    consensus = f", {settings.consensus}" if several else ""
     judges = f"{settings.pair_judges} judges a pair" if settings.pair_judges > 1 else "one judge a pair"
     if settings.scheme == "two phases":
         judges = f"{settings.document_judges} judges a document, {judges}"
     honey = f", {settings.honey_share:.0%} honey pots" if settings.honey_share else ""
-    return f"{settings.scheme}: {judges}, {settings.consensus}{honey}"
+    return f"{settings.scheme}: {judges}{consensus}{honey}"

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from neardup.engines.core.progress import Progress
-from neardup.errors import InputError, NeardupError
+from neardup.errors import InputError, NeardupError, StorageError
 from neardup.labelling.corpus import CorpusTexts, input_of, read_texts
 from neardup.labelling.store import LabelStore
 from neardup.pages.escaping import safe
@@ -78,10 +78,12 @@ def has_store(request: Request) -> bool:
 
 def store_of(request: Request) -> LabelStore:
     """The store of labels beside the result; it is made on first use."""
-    kept = studio_of(request).kept
+    kept, path = studio_of(request).kept, store_path(request)
     with _lock:
+        if "labels" in kept and not path.exists():
+            raise StorageError(f"{path} has vanished: put it back, and start the studio again.")
         if "labels" not in kept:
-            kept["labels"] = LabelStore(store_path(request))
+            kept["labels"] = LabelStore(path)
         found: LabelStore = kept["labels"]
     return found
 

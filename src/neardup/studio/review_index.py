@@ -18,6 +18,7 @@ from neardup.studio.app_gate import Refusal
 __all__ = ["ClusterRow", "DocumentRow", "Filters", "LinkRow", "ReviewIndex"]
 
 MOST_FOUND = 20_000  # clusters that a search shows
+LONGEST_SEARCH = 1000  # characters
 SECONDS = 8.0  # that a search of texts may take
 STANDS = "NOT EXISTS (SELECT 1 FROM d.decisions u WHERE u.undoes = x.number)"
 DECIDED = f"(SELECT cluster FROM d.decisions x WHERE x.action NOT IN ('skip', 'undo') AND {STANDS})"
@@ -60,6 +61,8 @@ class Filters:
         given["status"] = given["status"] or "open"
         if given["status"] not in STATUS or given["kind"] not in KINDS:
             raise Refusal(422, "The address has a filter that this page does not know.")
+        if len(given["q"]) > LONGEST_SEARCH:
+            raise Refusal(422, f"Search for at most {LONGEST_SEARCH:,} characters.")
         for name in ("low", "high", "least", "most"):
             try:
                 float(given[name] or 0)

@@ -1,0 +1,128 @@
+"""What goes wrong around a studio: forged values, files that vanish, are damaged or full; each gets a clear page."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from studios import Client
+
+from neardup.decisions.store import DecisionStore
+from neardup.errors import OutputError, StorageError
+from neardup.labelling.settings import PRESETS
+from neardup.labelling.store import LabelStore, NewPair
+from neardup.studio.label_judge import protocol_words
+
+HUGE = "9" * 30
+DECISION = {"cluster": '"harbour"', "action": "confirm", "doc": '"harbour"', "version": "0"}
+
+
+@pytest.fixture
+def folder(clean: Path, tmp_path: Path) -> Path:
+    """A copy of the result, to break."""
+    return Path(shutil.copytree(clean, tmp_path / "clean"))
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """No file grows beyond this size, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": HUGE},
+        {"version": "-" + HUGE},
+        {"cluster": '"\\ud800"'},
+        {"doc": '"\\ud800"', "action": "restore"},
+        {"filters": "q=" + "%25" * 60_000},
+    ],
+)
+def test_forged_decisions_are_refused(folder: Path, change: dict[str, str]) -> None:
+    client = Client(folder)
+    answer = client.send_form("/review/decide", **{**DECISION, **change})
+    assert answer.status_code == 422 and "error inside neardup" not in answer.text
+    assert not client.studio.kept["review"].store.people()
+
+
+def test_lone_surrogates_of_json_are_refused(folder: Path) -> None:
+    client = Client(folder)
+    body = json.dumps({"csrf": client.csrf, "name": "\ud800"})
+    headers = {"content-type": "application/json", "x-csrf-token": client.csrf}
+    assert client.post("/you", content=body, headers=headers).status_code == 400
+
+
+def test_forged_items_of_labels_are_refused(folder: Path) -> None:
+    client = Client(folder)
+    client.send_form("/label/begin", preset="one person")
+    for path, fields in (
+        ("/label/judge", {"item": HUGE, "answer": "duplicate"}),
+        ("/label/honey", {"count": HUGE}),
+        ("/label/judges", {"judge": "Ada", "left_out": HUGE}),
+    ):
+        assert client.send_form(path, **fields).status_code == 422
+
+
+def test_an_index_of_the_review_that_vanished_is_told(folder: Path) -> None:
+    client = Client(folder)
+    (folder / ".studio" / "review.db").write_bytes(b"damaged" * 1000)
+    client.studio.kept["review"].index._local.__dict__.clear()
+    answer = client.get("/review")
+    assert answer.status_code == 507 and "start the studio again" in answer.text
+    assert Client(folder).get("/review").status_code == 200  # it is made again
+
+
+def test_decisions_that_vanished_are_no_empty_file(folder: Path) -> None:
+    client = Client(folder)
+    (folder / "decisions.db").unlink()
+    answer = client.send_form("/review/decide", **DECISION)
+    assert answer.status_code in (422, 507) and "cannot be read or written" in answer.text
+    assert not (folder / "decisions.db").exists()
+
+
+def test_labels_that_vanished_take_no_judgement(folder: Path) -> None:
+    client = Client(folder)
+    client.send_form("/label/begin", preset="one person")
+    store = client.studio.kept["labels"]
+    store.add([NewPair("harbour", "census")], {"harbour": "a", "census": "b"})
+    for path in folder.glob("labels.db*"):
+        path.unlink()
+    answer = client.send_form("/label/judge", item=1, answer="duplicate")
+    assert answer.status_code == 422 and "has vanished" in answer.text
+
+
+def test_a_full_disk_loses_no_label_and_the_studio_goes_on(tmp_path: Path) -> None:
+    store = LabelStore(tmp_path / "labels.db")
+    text = "x" * 100_000
+    with full_disk(60_000), pytest.raises(StorageError, match=r"labels\.db cannot be used as a store of labels"):
+        store.add([NewPair("a", "b")], {"a": text, "b": text})
+    assert store.items() == []
+    assert store.add([NewPair("a", "b")], {"a": text, "b": text}) == 1  # there is room again
+
+
+def test_a_full_disk_refuses_a_decision_in_words(tmp_path: Path) -> None:
+    store = DecisionStore(tmp_path / "decisions.db")
+    ids = ["x" * 100_000]
+    with full_disk(60_000), pytest.raises(OutputError, match="cannot be read or written") as error:
+        store.record("c", 0, "confirm", ids, [], "Ada")
+    assert "rollback" not in str(error.value)  # the disk is what is wrong
+    assert store.record("c", 0, "confirm", ids, [], "Ada").number == 1
+
+
+def test_one_judge_needs_no_consensus() -> None:
+    assert "unanimous" not in protocol_words(PRESETS["one person"])
+    assert "unanimous" in protocol_words(PRESETS["crowd"])
