@@ -140,7 +140,7 @@ def test_what_cannot_be_done_with_units_is_one_line(here: Path, words: tuple[str
 
 def test_a_page_about_units_is_refused(here: Path) -> None:
     run("dedup", "in.jsonl", "-o", "out", "--unit", "line")
-    assert "is about lines, and the page shows documents" in run("report", "out").stderr
+    assert "is about lines; the report and the studio show documents" in run("report", "out").stderr
 
 
 def test_html_columns_are_refused(here: Path) -> None:

@@ -177,8 +177,28 @@ def test_several_inputs_are_counted_by_file() -> None:
 def test_documents_of_references_are_shown(mode: str) -> None:
     run("dedup", ARTICLES, "-o", "out", "--mode", mode, "--against", ROOT / "examples" / "pages")
     page = report()
-    assert "In a reference" in page.text and "has this document" in page.text
-    assert "Removed against" in page.text
+    assert "In a reference" in page.text and "Removed against" in page.text
+
+
+@pytest.mark.parametrize("kind", ["corpus", "index"])
+def test_texts_of_references_are_read_where_they_still_are(kind: str) -> None:
+    lines = ARTICLES.read_text(encoding="utf-8").splitlines()
+    ours = [json.loads(line) for line in lines if '"harbour' in line]
+    theirs = [dict(one, id=f"known-{one['id']}", text=one["text"] + " Onlythere.") for one in ours]
+    for name, documents in (("ours", ours), ("theirs", theirs)):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    reference = "theirs.jsonl" if kind == "corpus" else "theirs.index"
+    if kind == "index":
+        run("index", "build", reference, "theirs.jsonl")
+    run("dedup", "ours.jsonl", "-o", "out", "--against", reference)
+    page = report()
+    assert "Onlythere" in page.text and "could not be read" not in page.text
+    if kind == "corpus":
+        Path(reference).write_text('{"id": "other", "text": "another text"}\n')
+        assert "does not have all texts" in report().text
+    shutil.rmtree(reference) if kind == "index" else Path(reference).unlink()
+    gone = report().text
+    assert f"The reference {reference} cannot be read any more" in gone and "Onlythere" not in gone
 
 
 def test_a_chain_comes_first() -> None:

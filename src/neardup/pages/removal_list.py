@@ -94,9 +94,9 @@ def _texts(one: ShownRemoval) -> str:
     left, right = Caption(one.id, "removed"), Caption(one.duplicate_of, "" if one.reference else "kept")
     if one.comparison is not None:
         return side_by_side(one.comparison, (left, right))
-    missing = (
-        f"The reference {shortened_name(one.reference)} has this document." if one.reference else NO_TEXT
-    )
+    missing = NO_TEXT
+    if one.reference:
+        missing = f"The reference {shortened_name(one.reference)} has this document, and its text could not be read."
     sides = one_text(left, one.text, NO_TEXT) + one_text(right, None, missing)
     return f'<div class="sides">\n{sides}</div>\n'
 

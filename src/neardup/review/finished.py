@@ -42,6 +42,10 @@ class Finished(Protocol):
     def plan(self) -> Plan:
         """The plan that was run."""
 
+    @property
+    def finished_at(self) -> float:
+        """When it ended, as Unix time."""
+
     def table(self, name: TableName, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """A table in batches."""
 

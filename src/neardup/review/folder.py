@@ -45,7 +45,7 @@ def open_folder(path: str | os.PathLike[str]) -> RunFolder:
     if (unit := report.get("unit")) is not None:
         noun = plural(str(unit).partition(":")[0])
         raise InputError(
-            f"{folder} is about {noun}, and the page shows documents: removed_units in it has each removal"
+            f"{folder} is about {noun}; the report and the studio show documents: removed_units in it has each removal"
         )
     try:
         plan = Plan.from_json(json.dumps(report["plan"]))
@@ -142,6 +142,7 @@ class RunFolder:
 
     @cached_property
     def finished_at(self) -> float:
+        """When the report was written, as Unix time."""
         return (self.path / REPORT).stat().st_mtime
 
 

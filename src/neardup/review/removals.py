@@ -13,6 +13,7 @@ from neardup.plan import Plan
 from neardup.plans import comparison_plan
 from neardup.plurals import counted
 from neardup.review.evidence import ClusterEvidence, Removed
+from neardup.review.reference_texts import InReference
 
 __all__ = ["chosen_removals", "removal_groups", "wanted_documents"]
 
@@ -81,7 +82,9 @@ def wanted_documents(groups: Iterable[Chosen]) -> set[str]:
     return {one.id for one in rows} | {one.duplicate_of for one in rows if one.reference is None}
 
 
-def removal_groups(groups: Iterable[Chosen], texts: Mapping[str, str], plan: Plan) -> Iterator[RemovalGroup]:
+def removal_groups(
+    groups: Iterable[Chosen], texts: Mapping[str, str], references: Mapping[InReference, str], plan: Plan
+) -> Iterator[RemovalGroup]:
     """The groups with their texts compared; a removal is shown in the first group that has it."""
     shown: set[str] = set()
     for group in groups:
@@ -92,11 +95,18 @@ def removal_groups(groups: Iterable[Chosen], texts: Mapping[str, str], plan: Pla
             rows = [one for one in known if differ_in_numbers_only(texts[one.id], texts[one.duplicate_of])]
             words = f"{counted(len(rows), 'removal')} of a sample of {len(known):,}. {words}"
         shown |= {one.id for one in rows[:SHOWN]}
-        yield RemovalGroup(group.heading, words, [_shown(one, texts, plan) for one in rows[:SHOWN]])
+        yield RemovalGroup(
+            group.heading, words, [_shown(one, texts, references, plan) for one in rows[:SHOWN]]
+        )
 
 
-def _shown(one: Removed, texts: Mapping[str, str], plan: Plan) -> ShownRemoval:
-    left, right = texts.get(one.id), None if one.reference else texts.get(one.duplicate_of)
+def _shown(
+    one: Removed, texts: Mapping[str, str], references: Mapping[InReference, str], plan: Plan
+) -> ShownRemoval:
+    left = texts.get(one.id)
+    right = (
+        references.get((one.reference, one.duplicate_of)) if one.reference else texts.get(one.duplicate_of)
+    )
     both = left is not None and right is not None
     compared = (
         shared_passages(comparison_plan(plan), left, right)

@@ -23,6 +23,7 @@ from neardup.review.evidence import (
     read_pairs,
 )
 from neardup.review.finished import Finished
+from neardup.review.reference_texts import reference_texts
 from neardup.review.removals import chosen_removals, removal_groups, wanted_documents
 
 __all__ = ["make_page", "write_report"]
@@ -57,6 +58,7 @@ def make_page(finished: Finished, *, by: str | None = None, date: str | None = N
     pairs = read_pairs(finished, (doc.id for members in clusters.members.values() for doc in members))
     chosen = chosen_removals(clusters, large, plan.threshold)
     found = finished.texts(wanted_documents(chosen))
+    references, unread = reference_texts(finished, (one for group in chosen for one in group.rows))
     breakdowns, notes = _breakdowns(finished, by, date)
     return RunPage(
         name=finished.name,
@@ -72,8 +74,8 @@ def make_page(finished: Finished, *, by: str | None = None, date: str | None = N
         sizes=clusters.sizes,
         breakdowns=breakdowns,
         graphs=_graphs(finished, clusters, pairs),
-        groups=list(removal_groups(chosen, found.texts, plan)),
-        notes=[*notes, *found.notes],
+        groups=list(removal_groups(chosen, found.texts, references, plan)),
+        notes=[*notes, *found.notes, *unread],
     )
 
 

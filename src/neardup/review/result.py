@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ class RunResult:
 
     run: LocalRun
     name: str = "neardup.dedup"
+    finished_at: float = math.inf  # now: what it read is taken as unchanged
 
     @cached_property
     def report(self) -> dict[str, Any]:

@@ -21,7 +21,16 @@ from neardup.review.finished import FoundTexts
 if TYPE_CHECKING:
     from neardup.review.folder import RunFolder
 
-__all__ = ["DocumentPart", "Place", "changed_inputs", "find_texts", "input_place", "matching_documents"]
+__all__ = [
+    "DocumentPart",
+    "Place",
+    "changed_inputs",
+    "find_texts",
+    "given_place",
+    "input_place",
+    "matching_documents",
+    "texts_in",
+]
 
 FLAGS = {"--html": True, "--no-html": False}
 
@@ -38,7 +47,7 @@ class Place:
     @staticmethod
     def of_output(path: Path, folder: RunFolder) -> Place:
         """A file of documents that a run wrote."""
-        return Place((str(path),), _given(folder.report).columns, is_output=True)
+        return Place((str(path),), given_place(folder.report).columns, is_output=True)
 
     def open(self) -> list[Source]:
         """The sources; none for an empty file."""
@@ -64,11 +73,11 @@ class Place:
         return choose_columns(names, text=text, id=identity, source=source.name)
 
 
-def _given(report: dict[str, Any]) -> Place:
-    """The input and its options, from the words that the report keeps for `neardup compare`."""
+def given_place(report: dict[str, Any], paths: tuple[str, ...] = ()) -> Place:
+    """The input, or these files, with its options: from the words that the report keeps for `neardup compare`."""
     words = report.get("compare") or []
     values = dict(pairwise(words))
-    paths = tuple(words[place + 1] for place, word in enumerate(words[:-1]) if word == "--in")
+    paths = paths or tuple(words[place + 1] for place, word in enumerate(words[:-1]) if word == "--in")
     html = next((FLAGS[word] for word in words if word in FLAGS), None)
     columns = InputColumns(
         values.get("--text-column"), values.get("--id-column"), html, html_text=report["html_text"]
@@ -78,7 +87,7 @@ def _given(report: dict[str, Any]) -> Place:
 
 def input_place(folder: RunFolder) -> Place | None:
     """Where the run read its input; None if the report does not say, as for standard input."""
-    place = _given(folder.report)
+    place = given_place(folder.report)
     return place if place.paths else None
 
 
@@ -106,13 +115,20 @@ def find_texts(
     return FoundTexts(found, tuple(notes))
 
 
-def changed_inputs(sources: Sequence[Source], finished_at: float) -> Iterator[str]:
+def changed_inputs(sources: Sequence[Source], finished_at: float, what: str = "input") -> Iterator[str]:
     """A sentence if files of the input were written after the run."""
     files = (entry for source in sources for entry in stamp(source))
     changed = [path for path, _, modified in files if modified / 1e9 > finished_at]
     if changed:
         more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
-        yield f"The input changed after the run ({changed[0]}{more}): texts may differ from what was compared."
+        yield f"The {what} changed after the run ({changed[0]}{more}): texts may differ from what was compared."
+
+
+def texts_in(place: Place, ids: set[str], plan: Plan, sources: Sequence[Source]) -> dict[str, str]:
+    """The texts of these documents that a place has."""
+    found: dict[str, str] = {}
+    _search(place, ids, found, plan, sources)
+    return found
 
 
 def _search(
