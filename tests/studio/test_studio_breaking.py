@@ -126,3 +126,21 @@ def test_a_full_disk_refuses_a_decision_in_words(tmp_path: Path) -> None:
 def test_one_judge_needs_no_consensus() -> None:
     assert "unanimous" not in protocol_words(PRESETS["one person"])
     assert "unanimous" in protocol_words(PRESETS["crowd"])
+
+
+def test_a_damaged_run_at_a_threshold_leaves_the_workbench_usable(folder: Path) -> None:
+    for name in ("threshold-0.9", "threshold-high"):
+        (folder / ".studio" / name).mkdir(parents=True)
+        (folder / ".studio" / name / "report.json").write_text("{}")
+    client = Client(folder)
+    answer = client.get("/workbench", params={"threshold": "0.9"})
+    assert answer.status_code == 200 and "Run at 0.9" in answer.text
+    assert client.get("/workbench/compare", params={"with": "0.9"}).status_code == 422
+
+
+def test_an_undo_of_a_cluster_that_the_result_has_no_more_is_shown(folder: Path) -> None:
+    client = Client(folder)
+    person = next(iter(client.studio.sessions._known.values())).name
+    client.studio.kept["review"].store.record("of an earlier run", 0, "confirm", [], [], person)
+    answer = client.send_form("/review/decide", **{**DECISION, "action": "undo"})
+    assert answer.status_code == 200 and "of an earlier run" in answer.text

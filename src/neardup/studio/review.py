@@ -123,7 +123,8 @@ def _undone(review: Review, person: str, filters: Filters) -> Response:
     if last is None:
         raise InputError("You have no decision to undo.")
     made = review.store.undo(last.number, person)
-    return go(address(filters, cluster=made.cluster, done=made.number))
+    known = review.index.named(made.cluster)  # None: of a result that was in this folder before
+    return go(address(filters, cluster=known.name if known else "", done=made.number))
 
 
 def _next(review: Review, found: ShownCluster, filters: Filters, made: Decision) -> str:

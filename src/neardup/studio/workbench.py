@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,7 @@ def _others(request: Request, run: RunFolder, threshold: float) -> str:
         rows.append((compared.name, f"/workbench/compare?with={GIVEN}", compared))
     for folder in sorted((run.path / FOLDER).glob("threshold-*")):
         text = folder.name.removeprefix("threshold-")
-        if (folder / "report.json").exists():
+        with suppress(InputError, ValueError):  # one that is damaged is run again
             found = finished_at(run, float(text))
             if found is not None:
                 rows.append((f"threshold {text}", f"/workbench/compare?with={text}", found))
