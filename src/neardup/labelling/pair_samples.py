@@ -188,4 +188,6 @@ def in_words(pairs: Sequence[NewPair]) -> str:
     by: dict[str, int] = defaultdict(int)
     for one in pairs:
         by[one.source] += 1
-    return f"{counted(len(pairs), 'pair')}: " + "; ".join(f"{n:,} {name}" for name, n in sorted(by.items()))
+    return f"{counted(len(pairs), 'pair')} drawn: " + "; ".join(
+        f"{n:,} {name}" for name, n in sorted(by.items())
+    )

@@ -127,6 +127,10 @@ def _interval(value: dict[str, float | None]) -> str:
 def _advice(run: dict[str, Any], best: dict[str, Any]) -> str:
     if best["threshold"] == run["threshold"]:
         return note(f"On these labels no threshold is better than {run['threshold']:g}.")
+    if not best["changed"]:
+        return note(
+            f"The threshold {best['threshold']:g} decides all labelled pairs as the run does: label more."
+        )
     sure = (best["difference_interval"]["low"] or 0) > 0
     how = "is better" if sure else "may be better, and is not surely so: label more"
     return note(f"The threshold {best['threshold']:g} {how}. {SEE}")

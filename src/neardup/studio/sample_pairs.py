@@ -109,8 +109,9 @@ def draw(request: Request) -> Response:
             job.note(
                 f"{len(pairs) - len(known):,} pairs left out: the input does not have their documents any more."
             )
-        old = f" {len(known) - added:,} were in the store already." if added < len(known) else ""
-        return f"{added:,} new: {in_words(known)}.{old}"
+        old = f" {len(known) - added:,} of them were here before." if added < len(known) else ""
+        less = f" The {count:,} that you asked for were not found." if len(pairs) < count else ""
+        return f"{in_words(known)}.{old}{less}"
 
     return start_job(request, "Draw pairs", "/label", work)
 
