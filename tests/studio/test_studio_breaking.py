@@ -18,6 +18,7 @@ from neardup.errors import OutputError, StorageError
 from neardup.labelling.settings import PRESETS
 from neardup.labelling.store import LabelStore, NewPair
 from neardup.studio.label_judge import protocol_words
+from neardup.studio.learn import _advice
 
 HUGE = "9" * 30
 DECISION = {"cluster": '"harbour"', "action": "confirm", "doc": '"harbour"', "version": "0"}
@@ -144,3 +145,18 @@ def test_an_undo_of_a_cluster_that_the_result_has_no_more_is_shown(folder: Path)
     client.studio.kept["review"].store.record("of an earlier run", 0, "confirm", [], [], person)
     answer = client.send_form("/review/decide", **{**DECISION, "action": "undo"})
     assert answer.status_code == 200 and "of an earlier run" in answer.text
+
+
+def test_pairs_that_wait_are_not_called_judged(folder: Path) -> None:
+    client = Client(folder)
+    client.send_form("/label/begin", preset="crowd")
+    client.studio.kept["labels"].add([NewPair("a", "b")], {"a": "x", "b": "y"})
+    answer = client.get("/label/pairs").text
+    assert "No pair is ready to be judged. 1 wait for labels" in answer
+
+
+def test_a_threshold_that_changes_no_decision_is_not_called_better() -> None:
+    run = {"threshold": 0.7}
+    same = {"threshold": 0.5, "changed": 0, "difference_interval": {"low": 0.0}}
+    assert "as the run does" in _advice(run, same) and "may be better" not in _advice(run, same)
+    assert "may be better" in _advice(run, {**same, "changed": 2})

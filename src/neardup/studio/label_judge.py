@@ -117,7 +117,8 @@ def _nothing(request: Request, store: LabelStore, judge: str, kind: str) -> str:
     else:
         waiting = found.by_state.get("waiting", 0)
         rest = found.by_state.get("open", 0)
-        said = f"You have judged all {kind}s that need you."
+        begun = found.judgements or rest
+        said = f"You have judged all {kind}s that need you." if begun else f"No {kind} is ready to be judged."
         said += f" {rest:,} need other judges." if rest else ""
         said += f" {waiting:,} wait for labels of their documents." if waiting else ""
         parts.append(message(said))

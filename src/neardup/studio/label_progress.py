@@ -37,7 +37,7 @@ def overview(request: Request) -> Response:
     store = store_of(request)
     kinds = ["document", "pair"] if store.settings.scheme == "two phases" else ["pair"]
     found = {kind: progress(store, kind) for kind in kinds}
-    body = f'<h1>Labels</h1>\n<p class="note">{safe(protocol_words(store.settings))}.</p>\n'
+    body = f'<h1>Labels</h1>\n<p class="note">{safe(protocol_words(store.settings).capitalize())}.</p>\n'
     body += _tiles(store, found) + _actions(found)
     body += "".join(_phase(request, store, one) for one in found.values() if one.items)
     return label_page(request, "Labels", body)

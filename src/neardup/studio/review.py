@@ -82,7 +82,7 @@ def _done(review: Review, request: Request, number: str) -> str:
     found = review.store.find(int(number)) if number.isdecimal() and len(number) < 16 else None
     if found is None or found.person != request.state.session.name:
         return ""
-    return message(f"Stored: {did(found)}, in cluster {found.cluster}. Press u to undo.", "done")
+    return message(f"Stored: {did(found)}, in cluster {found.cluster}. Undo takes it back.", "done")
 
 
 @router.post("/review/decide")
