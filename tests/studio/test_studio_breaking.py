@@ -6,6 +6,7 @@ import json
 import resource
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,3 +161,17 @@ def test_a_threshold_that_changes_no_decision_is_not_called_better() -> None:
     same = {"threshold": 0.5, "changed": 0, "difference_interval": {"low": 0.0}}
     assert "as the run does" in _advice(run, same) and "may be better" not in _advice(run, same)
     assert "may be better" in _advice(run, {**same, "changed": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("mine.csv", 'id_a,id_b,label\n"harbour,census,near\n'), ("mine.jsonl", '{"id_a": 1,')],
+)
+def test_a_broken_table_is_named_as_it_was_given(folder: Path, name: str, content: str) -> None:
+    client = Client(folder)
+    client.send_form("/label/begin", preset="one person")
+    client.send_form("/label/import", name=name, content=content)
+    job = client.studio.kept["job"]
+    while not job.done:
+        time.sleep(0.01)
+    assert job.error.startswith(f"{name}, record 1: ")

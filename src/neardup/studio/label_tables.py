@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from neardup.errors import InputError
 from neardup.labelling.transfer import EXPORTS, Imported, export, export_csv, import_labels
 from neardup.pages.escaping import safe
 from neardup.plurals import counted
@@ -87,6 +88,8 @@ def read_in(request: Request) -> Response:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(content)
             done = import_labels(store, path, find, honey=honey, name=name, who=who)
+        except InputError as error:
+            raise InputError(str(error).replace(path, name)) from None
         finally:
             Path(path).unlink()
         job.notes += done.problems[:MOST_PROBLEMS]
