@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import signal
@@ -175,3 +176,11 @@ def test_a_broken_table_is_named_as_it_was_given(folder: Path, name: str, conten
     while not job.done:
         time.sleep(0.01)
     assert job.error.startswith(f"{name}, record 1: ")
+
+
+def test_a_result_that_was_written_again_takes_no_decision(folder: Path) -> None:
+    client = Client(folder)
+    os.utime(folder / "report.json", (1, 1))
+    for answer in (client.send_form("/review/decide", **DECISION), client.get("/workbench")):
+        assert answer.status_code == 422 and "start the studio again" in answer.text
+    assert not client.studio.kept["review"].store.people()

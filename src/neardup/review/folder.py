@@ -54,6 +54,7 @@ def open_folder(path: str | os.PathLike[str]) -> RunFolder:
     found = RunFolder(folder, report, plan)
     for name in ("pairs", "clusters"):
         found.file(name)
+    _ = found.finished_at  # known from now on, whatever is written later
     return found
 
 
@@ -144,6 +145,13 @@ class RunFolder:
     def finished_at(self) -> float:
         """When the report was written, as Unix time."""
         return (self.path / REPORT).stat().st_mtime
+
+    def check_unchanged(self) -> None:
+        """An InputError if another run has been written here since this one was opened."""
+        if (self.path / REPORT).stat().st_mtime != self.finished_at:
+            raise InputError(
+                f"{self.path} has another result since the studio was started: start the studio again."
+            )
 
 
 def _added(name: str, names: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ class Review:
 
 def review_of(request: Request) -> Review:
     """The review of a studio."""
+    request.app.state.studio.target.run.check_unchanged()
     found: Review = request.app.state.studio.kept["review"]
     return found
 

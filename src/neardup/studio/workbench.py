@@ -39,6 +39,7 @@ def run_of(request: Request) -> RunFolder:
     """The result that the studio shows."""
     run: RunFolder | None = request.app.state.studio.target.run
     assert run is not None
+    run.check_unchanged()
     return run
 
 
