@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import group
-from neardup.cli.support.groups import GROUPS, option_rows
+from neardup.cli.support.groups import GROUPS, HELP_ALL, option_rows
 from neardup.cli.support.groups import WIDTH as WIDTH_OF_OPTIONS
 from neardup.registry import ALIASES, Method, methods, presets
 
@@ -88,7 +88,8 @@ def shared_options(contexts: Iterable[click.Context]) -> Rows:
 
 def rows_of(context: click.Context) -> Rows:
     """The options of a command by group, without those that show help."""
-    options = [one for one in context.command.get_params(context) if one.name not in ("help", "help_all")]
+    helping = {*context.help_option_names, "--help", HELP_ALL}
+    options = [one for one in context.command.get_params(context) if not helping & {*one.opts}]
     return option_rows(options, context)
 
 

@@ -234,9 +234,9 @@ def test_choices_are_scored_on_later_documents_where_they_have_dates(
 ) -> None:
     rng = np.random.default_rng(5)
     rows, labels = [], []
-    for n in range(96):
+    for n in range(144):
         words = " ".join(f"w{n // 3}x{k}" for k in rng.integers(0, 9, 12))
-        rows.append({"id": n, "date": f"2024-{1 + n // 8:02}-11", "text": words})
+        rows.append({"id": n, "date": f"2024-{1 + n // 12:02}-11", "text": words})
         labels.append(f"{n},c{n // 3}")
     Path("mail.jsonl").write_text("\n".join(map(json.dumps, rows)))
     how = ["mail.jsonl", "--labels", labels_of(tmp_path, *labels), "--try", "minhash:ngram=1"]

@@ -48,17 +48,25 @@ def test_folds_by_time_learn_from_the_past_alone() -> None:
 
 
 def test_a_model_is_judged_by_later_documents_where_their_dates_are_known() -> None:
-    texts, labels = collection(24, 4)
+    texts, labels = collection(44, 4)
     times = np.array([86_400.0 * label for label in labels])
     drawn, later = (
         learn(documents(texts), truth(labels), TrainingSetup(), times=some) for some in (None, times)
     )
     assert not drawn.training["held_out_by_time"] and later.training["held_out_by_time"]
-    assert later.training["f1"] > 0.7 and later.training["documents"] == 96
-    unknown = learn(documents(texts), truth(labels), TrainingSetup(), times=np.full(96, np.nan))
+    assert later.training["f1"] > 0.7 and later.training["documents"] == 176
+    unknown = learn(documents(texts), truth(labels), TrainingSetup(), times=np.full(176, np.nan))
     assert not unknown.training["held_out_by_time"]
     assert any("not by time" in warning for warning in unknown.training["warnings"])
     assert unknown.weights == drawn.weights
+
+
+def test_a_few_clusters_are_held_out_at_random_whatever_their_dates() -> None:
+    texts, labels = collection(24, 4)
+    times = np.array([86_400.0 * label for label in labels])
+    few = learn(documents(texts), truth(labels), TrainingSetup(), times=times)
+    assert not few.training["held_out_by_time"]
+    assert any("40 clusters with near-duplicates" in warning for warning in few.training["warnings"])
 
 
 def test_random_folds_are_those_of_before() -> None:
@@ -73,9 +81,9 @@ def test_random_folds_are_those_of_before() -> None:
 
 
 def test_a_column_of_dates_in_the_library() -> None:
-    texts, labels = collection(24, 3)
-    days = [f"2024-01-{1 + label:02}" for label in labels]
-    table = pa.table({"id": [str(n) for n in range(72)], "text": texts, "date": days})
+    texts, labels = collection(44, 3)
+    days = [f"2024-{1 + label // 28:02}-{1 + label % 28:02}" for label in labels]
+    table = pa.table({"id": [str(n) for n in range(132)], "text": texts, "date": days})
     clusters = [f"c{label}" for label in labels]
     assert train_model(table, clusters, time_column="date").training["held_out_by_time"]
 
@@ -117,13 +125,13 @@ def test_documents_unlike_the_labelled_ones_are_noticed() -> None:
 
 
 def test_a_column_of_dates_is_found_and_labels_that_are_open_to_doubt_are_named() -> None:
-    texts, labels = collection(24, 3)
-    days = [f"2024-01-{1 + label:02}" for label in labels]
-    table = pa.table({"id": [str(n) for n in range(72)], "text": texts, "date": days})
-    split = [f"c{label}{'b' if label == 23 and n % 3 == 2 else ''}" for n, label in enumerate(labels)]
+    texts, labels = collection(44, 3)
+    days = [f"2024-{1 + label // 28:02}-{1 + label % 28:02}" for label in labels]
+    table = pa.table({"id": [str(n) for n in range(132)], "text": texts, "date": days})
+    split = [f"c{label}{'b' if label == 43 and n % 3 == 2 else ''}" for n, label in enumerate(labels)]
     model = train_model(table, split)
     assert model.training["held_out_by_time"] and model.training["expected"]["by_time"]
-    assert any("c23 and c23b: if that is open to doubt" in warning for warning in model.training["warnings"])
+    assert any("c43 and c43b: if that is open to doubt" in warning for warning in model.training["warnings"])
     drawn = train_model(table, split, time_column=None).training
     assert (
         not drawn["held_out_by_time"]

@@ -71,6 +71,7 @@ def test_one_precision_of_table_6_1_is_out_of_order() -> None:
 
 
 def test_the_constants_of_the_experiments_are_the_defaults() -> None:
+    """But for thresholds of weights: with log idf 0.1 and 0.3 drop what 0.01 and 0.5 drop with tf / df."""
     from neardup.features.shingles import Shingles
     from neardup.index.upkeep import REFRESH_AFTER
     from neardup.weights.notation import parse_weights
@@ -78,6 +79,6 @@ def test_the_constants_of_the_experiments_are_the_defaults() -> None:
     from neardup.weights.shape import Threshold, Top, TopShare
 
     low, high, top, share, tags = parse_weights("low, high, top, top_share, tags", Shingles(1))
-    assert (low, high, top, share) == (Threshold(0.01), Threshold(0.5), Top(20), TopShare(0.1))
+    assert (low, high, top, share) == (Threshold(0.1), Threshold(0.3), Top(20), TopShare(0.1))
     assert isinstance(tags, TagBoost) and tags.factor == 1.5
     assert REFRESH_AFTER == 1_000_000

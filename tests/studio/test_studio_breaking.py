@@ -111,7 +111,10 @@ def test_labels_that_vanished_take_no_judgement(folder: Path) -> None:
 def test_a_full_disk_loses_no_label_and_the_studio_goes_on(tmp_path: Path) -> None:
     store = LabelStore(tmp_path / "labels.db")
     text = "x" * 100_000
-    with full_disk(60_000), pytest.raises(StorageError, match=r"labels\.db cannot be used as a store of labels"):
+    with (
+        full_disk(60_000),
+        pytest.raises(StorageError, match=r"labels\.db cannot be used as a store of labels"),
+    ):
         store.add([NewPair("a", "b")], {"a": text, "b": text})
     assert store.items() == []
     assert store.add([NewPair("a", "b")], {"a": text, "b": text}) == 1  # there is room again

@@ -150,3 +150,12 @@ def test_the_weights_are_those_of_the_features() -> None:
         len(second) == len(article.SURROUNDINGS) + len(article.FEATURES) + 1
         and article.weights().second is second
     )
+
+
+def test_a_list_of_links_beside_an_article_stays_out() -> None:
+    links = "".join(f"<li><a href=/{k}>Section {k} of our site, which has many</a>" for k in range(60))
+    story = "".join(
+        f"<p>The harbour was closed again, for the {k}th time, the port said.</p>" for k in range(8)
+    )
+    found = article_text(f"<ul>{links}</ul><article>{story}</article>")
+    assert "Section" not in found and found.count("The harbour") == 8

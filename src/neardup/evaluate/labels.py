@@ -78,6 +78,17 @@ class Truth:
         units[known] = np.unique(roots[known], return_inverse=True)[1]
         return units
 
+    @property
+    def units_with_pairs(self) -> Mask:
+        """Which sampling units have near-duplicates."""
+        units = self.units
+        if self.clusters is not None:
+            return self.sizes[: int(units.max(initial=-1)) + 1] > 1
+        assert self.left is not None
+        found = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
+        found[units[self.left[self._judged()]]] = True
+        return found
+
     def positive(self, left: Numbers, right: Numbers) -> Mask:
         """Which of these pairs are near-duplicates; False for unlabelled pairs."""
         if self.clusters is not None:

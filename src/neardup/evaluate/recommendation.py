@@ -21,7 +21,7 @@ from neardup.evaluate.run import Bench
 from neardup.evaluate.scores import Floats
 from neardup.evaluate.settings import CLUSTERINGS, Setting, thresholds
 from neardup.evaluate.specs import Spec
-from neardup.evaluate.times import blocks_of
+from neardup.evaluate.times import blocks_of, usable_times
 from neardup.plan import ClusterKind
 from neardup.registry import methods, presets
 
@@ -149,7 +149,7 @@ class _Tried:
 def _by_outcome(bench: Bench, specs: Sequence[Spec], documents: int) -> Tuning:
     _check_labels(bench.truth)
     goal, protocol = bench.protocol.goal, bench.protocol
-    units = sampling_units(bench.truth, blocks_of(bench.truth, bench.times))
+    units = sampling_units(bench.truth, _blocks(bench))
     tried = [_try(bench, spec, units) for spec in specs]
     tables = [table for one in tried for table in one.tables]
     origin = [(one, number) for one in tried for number in range(len(one.tables))]  # of each table
@@ -235,8 +235,12 @@ def _settings(bench: Bench, units: Numbers, tables: Sequence[Floats]) -> Setting
     assert bench.truth.clusters is not None
     several = np.zeros(int(units.max(initial=-1)) + 1, np.bool_)
     several[: int((bench.truth.sizes > 1).sum())] = True
-    blocks = blocks_of(bench.truth, bench.times)
-    return SettingTables(np.stack(tables), several, blocks_of_units(bench.truth, units, blocks))
+    return SettingTables(np.stack(tables), several, blocks_of_units(bench.truth, units, _blocks(bench)))
+
+
+def _blocks(bench: Bench) -> Numbers | None:
+    """The block of time of each cluster, where labels can be held out by time."""
+    return blocks_of(bench.truth, usable_times(bench.truth, bench.times))
 
 
 def _best_of(bench: Bench, one: _Tried, units: Numbers) -> Choice:

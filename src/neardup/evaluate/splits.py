@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.evaluate.goals import Goal, find_best
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import Floats, ScoredPairs, make_curve
-from neardup.evaluate.times import BLOCKS, are_known, time_blocks
+from neardup.evaluate.times import BLOCKS, can_hold_out, time_blocks
 
 OFFSETS = (-0.1, -0.05, -0.01, 0.01, 0.05, 0.1)
 
@@ -56,7 +56,7 @@ def halves(truth: Truth, repeats: int, seed: int) -> Iterator[tuple[Mask, Mask]]
     """
     units = truth.units
     count = int(units.max(initial=-1)) + 1
-    with_pairs = _units_with_pairs(truth, count)
+    with_pairs = truth.units_with_pairs
     present = np.bincount(units[units >= 0], minlength=count) > 0
     if int((with_pairs & present).sum()) < 2:
         raise InputError("only one cluster has near-duplicates: the labels cannot be split into halves")
@@ -71,22 +71,13 @@ def halves(truth: Truth, repeats: int, seed: int) -> Iterator[tuple[Mask, Mask]]
 
 
 def later_blocks(truth: Truth, times: Floats) -> list[tuple[Mask, Mask]]:
-    """The documents before each block of the later half, and those of the block; none if times are not known."""
-    if not are_known(truth, times):
+    """The documents before each block of the later half, and those of the block; none if there are too few."""
+    if not can_hold_out(truth, times):
         return []
     units, blocks = truth.units, time_blocks(truth, times)
     block = np.where(units >= 0, blocks[units], -1)
     parts = [((block >= 0) & (block < k), block == k) for k in range(BLOCKS // 2, BLOCKS)]
     return [part for part in parts if all(truth.only(some).positives for some in part)]
-
-
-def _units_with_pairs(truth: Truth, count: int) -> Mask:
-    if truth.clusters is not None:
-        return truth.sizes[:count] > 1
-    assert truth.left is not None and truth.judged is not None
-    found = np.zeros(count, np.bool_)
-    found[truth.units[truth.left[truth.judged]]] = True
-    return found
 
 
 def score_splits(

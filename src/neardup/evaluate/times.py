@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 AUTO, NEVER = "auto", "none"  # --time-column: a usual name, if all inputs have one; no column
 BLOCKS = 8  # of time; the later half is held out, block by block
 MOST_UNKNOWN = 0.1  # of the labelled documents: with more, the order of time is not known
+FEWEST = (
+    40  # clusters with near-duplicates: with fewer, a block of time holds out two or three, which say nothing
+)
 
 
 def time_column(asked: str | None, sources: Sequence[Source]) -> str | None:
@@ -69,15 +72,21 @@ def _seconds(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def are_known(truth: Truth, times: Floats) -> bool:
-    """Whether nearly all labelled documents have a time, and not all the same."""
+def can_hold_out(truth: Truth, times: Floats) -> bool:
+    """Whether nearly all labelled documents have a time, not all the same, and enough are near-duplicates."""
     some = times[: len(truth.units)][truth.units >= 0]
-    return len(some) > 0 and float(np.isnan(some).mean()) <= MOST_UNKNOWN and len(np.unique(some)) >= BLOCKS
+    known = len(some) > 0 and float(np.isnan(some).mean()) <= MOST_UNKNOWN and len(np.unique(some)) >= BLOCKS
+    return known and int(truth.units_with_pairs.sum()) >= FEWEST
+
+
+def usable_times(truth: Truth, times: Floats | None) -> Floats | None:
+    """The times, if labels can be held out by them."""
+    return times if times is not None and can_hold_out(truth, times) else None
 
 
 def blocks_of(truth: Truth, times: Floats | None) -> Numbers | None:
-    """The block of time of each cluster; None if the times are not known."""
-    return time_blocks(truth, times) if times is not None and are_known(truth, times) else None
+    """The block of time of each cluster; None without times."""
+    return None if times is None else time_blocks(truth, times)
 
 
 def time_blocks(truth: Truth, times: Floats) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from neardup.columns import Numbers
 from neardup.engines.core.progress import Progress
 from neardup.evaluate.labels import Mask, Truth
 from neardup.evaluate.scores import ScoredPairs, make_curve, score_pairs
-from neardup.evaluate.times import are_known
+from neardup.evaluate.times import can_hold_out
 from neardup.learn.training.data import LabelledDocuments, renumbered, some_documents
 from neardup.learn.training.fit import fit
 from neardup.learn.training.loss import Floats, Products, score
@@ -92,6 +92,7 @@ def cross_validate(
         chosen = [row[best] for row in weights]
         held = np.flatnonzero(np.any([part.held for part in parts], axis=0))
         judged = data if len(held) == len(data) else some_documents(data, held)
+        judged = replace(judged, times=judged.times if by_time else None)
         held_out_scores = {kind: _held_out_scores(data, setup, parts, chosen, kind) for kind in kinds}
     return HeldOut(
         regularizations[best],
@@ -103,9 +104,9 @@ def cross_validate(
 
 
 def choose_folds(data: LabelledDocuments, rng: np.random.Generator) -> tuple[list[Fold], bool]:
-    """Folds with near-duplicates: by time, if the times are known, and else at random."""
+    """Folds with near-duplicates: by time if that can be, and else at random."""
     drawn = [Fold(part, ~part & (data.truth.units >= 0)) for part in folds(data.truth, FOLDS, rng)]
-    if data.times is not None and are_known(data.truth, data.times):
+    if data.times is not None and can_hold_out(data.truth, data.times):
         later = [fold for fold in time_folds(data.truth, data.times) if has_pairs(data.truth, fold.held)]
         if len(later) >= 2 and has_pairs(data.truth, later[-1].known):
             return later, True

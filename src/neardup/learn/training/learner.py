@@ -12,6 +12,7 @@ from neardup.evaluate.corpus import Documents
 from neardup.evaluate.labels import Truth
 from neardup.evaluate.removals import OutcomeScores
 from neardup.evaluate.scores import PairCounts, ScoredPairs, score_pairs
+from neardup.evaluate.times import FEWEST
 from neardup.learn.model.file import Model, Probability, most_frequent
 from neardup.learn.training.calibration import fit_probability
 from neardup.learn.training.data import LabelledDocuments, prepare
@@ -27,8 +28,8 @@ from neardup.learn.training.unlike import unlike
 MEMORY = 256 << 20  # bytes of quadratic forms, which bound the number of instances
 INSTANCES = 4_000  # positive pairs, and as many negative ones
 NO_TIMES = (
-    "labels are held out at random, not by time: too few labelled documents have a date, or too few of the later "
-    "ones have near-duplicates"
+    f"labels are held out at random, not by time: that needs dates of nearly all labelled documents, and {FEWEST} "
+    "clusters with near-duplicates"
 )
 UNSAFE = "every threshold removes more than 1 % wrongly on held-out labels; the safest one was taken"
 
@@ -97,7 +98,7 @@ def _model(
         scores = {kind: _own_scores(data, setup, found.weights, kind) for kind in kinds}
     else:
         scores = held_out.scores
-    judged = data if held_out is None else held_out.data
+    judged = replace(data, times=None) if held_out is None else held_out.data
     decision = decide_by(judged, scores, setup.goal)
     values = np.einsum("gj,j->g", data.entries.values, found.weights)
     figures = {
