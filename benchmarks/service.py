@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -127,6 +128,7 @@ def prepared_index(corpus: corpora.Corpus, built: Path | None, folder: Path) -> 
         return build(corpus, folder)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(built, folder)
+    os.sync()  # or the first additions wait until the copy is on the disk
     return folder
 
 
