@@ -308,13 +308,13 @@ class Methods(dict[str, Method]):
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """Name, use, default threshold, exact or by chance, and speed of each method."""
+        """Name, use, default threshold, all pairs or most of them, and speed of each method."""
         return [
             (
                 one.name,
                 one.use,
                 "–" if one.threshold is None else f"{one.threshold:.3g}",
-                "exactly" if one.exact else "by chance",
+                "all" if one.exact else "most",
                 one.speed,
             )
             for one in self.values()

@@ -308,6 +308,7 @@ def test_export_and_a_damaged_index(
     ("arguments", "sentence"),
     [
         ("info {tmp}/nowhere", "is not an index"),
+        ("build s3://bucket/news.index {tmp}/a.jsonl", "is an address"),
         ("add {tmp}/nowhere {tmp}/a.jsonl", "is not an index"),
         ("verify {tmp}/nowhere", "is not an index"),
         ("info {tmp}/a.jsonl", "is not an index"),

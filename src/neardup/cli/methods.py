@@ -24,6 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
       neardup methods
       neardup methods minhash
     """
+    from neardup.cli.support.units import PRESETS
     from neardup.recipes import recipe_lines
     from neardup.registry import Methods, get_method, methods, presets
 
@@ -36,7 +37,8 @@ def command(name: str | None, as_json: bool) -> None:
         click.echo(repr(chosen))
         click.echo("\nRecommended:")
         click.echo("\n".join(f"  {line}" for line in recipe_lines()))
-        click.echo("\nOptions of a method: neardup methods NAME.  Presets: " + ", ".join(presets()) + ".")
+        click.echo("\nOptions of a method: neardup methods NAME.")
+        click.echo(f"Presets: {', '.join(presets())}; of units, for dedup: {', '.join(PRESETS)}.")
 
 
 def _show(method: Method) -> None:

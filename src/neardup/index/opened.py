@@ -17,6 +17,7 @@ from neardup.index.postings import check_scheme
 from neardup.index.signed import Signer, Store
 from neardup.index.truth import DocumentStore, Snapshot, StoreWriter
 from neardup.plan import Clustering, ClusterKind, Keep, Plan
+from neardup.remote.addresses import is_address
 from neardup.statistics import Statistics
 from neardup.statistics.file import load_statistics, save_statistics
 
@@ -48,6 +49,8 @@ def open_index(
 ) -> OpenedIndex:
     """The index at this path: the one that is there, which must have the plan, or a new one with it."""
     name = os.fspath(path)
+    if is_address(name) and not name.startswith(POSTGRES):
+        raise InputError(f"{name} is an address: an index is a folder on this machine, or in PostgreSQL.")
     if store is not None and store not in get_args(Store):
         raise ParameterError("store", "Index", "'text', 'features' or 'signatures'", store)
     truth = (

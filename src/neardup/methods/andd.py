@@ -54,8 +54,8 @@ def andd(
         threshold: The least similarity of a near-duplicate; unless given, that of the model (0.65 without one).
         model: The file of a model that `neardup learn` wrote; unless given, weights that fit most news.
         ngram: How many consecutive tokens make one k-gram; unless given, that of the model (1 without one).
-        tokens: The unit of text: a word, a string between white space, or a character; unless given, that of the model
-            (words without one).
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code; unless
+            given, that of the model (words without one).
         similarity: The measure that must reach the threshold: the cosine, or the extended Jaccard coefficient of the
             vectors; unless given, that of the model (cosine without one).
         signature: Where candidates come from: sign bits of random projections; min-hashes of weights cut into

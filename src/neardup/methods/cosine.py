@@ -34,7 +34,7 @@ def cosine(
     Args:
         threshold: The least cosine similarity of a near-duplicate.
         ngram: How many consecutive tokens make one feature.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         idf_low: The least normalised idf of a feature that counts: 0 is a feature of every document.
         idf_high: The greatest normalised idf of a feature that counts: 1 is a feature of a single document.
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.1)'.

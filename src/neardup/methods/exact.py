@@ -24,7 +24,8 @@ def exact(*, equal: Literal["words", "bytes"] = "words", tokens: TokenKind = "wo
 
     Args:
         equal: Compare the words, which leaves out case, punctuation, white space and Unicode composition; or the bytes.
-        tokens: The unit of text where words are compared: a word, a string between white space, or a character.
+        tokens: The unit of text where words are compared: a word, a string between white space, a character, or a
+            token of code.
     """
     return Plan(
         method="exact",

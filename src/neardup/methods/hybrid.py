@@ -37,7 +37,7 @@ def hybrid(
     Args:
         threshold: The least share of equal sign bits.
         ngram: How many consecutive tokens make one shingle.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         num_perm: The number of min-hashes of shingles.
         groups: The number of super-shingles that they are cut into.
         agree: How many super-shingles must be equal.

@@ -38,7 +38,7 @@ def minhash(
     Args:
         threshold: The least similarity of a near-duplicate, as a share of all n-grams of both texts.
         ngram: How many consecutive tokens make one feature.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         one_in: Compare only the n-grams whose hash is a multiple of this number; 1 compares all.
         recall: The share of pairs at the threshold that must be found; bands and rows are chosen for it.
         num_perm: The number of min-hashes, split into bands and rows; unless given, as many as the recall takes.

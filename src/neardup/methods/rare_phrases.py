@@ -53,7 +53,7 @@ def rare_phrases(
     Args:
         threshold: The least weighted Jaccard similarity of a near-duplicate.
         ngram: How many consecutive tokens make one phrase.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         function: The weight as a function of the document frequency of words (df; df2 is its square, ln_df its
             logarithm; ln_idf is ln(N/df) for N documents, with around=0 and passage=0; idf is ln(1 + N/df)).
         around: How many words to either side the frequency is averaged over; 0 takes the first word of the phrase.

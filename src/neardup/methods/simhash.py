@@ -55,7 +55,7 @@ def simhash(
         bits: The length of a fingerprint.
         verify: The test for a pair within the distance: its equal bits, or the exact cosine of the weighted words.
         ngram: How many consecutive tokens make one feature.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         weights: Names of weights in the order in which they apply, such as 'tfidf, position(1/x), low(0.1)'.
         fields: Columns whose words are features of their own, separated by commas; none unless given. COLUMN:value
             takes each value as one feature, COLUMN:number:LOW:HIGH (or log:LOW:HIGH) a number of that range.

@@ -38,7 +38,7 @@ def super_shingles(
         threshold: The least Jaccard similarity, by which candidates are compared exactly; unless given, equal
             super-shingles decide (verify=exact: 0.7).
         ngram: How many consecutive tokens make one feature.
-        tokens: The unit of text: a word, a string between white space, or a character.
+        tokens: The unit of text: a word, a string between white space, a character, or a token of code.
         one_in: Compare only the n-grams whose hash is a multiple of this number; 1 compares all.
         num_perm: The number of min-hashes.
         groups: The number of super-shingles that they are cut into.
