@@ -36,7 +36,7 @@ COMMANDS = {
     "learn": "Learn a similarity from labelled documents.",
     "evaluate": "Score methods on labelled documents.",
     "sample": "Draw pairs of documents to judge.",
-    "tune": "Show the recall and the cost of a threshold and its bands.",
+    "tune": "Choose a method and threshold by labels, or show the recall and cost of bands.",
     "fingerprints": "Summarize the fingerprints of a corpus, and suggest a distance.",
     "track": "Report which pages changed since the last visit.",
     "index": "Keep an index of documents, and check new documents against it.",
