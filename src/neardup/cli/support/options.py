@@ -164,7 +164,7 @@ resume = grouped(
 
 numbers = grouped(
     "Decision",
-    choice("--numbers", ["words", "separate"], "Compare numbers as words, or keep texts with other numbers apart."),
+    choice("--numbers", ["words", "separate"], "Numbers are words, or keep texts apart that differ in them."),
 )
 
 decide = grouped(
