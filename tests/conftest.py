@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import tempfile
 from collections import Counter
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -73,6 +74,10 @@ def run_every_method() -> None:
     neardup.compare(texts[0], texts[1])
     for name in methods():
         neardup.dedup([*STORIES, STORIES[0].upper(), ""], method=name)
+    with tempfile.TemporaryDirectory() as folder, neardup.Index(f"{folder}/i", method="minhash") as index:
+        index.add([{"id": str(k), "text": text} for k, text in enumerate(STORIES)])
+        index.compact()
+        index.query(STORIES[0])
 
 
 @pytest.hookimpl(optionalhook=True)
