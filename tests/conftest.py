@@ -96,6 +96,8 @@ LONGEST = (
     "pages/test_pages_browser.py", "cli/test_help_examples.py", "kernels/test_tokens.py", "learn/test_learning.py",
     "index/crashes/test_states.py", "index/crashes/test_faults.py", "documents/test_defects.py",
     "kernels/test_quick_kernels.py", "hardening/test_faults.py", "cli/test_learn.py",
+    "studio/test_studio_label_browser.py", "studio/test_studio_browser.py", "hardening/test_checked_files.py",
+    "learn/test_times.py", "remote/test_google.py", "hardening/test_linear_time.py",
 )  # fmt: skip
 
 

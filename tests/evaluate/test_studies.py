@@ -143,6 +143,7 @@ def test_scores_of_a_sample_of_pairs_are_in_its_order() -> None:
     assert _scores(pairs, sample).tolist() == [0, 0.5, 0.9]
 
 
+@pytest.mark.slow
 def test_made_versions_are_labelled_and_the_same_every_time() -> None:
     from neardup.evaluate.studies.made_versions import edit_code, edit_notice, python_functions
 

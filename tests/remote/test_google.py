@@ -60,6 +60,7 @@ def test_an_object_of_google_is_known_by_what_it_is(google):
     assert stamp(source) != before
 
 
+@pytest.mark.slow
 def test_failures_of_google_pass_or_are_one_line(google):
     google.fail(2)
     assert len(open_inputs(["gs://corpus/news/a.jsonl"])) == 1
