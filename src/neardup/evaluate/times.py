@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 AUTO, NEVER = "auto", "none"  # --time-column: a usual name, if all inputs have one; no column
 BLOCKS = 8  # of time; the later half is held out, block by block
 MOST_UNKNOWN = 0.1  # of the labelled documents: with more, the order of time is not known
-FEWEST = (
-    40  # clusters with near-duplicates: with fewer, a block of time holds out two or three, which say nothing
-)
+FEWEST = 40  # clusters with near-duplicates: of fewer, a block of time holds out two or three
 
 
 def time_column(asked: str | None, sources: Sequence[Source]) -> str | None:

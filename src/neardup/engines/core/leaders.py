@@ -113,9 +113,7 @@ class _Leading:
         if len(new) and self.plan.check.level != "none":
             more = measure(new // self.n, new % self.n)
             passed = more.take(self.plan.check.passes(more, self.plan.threshold))
-            self.evidence.append(
-                passed
-            )  # no decision asks for the others, which are nearly all in a hot bucket
+            self.evidence.append(passed)  # no decision asks for the others: nearly all, in a hot bucket
             result[~found] = np.isin(asked[~found], packed(passed.left, passed.right, self.n))
         return result
 
