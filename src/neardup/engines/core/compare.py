@@ -26,6 +26,12 @@ def compared_features(plan: Plan, texts: Texts, statistics: Statistics | None) -
     return with_words(features, tokens) if separate else features
 
 
+def repeated_features(plan: Plan, texts: Texts, statistics: Statistics | None) -> Features:
+    """The features of texts that a check of plain sets compares, in no order and perhaps more than once."""
+    view = check_view(plan)
+    return view.represent(plan.text(texts, details=view.details), statistics)
+
+
 def compared_values(plan: Plan, features: Features) -> Features | Signatures:
     """What the check takes: the features, or signatures made of them."""
     view = plan.check_view

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from neardup.clusters.graph import leaders
 from neardup.columns import Numbers, Pairs
+from neardup.engines.core.large_components import LargeComponents, search_of
 from neardup.plan import Plan
+from neardup.sorted_sets import run_starts
 
 Measure = Callable[[Numbers, Numbers], Pairs]
 LEADERS = 64  # of a component that are compared with all it has left; then only measured pairs count
+LARGE = 4096  # texts of a component that are compared with all leaders together
 
 
 def packed(left: Numbers, right: Numbers, n: int) -> Numbers:
@@ -70,11 +73,36 @@ class _Leading:
         texts = np.flatnonzero(self.order >= 0)
         texts = texts[np.bincount(self.labels[texts], minlength=self.n)[self.labels[texts]] > 1]
         texts = texts[np.lexsort((self.order[texts], self.labels[texts]))]
-        left = [self._tile(tile, tiled) for tile, tiled in tiles_of(measure, texts)]
+        texts, left = self._search_large(texts, measure)
+        left += [self._tile(tile, tiled) for tile, tiled in tiles_of(measure, texts)]
         rest = np.concatenate([texts[:0], *left])
         if len(rest):
             self.leader[rest] = self._by_evidence(rest)[rest]
         return self.leader, Pairs.concatenate(self.evidence)
+
+    def _search_large(self, texts: Numbers, measure: Measure) -> tuple[Numbers, list[Numbers]]:
+        """Find the leaders of large components; the texts of other components, and what is left of the large ones."""
+        starts, done = run_starts(self.labels[texts]), np.zeros(len(texts), np.bool_)
+        large = LargeComponents(self.leader, LEADERS)
+        for number in np.flatnonzero(np.diff(starts) >= LARGE).tolist():
+            part = slice(starts[number], starts[number + 1])
+            with search_of(measure, texts[part], self.plan.threshold) as search:
+                if search is None:
+                    break
+                large.find(search)
+            done[part] = True
+        if done.any():
+            pairs = Pairs.concatenate(large.evidence)
+            self.evidence.append(pairs.take(~self._find(packed(pairs.left, pairs.right, self.n))[0]))
+            if (count := getattr(measure, "count", None)) is not None:
+                count(large, self.labels, self.known)
+        return texts[~done], large.left
+
+    def _find(self, asked: Numbers) -> tuple[NDArray[np.bool_], Numbers]:
+        """Which packed pairs were measured before, and the place of each of them."""
+        place = np.minimum(np.searchsorted(self.known, asked), len(self.known) - 1)
+        found = self.known[place] == asked if len(self.known) else np.zeros(len(asked), np.bool_)
+        return found, place
 
     def _tile(self, texts: Numbers, measure: Measure) -> Numbers:
         """Find the leaders of texts; what is left of components that have too many."""
@@ -105,8 +133,7 @@ class _Leading:
     def _reach(self, others: Numbers, heads: Numbers, measure: Measure) -> NDArray[np.bool_]:
         """Whether each document reaches the threshold with the head beside it."""
         asked = packed(others, heads, self.n)
-        place = np.minimum(np.searchsorted(self.known, asked), len(self.known) - 1)
-        found = self.known[place] == asked if len(self.known) else np.zeros(len(asked), np.bool_)
+        found, place = self._find(asked)
         result = np.zeros(len(asked), np.bool_)
         result[found] = self.reached[place[found]]
         new = np.sort(asked[~found])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Numbers, Pairs
+from neardup.engines.core.large_components import LargeComponents, LeaderSearch, search_of
 from neardup.engines.core.leaders import Measure, lead, packed, tiles_of
 from neardup.plan import Plan
 
@@ -28,6 +30,14 @@ class CountedMeasure:
         """The tiles of the measure, counted."""
         for some, measure in tiles_of(self._measure, texts):
             yield some, partial(self._counted, measure)
+
+    def search(self, texts: Numbers, threshold: float) -> AbstractContextManager[LeaderSearch | None]:
+        """The search of the measure, whose pairs `count` counts."""
+        return search_of(self._measure, texts, threshold)
+
+    def count(self, found: LargeComponents, labels: Numbers, known: Numbers) -> None:
+        """Count the pairs that a search has compared, without known ones."""
+        self.compared += found.compared(labels, known)
 
     def _counted(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         self.compared += len(left)
@@ -51,6 +61,15 @@ class RecordedMeasure:
         """The tiles of the measure, without pairs that were measured before."""
         for some, measure in tiles_of(self._measure, texts):
             yield some, partial(self._looked_up, measure)
+
+    def search(self, texts: Numbers, threshold: float) -> AbstractContextManager[LeaderSearch | None]:
+        """The search of the measure."""
+        return search_of(self._measure, texts, threshold)
+
+    def count(self, found: LargeComponents, labels: Numbers, known: Numbers) -> None:
+        """Count the pairs that a search has compared, without those that were measured before."""
+        if (count := getattr(self._measure, "count", None)) is not None:
+            count(found, labels, self._known)
 
     def _looked_up(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         if not len(self._known):

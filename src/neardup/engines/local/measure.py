@@ -13,6 +13,8 @@ from neardup.columns import Features, GrowingFeatures, Numbers, Pairs, Signature
 from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
 from neardup.engines.core.leaders import Measure
 from neardup.engines.core.rounds import candidate_components
+from neardup.engines.local.hot_components import HotComponents
+from neardup.engines.local.leader_search import LeaderSearch
 from neardup.engines.local.read import Corpus
 from neardup.engines.local.representations import spooled_chunks
 from neardup.plan import Plan
@@ -25,8 +27,11 @@ HUB = 16  # pairs of a document that many others are compared with
 class Measurer:
     """Measures pairs of documents, exactly or by estimate as the plan says."""
 
-    def __init__(self, plan: Plan, corpus: Corpus, threads: int) -> None:
+    def __init__(
+        self, plan: Plan, corpus: Corpus, threads: int, hot: HotComponents | None = None
+    ) -> None:
         self.plan, self.corpus, self.threads = plan, corpus, threads
+        self.hot = hot or HotComponents(plan, corpus, threads)
 
     @property
     def needs_texts(self) -> bool:
@@ -52,9 +57,15 @@ class Measurer:
 
     def within(self, documents: Numbers) -> Measure:
         """A measure for pairs among some documents, over and over: it keeps features for which there is room."""
+        if (measure := self.hot.measure(documents)) is not None:
+            return measure
         if not self.needs_texts or self.corpus.features[documents].sum() * 8 > self.corpus.work.memory.tile:
             return self.measure
         return _RememberingMeasure(self, np.full(len(self.corpus), -1, np.int32))
+
+    def search(self, texts: Numbers, threshold: float) -> LeaderSearch | None:
+        """A search for the leaders of a large component; None where the check compares no plain sets."""
+        return LeaderSearch(self.hot, texts, threshold) if self.hot.possible else None
 
     def holding(self, numbers: Numbers) -> Measure:
         """A measure for pairs among some documents (in ascending order), whose features stay in memory."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -29,6 +30,7 @@ from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.empty import without_empty
 from neardup.engines.core.expected_share import ExpectedShare
+from neardup.engines.core.large_components import LeaderSearch
 from neardup.engines.core.leaders import Measure
 from neardup.engines.core.person_decisions import follow
 from neardup.engines.core.progress import Progress
@@ -122,7 +124,7 @@ def decided(
     people: Sequence[StandingDecision] | None = None,
 ) -> Decisions:
     """Clusters and what to keep of them; pairs that candidates left out are measured where decisions need them."""
-    measure = ShownMeasure(Measurer(plan, corpus, threads), progress)
+    measure = ShownMeasure(Measurer(plan, corpus, threads, matches.hot), progress)
 
     def report(reason: str, action: str) -> None:
         corpus.problems.add(corpus.sources[0].name, reason, action=action)
@@ -131,6 +133,7 @@ def decided(
         decisions = decide(plan, corpus, matches.representative, matches.pairs, measure, report)
         if people is not None:
             decisions = follow(plan, corpus, partial(_text_digests, corpus), decisions, people, measure)
+        matches.hot = None
         return without_empty(plan, corpus, np.flatnonzero(corpus.tokens == 0), decisions)
 
 
@@ -149,6 +152,12 @@ class ShownMeasure:
         """The texts in tiles, with a measure for each that makes features once."""
         for some, measure in self.measurer.tiles(texts):
             yield some, partial(self._shown, measure)
+
+    @contextmanager
+    def search(self, texts: Numbers, threshold: float) -> Iterator[LeaderSearch | None]:
+        """A search for the leaders of a component, shown as one stage."""
+        with self.progress.stage("verify clusters"):
+            yield self.measurer.search(texts, threshold)
 
     def _shown(self, measure: Measure, left: Numbers, right: Numbers) -> Pairs:
         with self.progress.stage("verify clusters", len(left)):

@@ -25,6 +25,7 @@ from neardup.engines.local.candidates import (
 )
 from neardup.engines.local.checkpoint.verified import VerifiedBlock, VerifiedBlocks
 from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.hot_components import HotComponents
 from neardup.engines.local.measure import Measurer
 from neardup.engines.local.read import Corpus
 from neardup.plan import Plan
@@ -47,6 +48,7 @@ class Matches:
     joined: int = 0  # pairs that were not, because their documents were in one cluster already
     truncated: int = 0  # posting lists of a join of which not all members were met
     large: TableKeys | None = None  # of clusters whose inner pairs were skipped
+    hot: HotComponents | None = None  # the sets of large components, until decisions are made
 
 
 def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -> Matches:
@@ -54,7 +56,9 @@ def find_matches(plan: Plan, corpus: Corpus, progress: Progress, threads: int) -
     with progress.stage("copies"):
         representative = collapse(corpus.digests, corpus.id_hashes, corpus.compared)
     keys = table_keys(plan, corpus, representative)
-    found = Verifier(plan, corpus, keys, plan.reach, progress, threads, corpus.work).run(representative)
+    verifier = Verifier(plan, corpus, keys, plan.reach, progress, threads, corpus.work)
+    found = verifier.run(representative)
+    found.hot = verifier.measurer.hot
     found.large = keys.only(_in_large_clusters(plan, found.pairs, len(corpus)))
     return found
 

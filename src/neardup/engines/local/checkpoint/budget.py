@@ -64,6 +64,11 @@ class MemoryBudget:
         """Hashes of the features of each side of a comparison, within a component that does not fit a tile."""
         return max(LARGE_TILE_BYTES, min(8 * LARGE_TILE_BYTES, self.budget // 16))
 
+    @property
+    def sets(self) -> int:
+        """The sets of large components, whose documents share most of their features."""
+        return self.budget // 5
+
     def sorters(self, documents: int, threads: int) -> int:
         """How many tables may be sorted at the same time."""
         room = max(0, self.budget - LEAST - DOCUMENT * documents)
