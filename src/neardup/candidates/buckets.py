@@ -66,27 +66,29 @@ def bucket_pairs(
 
     In a larger one, each member is paired with the `pivots` members of the smallest id hashes: linear work.
     """
-    sizes = buckets.sizes
-    each = kernels.buckets.count_pairs(buckets.starts, limit, pivots)
-    total = int(each.sum())
-    left, right = np.empty(total, np.int64), np.empty(total, np.int64)
-    kernels.buckets.fill_pairs(buckets.members, buckets.starts, id_hashes, (limit, pivots), (left, right))
-    hot = sizes > limit
-    skipped = int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
-    counts = BucketCounts(len(sizes), int(sizes.max(initial=0)), int(hot.sum()), skipped)
+    packed, counts = packed_bucket_pairs(buckets, id_hashes, limit, pivots)
+    left, right = np.divmod(packed, max(1, len(id_hashes)))
     return left, right, counts
 
 
 def packed_bucket_pairs(
-    buckets: Buckets, id_hashes: Hashes, n: int, limit: int, pivots: int, sieve: Sieve | None = None
+    buckets: Buckets, id_hashes: Hashes, limit: int, pivots: int, begin: int = 0, sieve: Sieve | None = None
 ) -> tuple[Numbers, BucketCounts]:
-    """The same pairs, packed: left · n + right; a sieve takes some out before."""
-    left, right, counts = bucket_pairs(buckets, id_hashes, limit, pivots)
+    """The same pairs, packed: left · n + right, without those of each bucket's `begin` first members by id hash, and
+    without those that a sieve takes out."""
+    sizes = buckets.sizes
+    each = kernels.buckets.count_pairs(buckets.starts, limit, pivots)
+    hot = sizes > limit
+    skipped = int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
+    counts = BucketCounts(len(sizes), int(sizes.max(initial=0)), int(hot.sum()), skipped)
+    packed = np.empty(int(each.sum()) - begin * int((sizes - 1).sum()), np.int64)
+    rule = (limit, pivots, begin)
+    kernels.buckets.fill_pairs(buckets.members, buckets.starts, id_hashes, rule, packed)
     if sieve is not None:
-        left, right = sieve(left, right)
-    left *= n
-    left += right
-    return left, counts
+        n = len(id_hashes)
+        left, right = sieve(*np.divmod(packed, n))
+        packed = left * n + right
+    return packed, counts
 
 
 def count_all(buckets: Buckets) -> int:

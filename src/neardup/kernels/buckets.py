@@ -97,10 +97,12 @@ def by_id_hash(pair, n, id_hashes):
 
 @jit
 def fill_pairs(members, starts, id_hashes, rule, out):
-    """Writes the pairs of each bucket to out = (left, right), smaller number left."""
-    limit, pivots = rule
-    left, right = out
-    total = 0
+    """Writes the pairs of each bucket to out, packed: left · n + right, the smaller number left.
+
+    rule = (limit, pivots, begin): those of the first members, by id hash, are left out up to number `begin`.
+    """
+    limit, pivots, begin = rule
+    n, total = len(id_hashes), 0
     for k in range(len(starts) - 1):
         bucket = members[starts[k] : starts[k + 1]]
         size = len(bucket)
@@ -108,9 +110,28 @@ def fill_pairs(members, starts, id_hashes, rule, out):
         if size > limit:
             firsts = min(pivots, size)
             move_pivots_first(bucket, id_hashes, firsts)
-        for i in range(firsts):
+        else:
+            move_pivots_first(bucket, id_hashes, min(begin, size))
+        for i in range(begin, firsts):
             for j in range(i + 1, size):
-                left[total] = min(bucket[i], bucket[j])
-                right[total] = max(bucket[i], bucket[j])
+                out[total] = min(bucket[i], bucket[j]) * n + max(bucket[i], bucket[j])
                 total += 1
     return total
+
+
+@jit
+def keep_apart(packed, n, place, labels):
+    """Those of the packed pairs whose documents have different labels: document d has labels[place[d]]."""
+    kept, total = np.empty(len(packed), np.int64), 0
+    for pair in packed:
+        a, b = pair // n, pair % n
+        kept[total] = pair
+        total += np.int64(labels[place[a]] != labels[place[b]])
+    return kept[:total]
+
+
+@jit
+def count_by_label(packed, n, labels, counts):
+    """Adds the number of packed pairs whose left document has each label to counts."""
+    for pair in packed:
+        counts[labels[pair // n]] += 1

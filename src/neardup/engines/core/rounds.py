@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
 from neardup.sorted_sets import distinct, made_distinct
+from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are compared together
 RANGES = 16  # of packed pairs that are sorted apart
@@ -32,7 +33,8 @@ class PackedPairs:
     Range by range: only a small part of the whole is sorted and copied at a time.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, threads: int = 1) -> None:
+        self._threads = threads
         self._bounds = np.arange(1, RANGES) * (most // RANGES + 1)
         self._ranges: list[list[Numbers]] = [[] for _ in range(RANGES)]
         self._size, self._limit = 0, BLOCK_PAIRS
@@ -48,10 +50,8 @@ class PackedPairs:
             self._limit = max(BLOCK_PAIRS, self._size + self._size // 2)
 
     def _remove_repeats(self) -> None:
-        for known in self._ranges:
-            whole = np.concatenate([np.zeros(0, np.int64), *known])
-            known.clear()  # before sorting, not after: memory for both may be short
-            known.append(made_distinct(whole))
+        for _ in ordered_map(_remove_repeats, self._ranges, self._threads, ahead=0):
+            pass
         self._size = sum(len(known[0]) for known in self._ranges)
 
     def taken(self) -> Numbers:
@@ -63,6 +63,13 @@ class PackedPairs:
             whole[start : start + len(part)] = part
             start += len(part)
         return whole
+
+
+def _remove_repeats(known: list[Numbers]) -> None:
+    """Replace the parts of a range by one, without repeats."""
+    whole = np.concatenate([np.zeros(0, np.int64), *known])
+    known.clear()  # before sorting, not after: memory for both may be short
+    known.append(made_distinct(whole))
 
 
 def blocks(packed: Numbers) -> Iterator[Numbers]:
@@ -108,8 +115,8 @@ def in_rounds(
     component = np.zeros(n, np.int64)
     component[concerned] = labels
     pairs = np.zeros(len(concerned), np.int64)
-    for some in (*blocks(stars), *blocks(rest)):
-        pairs += np.bincount(component[some // n], minlength=len(pairs))
+    for some in (stars, rest):
+        kernels.buckets.count_by_label(some, n, component, pairs)
     number = kernels.buckets.star_rounds(stars, n, id_hashes, ROUNDS - 1)
     for start in range(0, len(stars), BLOCK_PAIRS):
         part = slice(start, start + BLOCK_PAIRS)
@@ -126,8 +133,7 @@ def in_many(stars: Numbers, n: int) -> NDArray[np.bool_]:
     component, found = np.zeros(n, np.int64), np.zeros(n, np.bool_)
     component[concerned] = labels
     pairs = np.zeros(len(concerned), np.int64)
-    for some in blocks(stars):
-        pairs += np.bincount(component[some // n], minlength=len(pairs))
+    kernels.buckets.count_by_label(stars, n, component, pairs)
     found[concerned] = pairs[labels] > ONE_ROUND
     return found
 

@@ -81,7 +81,7 @@ def grouped_candidates(
     plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
 ) -> tuple[list[ComponentGroup], BucketCounts]:
     """Candidate components in groups that fit into memory, with their pairs in rounds: linear in a hot bucket."""
-    firsts, others = Rule(1, 1), Rule(plan.bucket, plan.pivots)
+    firsts, others = Rule(1, 1), Rule(plan.bucket, plan.pivots, begin=1)
     few = corpus.features < ENOUGH
     sieved = _sieve(plan, corpus, floor, few)
     if sieved is None:
@@ -91,7 +91,7 @@ def grouped_candidates(
         others = replace(others, sieve=_sieve(plan, corpus, floor, few | ~in_many(stars, len(corpus))))
         [rest], counts = _pairs_of_tables(corpus, keys, (others,), progress, threads)
     rest = without(rest, stars)
-    components = candidate_components(len(corpus), stars, rest)
+    components = candidate_components(len(corpus), stars)  # the first member of a bucket connects all others
     rounds = in_rounds(corpus.id_hashes, stars, rest, components)
     del stars, rest
     if sieved is not None:
@@ -105,6 +105,7 @@ class Rule:
 
     limit: int  # members of a bucket of which all pairs are
     pivots: int  # that every member of a larger one meets
+    begin: int = 0  # first members whose pairs another rule has
     sieve: Sieve | None = None
 
 
@@ -117,12 +118,14 @@ def _pairs_of_tables(
     def pairs_of(table: int) -> tuple[list[Numbers], BucketCounts]:
         buckets, found, counts = keys.buckets(table), [], BucketCounts()
         for rule in rules:
-            packed, counts = packed_bucket_pairs(buckets, id_hashes, n, rule.limit, rule.pivots, rule.sieve)
+            packed, counts = packed_bucket_pairs(
+                buckets, id_hashes, rule.limit, rule.pivots, rule.begin, rule.sieve
+            )
             packed.sort()
             found.append(packed)
         return found, counts
 
-    known, total = [PackedPairs(n**2) for _ in rules], BucketCounts()
+    known, total = [PackedPairs(n**2, threads) for _ in rules], BucketCounts()
     with progress.stage("candidates", keys.tables):
         sorters = corpus.work.memory.sorters(n, threads)
         for found, counts in ordered_map(pairs_of, range(keys.tables), sorters, ahead=1):

@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from neardup import kernels
 from neardup.candidates.buckets import BucketCounts
 from neardup.candidates.copies import collapse
 from neardup.clusters.graph import complete_groups, components
@@ -110,6 +111,7 @@ class Verifier:
         self.plan, self.corpus, self.keys, self.floor = plan, corpus, keys, floor
         self.progress, self.threads = progress, threads
         self.verified, self.measurer = VerifiedBlocks(work), Measurer(plan, corpus, threads)
+        self.place = np.zeros(0, np.int32)  # of each document in its group
 
     def run(self, representative: Numbers) -> Matches:
         """The matches: all measured pairs that are at least as similar as the floor."""
@@ -172,6 +174,9 @@ class Verifier:
             self.plan, self.corpus, self.keys, self.floor, self.progress, self.threads
         )
         small, large = [each for each in groups if each.fits], [each for each in groups if not each.fits]
+        self.place = np.zeros(len(self.corpus), np.int32)
+        for group in groups:
+            self.place[group.documents] = np.arange(len(group.documents), dtype=np.int32)
         total = sum(len(some) for group in groups for some in group.rounds)
         with self.progress.stage("verify", total):
             done = [self._counted(found, block) for block in self.verified.earlier()]
@@ -179,7 +184,7 @@ class Verifier:
             for block in ordered_map(self._one_group, small[known:], self.threads):
                 done.append(self._counted(found, self.verified.add(block)))
             for group in islice(large, max(0, known - len(small)), None):
-                block = self._rounds(group, self.measurer.within(group.documents))
+                block = self._rounds(group, self.measurer.within(group.documents), self.threads)
                 done.append(self._counted(found, self.verified.add(block)))
         found.pairs = Pairs.concatenate(done)
 
@@ -194,7 +199,9 @@ class Verifier:
         alone = Measurer(self.plan, self.corpus, threads=1)
         return self._rounds(group, alone.holding(group.documents) if alone.needs_texts else alone.measure)
 
-    def _rounds(self, group: ComponentGroup, measure: Callable[[Numbers, Numbers], Pairs]) -> VerifiedBlock:
+    def _rounds(
+        self, group: ComponentGroup, measure: Callable[[Numbers, Numbers], Pairs], threads: int = 1
+    ) -> VerifiedBlock:
         """The pairs of a group, measured as far as they matter.
 
         Skipping a pair whose documents are in one cluster already cannot change the clusters. Small clusters are then
@@ -206,7 +213,7 @@ class Verifier:
             needed = packed
             if len(done) and not plan.needs_every_candidate:
                 labels = self._labels(group, done)
-                needed = np.concatenate([self._apart(group, labels, some) for some in blocks(packed)])
+                needed = self._apart(labels, packed, threads)
             done = Pairs.concatenate([done, self._measured(needed, measure)])
             measured, joined = measured + len(needed), joined + len(packed) - len(needed)
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
@@ -224,14 +231,15 @@ class Verifier:
             found.append(measured.take(self.plan.check.passes(measured, self.floor)))
         return Pairs.concatenate(found)
 
-    def _apart(self, group: ComponentGroup, labels: Numbers, packed: Numbers) -> Numbers:
+    def _apart(self, labels: Numbers, packed: Numbers, threads: int) -> Numbers:
         """Those of the pairs whose documents are in different clusters."""
         n = len(self.corpus)
-        left, right = (np.searchsorted(group.documents, some) for some in (packed // n, packed % n))
-        return packed[labels[left] != labels[right]]
+        parts = ordered_map(
+            lambda some: kernels.buckets.keep_apart(some, n, self.place, labels), blocks(packed), threads
+        )
+        return np.concatenate(list(parts))
 
     def _labels(self, group: ComponentGroup, pairs: Pairs) -> Numbers:
         """For each document of a group its cluster, by the pairs that reach the threshold."""
         passed = pairs.take(self.plan.check.passes(pairs, self.plan.threshold))
-        left, right = (np.searchsorted(group.documents, some) for some in (passed.left, passed.right))
-        return components(len(group.documents), left, right)
+        return components(len(group.documents), self.place[passed.left], self.place[passed.right])
