@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from neardup import kernels
 from neardup.columns import Numbers
 
-BLOCK = 1 << 20  # values looked up at a time
+MANY = 1 << 16  # values that are merged with the others; fewer are looked up
 
 
 def distinct(*parts: Numbers) -> Numbers:
@@ -35,12 +36,11 @@ def without(values: Numbers, others: Numbers) -> Numbers:
     """The values that are not among the others; both are sorted."""
     if not len(others):
         return values
-    keep = np.empty(len(values), np.bool_)
-    for start in range(0, len(values), BLOCK):  # positions of all of them would double the memory
-        some = values[start : start + BLOCK]
-        positions = np.minimum(np.searchsorted(others, some), len(others) - 1)
-        np.not_equal(others[positions], some, out=keep[start : start + BLOCK])
-    return values[keep]
+    if len(values) > max(MANY, len(others) // 16):
+        found: Numbers = kernels.buckets.without_sorted(values, others)
+        return found
+    positions = np.minimum(np.searchsorted(others, values), len(others) - 1)
+    return values[others[positions] != values]
 
 
 def _fresh(values: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

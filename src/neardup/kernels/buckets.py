@@ -120,13 +120,13 @@ def fill_pairs(members, starts, id_hashes, rule, out):
 
 
 @jit
-def keep_apart(packed, n, place, labels):
-    """Those of the packed pairs whose documents have different labels: document d has labels[place[d]]."""
+def keep_apart(packed, n, labels):
+    """Those of the packed pairs whose documents have different labels."""
     kept, total = np.empty(len(packed), np.int64), 0
     for pair in packed:
-        a, b = pair // n, pair % n
+        left = U64(pair) // U64(n)
         kept[total] = pair
-        total += np.int64(labels[place[a]] != labels[place[b]])
+        total += np.int64(labels[left] != labels[U64(pair) - left * U64(n)])
     return kept[:total]
 
 
@@ -134,4 +134,16 @@ def keep_apart(packed, n, place, labels):
 def count_by_label(packed, n, labels, counts):
     """Adds the number of packed pairs whose left document has each label to counts."""
     for pair in packed:
-        counts[labels[pair // n]] += 1
+        counts[labels[U64(pair) // U64(n)]] += 1
+
+
+@jit
+def without_sorted(values, others):
+    """The values that are not among the others; both are sorted, each value once."""
+    kept, total, j = np.empty(len(values), values.dtype), 0, 0
+    for value in values:
+        while j < len(others) and others[j] < value:
+            j += 1
+        kept[total] = value
+        total += np.int64(j == len(others) or others[j] != value)
+    return kept[:total]

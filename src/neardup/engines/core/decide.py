@@ -108,10 +108,16 @@ def decide(
     if plan.keep.direct_only and not links.direct[duplicate_of >= 0].all():
         duplicate_of, spared = without_indirect(duplicate_of, links.direct, members, representative)
         links = look_up(plan, measured, representative, members, duplicate_of)
+    of_best = np.where(best == members, -1, best)
+    to_leader = links.similarity
+    if not np.array_equal(of_best, duplicate_of):
+        to_leader = look_up(plan, measured, representative, members, of_best).similarity
     removed = duplicate_of >= 0
     # With pairs="all", those that candidates find: whether a pair is one of them does not depend on other documents.
     listed = found if plan.pairs == "all" else measured
     pairs = listed.take(plan.check.passes(listed, plan.threshold))
+    if plan.pairs == "clusters":  # not in the order in which they were compared: that depends on memory
+        pairs = pairs.take(np.argsort(packed(pairs.left, pairs.right, n)))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
     return Decisions(
@@ -124,7 +130,7 @@ def decide(
         containment=links.containment,
         relation=links.relation,
         direct=links.direct,
-        to_leader=_similarity_with(plan, measured, representative, members, best),
+        to_leader=to_leader,
         size=layout.size,
         weakest_link=_weakest(plan, layout, clusters, representative, measured),
         pairs=pairs,
@@ -233,12 +239,6 @@ def _missing(
     pairs = distinct(*found)
     pairs = pairs[pairs // n != pairs % n]
     return without(pairs, np.sort(packed(evidence.left, evidence.right, n)))
-
-
-def _similarity_with(
-    plan: Plan, measured: Pairs, representative: Numbers, members: Numbers, best: Numbers
-) -> Floats:
-    return look_up(plan, measured, representative, members, np.where(best == members, -1, best)).similarity
 
 
 def _weakest(

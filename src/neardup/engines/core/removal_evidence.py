@@ -42,9 +42,10 @@ def look_up(
         order = np.argsort(known)
         own = representative[members[rest]]
         asked = packed(own, representative[others[rest]], n)
-        at = order[np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)]
+        known = known[order]
+        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
         found = known[at] == asked  # all of them, unless nothing was measured
-        rest, own, pairs = rest[found], own[found], measured.take(at[found])
+        rest, own, pairs = rest[found], own[found], measured.take(order[at[found]])
         similarity[rest], containment[rest] = pairs.similarity, pairs.containment
         numbers = relations(pairs, plan.check, plan.threshold)
         relation[rest] = np.where(own == pairs.left, numbers, swapped(numbers))

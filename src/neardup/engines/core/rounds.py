@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
-from neardup.sorted_sets import distinct, made_distinct
+from neardup.sorted_sets import distinct, made_distinct, without
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are compared together
@@ -49,14 +49,15 @@ class PackedPairs:
             self._remove_repeats()
             self._limit = max(BLOCK_PAIRS, self._size + self._size // 2)
 
-    def _remove_repeats(self) -> None:
-        for _ in ordered_map(_remove_repeats, self._ranges, self._threads, ahead=0):
+    def _remove_repeats(self, others: Numbers | None = None) -> None:
+        parts = [None] * RANGES if others is None else np.split(others, np.searchsorted(others, self._bounds))
+        for _ in ordered_map(_without_repeats, zip(self._ranges, parts, strict=True), self._threads, ahead=0):
             pass
         self._size = sum(len(known[0]) for known in self._ranges)
 
-    def taken(self) -> Numbers:
-        """Every pair once, sorted; the set is empty afterwards."""
-        self._remove_repeats()
+    def taken(self, others: Numbers | None = None) -> Numbers:
+        """Every pair once, sorted, without others (sorted too); the set is empty afterwards."""
+        self._remove_repeats(others)
         whole, start = np.empty(self._size, np.int64), 0
         for known in self._ranges:
             part = known.pop()
@@ -65,11 +66,13 @@ class PackedPairs:
         return whole
 
 
-def _remove_repeats(known: list[Numbers]) -> None:
-    """Replace the parts of a range by one, without repeats."""
+def _without_repeats(given: tuple[list[Numbers], Numbers | None]) -> None:
+    """Replace the parts of a range by one, without repeats and others."""
+    known, others = given
     whole = np.concatenate([np.zeros(0, np.int64), *known])
     known.clear()  # before sorting, not after: memory for both may be short
-    known.append(made_distinct(whole))
+    whole = made_distinct(whole)
+    known.append(whole if others is None else without(whole, others))
 
 
 def blocks(packed: Numbers) -> Iterator[Numbers]:

@@ -31,7 +31,6 @@ from neardup.engines.core.rounds import (
 )
 from neardup.engines.local.read import Corpus
 from neardup.plan import FeatureJoin, Plan, SignatureJoin
-from neardup.sorted_sets import without
 from neardup.workers import ordered_map
 
 
@@ -56,10 +55,8 @@ class TableKeys:
         ]
 
     def only(self, documents: Numbers) -> TableKeys:
-        """The keys of some of the representatives, and of no others, in memory."""
-        values = [self.at(table, documents)[0] for table in range(self.tables if len(documents) else 0)]
-        none = np.zeros(0, np.uint64)
-        return TableKeys(documents, self.tables, lambda table: values[table] if values else none, alone=True)
+        """The keys of some of the representatives, and of no others, read when they are asked for."""
+        return TableKeys(documents, self.tables, lambda table: self.at(table, documents)[0], alone=True)
 
     def buckets(self, table: int) -> Buckets:
         """Representatives with equal keys in a table."""
@@ -85,12 +82,14 @@ def grouped_candidates(
     few = corpus.features < ENOUGH
     sieved = _sieve(plan, corpus, floor, few)
     if sieved is None:
-        [stars, rest], counts = _pairs_of_tables(corpus, keys, (firsts, others), progress, threads)
+        [found, more], counts = _pairs_of_tables(corpus, keys, (firsts, others), progress, threads)
+        stars = found.taken()
     else:  # components do not depend on the sieve, nor do rounds; it takes pairs out where there are many
-        [stars], _ = _pairs_of_tables(corpus, keys, (firsts,), progress, threads)
+        [found], _ = _pairs_of_tables(corpus, keys, (firsts,), progress, threads)
+        stars = found.taken()
         others = replace(others, sieve=_sieve(plan, corpus, floor, few | ~in_many(stars, len(corpus))))
-        [rest], counts = _pairs_of_tables(corpus, keys, (others,), progress, threads)
-    rest = without(rest, stars)
+        [more], counts = _pairs_of_tables(corpus, keys, (others,), progress, threads)
+    rest = more.taken(stars)
     components = candidate_components(len(corpus), stars)  # the first member of a bucket connects all others
     rounds = in_rounds(corpus.id_hashes, stars, rest, components)
     del stars, rest
@@ -111,8 +110,8 @@ class Rule:
 
 def _pairs_of_tables(
     corpus: Corpus, keys: TableKeys, rules: tuple[Rule, ...], progress: Progress, threads: int
-) -> tuple[list[Numbers], BucketCounts]:
-    """Packed pairs of all buckets by each rule, sorted and each once; and the counts by the last rule."""
+) -> tuple[list[PackedPairs], BucketCounts]:
+    """Packed pairs of all buckets by each rule; and the counts by the last rule."""
     id_hashes, n = corpus.id_hashes, len(corpus)
 
     def pairs_of(table: int) -> tuple[list[Numbers], BucketCounts]:
@@ -133,7 +132,7 @@ def _pairs_of_tables(
                 pairs.add(packed)
             total += counts
             progress.advance(1)
-    return [pairs.taken() for pairs in known], total
+    return known, total
 
 
 def _packed(left: Numbers, right: Numbers, n: int) -> Numbers:

@@ -111,7 +111,7 @@ class Verifier:
         self.plan, self.corpus, self.keys, self.floor = plan, corpus, keys, floor
         self.progress, self.threads = progress, threads
         self.verified, self.measurer = VerifiedBlocks(work), Measurer(plan, corpus, threads)
-        self.place = np.zeros(0, np.int32)  # of each document in its group
+        self.place = self.label = np.zeros(0, np.int32)  # of each document in its group: its place, its cluster
 
     def run(self, representative: Numbers) -> Matches:
         """The matches: all measured pairs that are at least as similar as the floor."""
@@ -174,7 +174,7 @@ class Verifier:
             self.plan, self.corpus, self.keys, self.floor, self.progress, self.threads
         )
         small, large = [each for each in groups if each.fits], [each for each in groups if not each.fits]
-        self.place = np.zeros(len(self.corpus), np.int32)
+        self.place, self.label = (np.zeros(len(self.corpus), np.int32) for _ in range(2))
         for group in groups:
             self.place[group.documents] = np.arange(len(group.documents), dtype=np.int32)
         total = sum(len(some) for group in groups for some in group.rounds)
@@ -212,8 +212,8 @@ class Verifier:
         for packed in group.rounds:
             needed = packed
             if len(done) and not plan.needs_every_candidate:
-                labels = self._labels(group, done)
-                needed = self._apart(labels, packed, threads)
+                self.label[group.documents] = self._labels(group, done)
+                needed = self._apart(packed, threads)
             done = Pairs.concatenate([done, self._measured(needed, measure)])
             measured, joined = measured + len(needed), joined + len(packed) - len(needed)
         if plan.clustering.kind == "leaders" or plan.check.level == "none":
@@ -231,12 +231,10 @@ class Verifier:
             found.append(measured.take(self.plan.check.passes(measured, self.floor)))
         return Pairs.concatenate(found)
 
-    def _apart(self, labels: Numbers, packed: Numbers, threads: int) -> Numbers:
+    def _apart(self, packed: Numbers, threads: int) -> Numbers:
         """Those of the pairs whose documents are in different clusters."""
-        n = len(self.corpus)
-        parts = ordered_map(
-            lambda some: kernels.buckets.keep_apart(some, n, self.place, labels), blocks(packed), threads
-        )
+        n, keep_apart = len(self.corpus), kernels.buckets.keep_apart
+        parts = ordered_map(lambda some: keep_apart(some, n, self.label), blocks(packed), threads)
         return np.concatenate(list(parts))
 
     def _labels(self, group: ComponentGroup, pairs: Pairs) -> Numbers:
