@@ -18,11 +18,8 @@ def components(n: int, left: Numbers, right: Numbers) -> Numbers:
 
 def neighbours(n: int, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Adjacency lists: starts, neighbours, and the number of the edge to each."""
-    ends = np.concatenate([left, right])
-    order = np.argsort(ends, kind="stable")
-    starts = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
-    return starts, np.concatenate([right, left])[order], order % max(len(left), 1)
+    found: tuple[Numbers, Numbers, Numbers] = kernels.graph.neighbours(n, left, right)
+    return found
 
 
 def leaders(n: int, left: Numbers, right: Numbers, order: Numbers) -> Numbers:

@@ -6,7 +6,7 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 
-U64 = np.uint64
+U32, U64 = np.uint32, np.uint64
 
 
 @inline
@@ -61,38 +61,45 @@ def move_pivots_first(members, id_hashes, pivots):
 
 
 @jit
-def star_rounds(packed, n, id_hashes, most):
-    """The round of each packed pair, left · n + right: the number of partners that its later document has before it.
-
-    Documents are ordered by id hash. The result is at most `most`, which means that many or more.
-    """
-    least = np.full(
-        (n, most), np.uint64(0xFFFFFFFFFFFFFFFF)
-    )  # for each document the smallest of its partners, sorted
+def least_partners(packed, n, ranks, most):
+    """For each document the smallest ranks, sorted, of its partners in packed pairs, left · n + right, that have a
+    smaller rank than itself."""
+    least = np.empty((n, most), np.uint32)
+    least[:] = U32(0xFFFFFFFF)
     for pair in packed:
-        low, high = by_id_hash(pair, n, id_hashes)
-        own, value = least[high], id_hashes[low]
+        low, high = by_rank(pair, n, ranks)
+        own, value = least[high], ranks[low]
         k = most - 1
         if k >= 0 and value < own[k]:
             while k > 0 and own[k - 1] > value:
                 own[k] = own[k - 1]
                 k -= 1
             own[k] = value
+    return least
+
+
+@jit
+def star_rounds(packed, n, ranks, least):
+    """The round of each packed pair: the number of partners that its later document, by rank, has before it.
+
+    `least` is what `least_partners` gives; a round of its width means that many or more.
+    """
     rounds = np.zeros(len(packed), np.uint8)
     for p in range(len(packed)):
-        low, high = by_id_hash(packed[p], n, id_hashes)
-        own, value, smaller = least[high], id_hashes[low], 0
-        for k in range(most):
+        low, high = by_rank(packed[p], n, ranks)
+        own, value, smaller = least[high], ranks[low], 0
+        for k in range(least.shape[1]):
             smaller += own[k] < value
         rounds[p] = smaller
     return rounds
 
 
 @inline
-def by_id_hash(pair, n, id_hashes):
-    """The documents of a packed pair, the one with the smaller id hash first."""
-    a, b = pair // n, pair % n
-    return (b, a) if id_hashes[b] < id_hashes[a] else (a, b)
+def by_rank(pair, n, ranks):
+    """The documents of a packed pair, the one with the smaller rank first."""
+    a = U64(pair) // U64(n)
+    b = U64(pair) - a * U64(n)
+    return (b, a) if ranks[b] < ranks[a] else (a, b)
 
 
 @jit
@@ -135,6 +142,15 @@ def count_by_label(packed, n, labels, counts):
     """Adds the number of packed pairs whose left document has each label to counts."""
     for pair in packed:
         counts[labels[U64(pair) // U64(n)]] += 1
+
+
+@jit
+def left_labels(packed, n, labels):
+    """The label of the left document of each packed pair."""
+    found = np.empty(len(packed), labels.dtype)
+    for p in range(len(packed)):
+        found[p] = labels[U64(packed[p]) // U64(n)]
+    return found
 
 
 @jit

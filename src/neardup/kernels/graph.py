@@ -55,6 +55,24 @@ def join_packed(parent, among, packed):
 
 
 @jit
+def neighbours(n, left, right):
+    """Adjacency lists of n nodes: starts, neighbours, and the number of the edge to each, in its order."""
+    starts = np.zeros(n + 1, np.int64)
+    for p in range(len(left)):
+        starts[left[p] + 1] += 1
+        starts[right[p] + 1] += 1
+    for x in range(n):
+        starts[x + 1] += starts[x]
+    others, edges, ends = np.empty(2 * len(left), np.int64), np.empty(2 * len(left), np.int64), starts[:-1].copy()
+    for own, other in ((left, right), (right, left)):
+        for p in range(len(left)):
+            k = ends[own[p]]
+            others[k], edges[k] = other[p], p
+            ends[own[p]] = k + 1
+    return starts, others, edges
+
+
+@jit
 def leaders(order, starts, neighbours):
     """For each node its leader: in the given order, a free node leads and takes its free neighbours."""
     leader = np.full(len(order), -1, np.int64)

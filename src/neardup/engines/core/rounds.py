@@ -19,6 +19,7 @@ from neardup.sorted_sets import distinct, made_distinct, without
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are compared together
+STARS = 1 << 20  # pairs whose rounds a thread finds at a time
 RANGES = 16  # of packed pairs that are sorted apart
 ROUNDS = 8  # in which a document meets the first members of its buckets; the last one has all that are left
 ONE_ROUND = 4096  # pairs of a component that are compared in one round: enough to know which are bridges
@@ -75,10 +76,10 @@ def _without_repeats(given: tuple[list[Numbers], Numbers | None]) -> None:
     known.append(whole if others is None else without(whole, others))
 
 
-def blocks(packed: Numbers) -> Iterator[Numbers]:
+def blocks(packed: Numbers, size: int = BLOCK_PAIRS) -> Iterator[Numbers]:
     """Some pairs at a time; one empty block if there are none."""
-    for start in range(0, max(1, len(packed)), BLOCK_PAIRS):
-        yield packed[start : start + BLOCK_PAIRS]
+    for start in range(0, max(1, len(packed)), size):
+        yield packed[start : start + size]
 
 
 def candidate_components(n: int, *packed: Numbers) -> tuple[Numbers, Numbers]:
@@ -100,14 +101,28 @@ def star_rounds(smaller: Numbers, larger: Numbers) -> NDArray[np.uint8]:
     names, places = np.unique(np.concatenate([smaller, larger]), return_inverse=True)
     n = max(1, len(names))
     packed = places[: len(smaller)] * n + places[len(smaller) :]
-    found: NDArray[np.uint8] = kernels.buckets.star_rounds(
-        packed, n, np.arange(n, dtype=np.uint64), ROUNDS - 1
+    return _numbered(packed, n, np.arange(n, dtype=np.uint32))
+
+
+def _numbered(stars: Numbers, n: int, ranks: NDArray[np.uint32], threads: int = 1) -> NDArray[np.uint8]:
+    """The round of each packed pair of documents with these ranks."""
+    least = kernels.buckets.least_partners(stars, n, ranks, ROUNDS - 1)
+    parts = ordered_map(
+        lambda some: kernels.buckets.star_rounds(some, n, ranks, least), blocks(stars, STARS), threads
     )
-    return found
+    return np.concatenate(list(parts))
+
+
+def _ranks(id_hashes: Hashes) -> NDArray[np.uint32]:
+    """The place of each id hash among all different ones."""
+    order = np.argsort(id_hashes)
+    ranks = np.empty(len(order), np.uint32)
+    ranks[order] = np.cumsum(np.diff(id_hashes[order], prepend=id_hashes[order[:1]]) != 0)
+    return ranks
 
 
 def in_rounds(
-    id_hashes: Hashes, stars: Numbers, rest: Numbers, components: tuple[Numbers, Numbers]
+    id_hashes: Hashes, stars: Numbers, rest: Numbers, components: tuple[Numbers, Numbers], threads: int
 ) -> list[Numbers]:
     """Packed pairs in rounds: those with the first members of buckets, as each document meets them, then the rest.
 
@@ -117,13 +132,14 @@ def in_rounds(
     n, (concerned, labels) = len(id_hashes), components
     component = np.zeros(n, np.int64)
     component[concerned] = labels
-    pairs = np.zeros(len(concerned), np.int64)
+    pairs = np.zeros(max(1, len(concerned)), np.int64)
     for some in (stars, rest):
         kernels.buckets.count_by_label(some, n, component, pairs)
-    number = kernels.buckets.star_rounds(stars, n, id_hashes, ROUNDS - 1)
+    number = _numbered(stars, n, _ranks(id_hashes), threads)
+    several = pairs[component] > ONE_ROUND
     for start in range(0, len(stars), BLOCK_PAIRS):
         part = slice(start, start + BLOCK_PAIRS)
-        number[part] *= pairs[component[stars[part] // n]] > ONE_ROUND
+        number[part] *= kernels.buckets.left_labels(stars[part], n, several)
     return [*(stars[number == each] for each in range(ROUNDS)), rest]
 
 
@@ -164,7 +180,7 @@ def component_groups(
     of_document = np.zeros(n, np.int32)
     of_document[concerned] = group
     members = _sorted_by(concerned, group)
-    parts = [_sorted_by(some, of_document[some // n]) for some in rounds]
+    parts = [_sorted_by(some, kernels.buckets.left_labels(some, n, of_document)) for some in rounds]
     for number in distinct(group).tolist():
         documents = _of_group(members, number)
         fits = bool(feature_counts[documents].sum() * 8 <= 2 * TILE_BYTES)

@@ -91,7 +91,7 @@ def grouped_candidates(
         [more], counts = _pairs_of_tables(corpus, keys, (others,), progress, threads)
     rest = more.taken(stars)
     components = candidate_components(len(corpus), stars)  # the first member of a bucket connects all others
-    rounds = in_rounds(corpus.id_hashes, stars, rest, components)
+    rounds = in_rounds(corpus.id_hashes, stars, rest, components, threads)
     del stars, rest
     if sieved is not None:
         rounds = [_packed(*sieved(*np.divmod(some, len(corpus))), len(corpus)) for some in rounds]
