@@ -43,6 +43,27 @@ def without(values: Numbers, others: Numbers) -> Numbers:
     return values[others[positions] != values]
 
 
+def order_of(values: Any) -> Numbers:
+    """The stable order of integers that are not negative: several times as fast as sorting their places.
+
+    Values are sorted with their places in the lowest bits. Where these bits are needed for the values themselves, what
+    comes out is nearly sorted, and is sorted once more.
+    """
+    if len(values) < MANY:
+        return np.argsort(values, kind="stable")
+    bits = len(values).bit_length()
+    mask = np.uint64((1 << bits) - 1)
+    marked = values.astype(np.uint64) << np.uint64(64 - int(values.max()).bit_length())
+    marked &= ~mask
+    marked |= np.arange(len(values), dtype=np.uint64)
+    marked.sort()
+    order = (marked & mask).astype(np.int64)
+    found = values[order]
+    if (found[1:] < found[:-1]).any():
+        order = order[np.argsort(found, kind="stable")]
+    return order
+
+
 def _fresh(values: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Where a value is not the one before."""
     fresh = np.ones(len(values), np.bool_)

@@ -19,17 +19,18 @@ limits, pivot_counts = st.integers(1, 16), st.integers(1, 20)
 
 
 def kernel_pairs(
-    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int
+    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int, begin: int = 0
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The pairs of all buckets, and how many each was said to have."""
     members = np.array([member for bucket in found for member in bucket], np.int64)
     starts = np.cumsum([0, *map(len, found)])
     counts = buckets.count_pairs(starts, limit, pivots)
-    left, right = np.full((2, counts.sum()), -1)
+    packed = np.full(counts.sum() - begin * sum(len(bucket) - 1 for bucket in found), -1)
     total = buckets.fill_pairs(
-        members, starts, np.array(id_hashes, np.uint64), (limit, pivots), (left, right)
+        members, starts, np.array(id_hashes, np.uint64), (limit, pivots, begin), packed
     )
-    assert total == counts.sum()
+    assert total == len(packed)
+    left, right = np.divmod(packed, NODES)
     return list(zip(left.tolist(), right.tolist(), strict=True)), counts.tolist()
 
 
@@ -41,6 +42,15 @@ def test_pairs_are_those_of_the_twin_each_once(
     pairs, counts = kernel_pairs(found, id_hashes, limit, pivots)
     assert sorted(pairs) == sorted(pair for bucket in expected for pair in bucket)
     assert counts == [len(bucket) for bucket in expected]
+
+
+@given(bucket_lists, id_hashes, limits, pivot_counts)
+def test_pairs_without_the_first_member_are_those_of_the_twin(
+    found: list[list[int]], id_hashes: list[int], limit: int, pivots: int
+) -> None:
+    expected = [naive.fill_pairs(bucket, id_hashes, limit, pivots, 1) for bucket in found]
+    pairs, _ = kernel_pairs(found, id_hashes, limit, pivots, 1)
+    assert sorted(pairs) == sorted(pair for bucket in expected for pair in bucket)
 
 
 @given(bucket_lists, id_hashes, limits, pivot_counts, st.randoms(use_true_random=False))
@@ -59,7 +69,10 @@ def test_rounds_of_stars_are_those_of_the_twin(
 ) -> None:
     pairs = sorted({pair for bucket in found for pair in naive.fill_pairs(bucket, id_hashes, 1, 1)})
     packed = np.array([a * NODES + b for a, b in pairs], np.int64)
-    rounds = buckets.star_rounds(packed, NODES, np.array(id_hashes, np.uint64), most)
+    ranks = np.array(id_hashes, np.uint32)
+    least = buckets.least_partners(packed, NODES, ranks, most)
+    assert least.tolist() == naive.least_partners(pairs, id_hashes, NODES, most)
+    rounds = buckets.star_rounds(packed, NODES, ranks, least)
     assert rounds.tolist() == naive.star_rounds(pairs, id_hashes, most)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -56,6 +57,14 @@ def test_components_of_codes_are_those_of_the_twin(found: tuple[int, list[Edge]]
     for part in (packed[:half], packed[half:]):
         graph.join_packed(labels, among, np.array(part, np.int64))
     assert (labels.tolist(), among.tolist()) == naive.join_packed(n, packed)
+
+
+@given(graphs())
+def test_neighbours_are_those_of_the_twin(found: tuple[int, list[Edge]]) -> None:
+    n, edges = found
+    starts, others, numbers = graph.neighbours(n, *columns(edges))
+    rows = list(zip(others.tolist(), numbers.tolist(), strict=True))
+    assert [rows[i:j] for i, j in pairwise(starts)] == naive.neighbours(n, edges)
 
 
 @given(graphs(), st.randoms(use_true_random=False))

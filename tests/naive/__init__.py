@@ -7,6 +7,7 @@ Each is written from what its kernel must do, for one document; the tests in ker
 
 from naive.bits import *
 from naive.common import *
+from naive.compact import *
 from naive.exact import *
 from naive.grams import *
 from naive.graphs import *

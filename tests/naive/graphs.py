@@ -16,16 +16,29 @@ def may_repeat(keys: Sequence[int]) -> list[int]:
     return [place for place, key in enumerate(keys) if counts[key] > 1]
 
 
-def fill_pairs(bucket: Sequence[int], id_hashes: Sequence[int], limit: int, pivots: int) -> set[Edge]:
-    """All pairs of a bucket of up to `limit`; of a larger one those with one of its first members by id hash."""
+def fill_pairs(
+    bucket: Sequence[int], id_hashes: Sequence[int], limit: int, pivots: int, begin: int = 0
+) -> set[Edge]:
+    """All pairs of a bucket of up to `limit`; of a larger one those with one of its first members by id hash.
+
+    Without those of the first of them, up to number `begin`.
+    """
     firsts = sorted(bucket, key=lambda member: id_hashes[member])
+    others = {*bucket} - {*firsts[:begin]}
     if len(bucket) > limit:
         firsts = firsts[:pivots]
-    return {(min(a, b), max(a, b)) for a, b in combinations(bucket, 2) if a in firsts or b in firsts}
+    return {(min(a, b), max(a, b)) for a, b in combinations(others, 2) if a in firsts or b in firsts}
+
+
+def least_partners(pairs: Sequence[Edge], ranks: Sequence[int], n: int, most: int) -> list[list[int]]:
+    """For each of n documents the smallest ranks of those it meets that are before it, and 2³² − 1 for want of more."""
+    ordered = [sorted(pair, key=lambda one: ranks[one]) for pair in pairs]
+    met = [sorted(ranks[low] for low, high in ordered if high == x) for x in range(n)]
+    return [[*some, *[2**32 - 1] * most][:most] for some in met]
 
 
 def star_rounds(pairs: Sequence[Edge], id_hashes: Sequence[int], most: int) -> list[int]:
-    """For each pair, how many of the documents that its later one, by id hash, meets come before its earlier one."""
+    """For each pair, how many of the documents that its later one, by rank, meets come before its earlier one."""
     ordered = [sorted(pair, key=lambda one: id_hashes[one]) for pair in pairs]
     return [
         min(most, sum(id_hashes[other] < id_hashes[low] for other, later in ordered if later == high))
@@ -46,6 +59,13 @@ def join_packed(n: int, packed: Iterable[int]) -> tuple[list[int], list[bool]]:
     """The same for edges a · n + b, and which nodes have any."""
     edges = [divmod(pair, n) for pair in packed]
     return components(n, edges), [any(node in edge for edge in edges) for node in range(n)]
+
+
+def neighbours(n: int, edges: Sequence[Edge]) -> list[list[Edge]]:
+    """For each node its neighbours, each with the number of the edge."""
+    right = [[(b, p) for p, (a, b) in enumerate(edges) if a == x] for x in range(n)]
+    left = [[(a, p) for p, (a, b) in enumerate(edges) if b == x] for x in range(n)]
+    return [some + others for some, others in zip(right, left, strict=True)]
 
 
 def leaders(order: Sequence[int], edges: Iterable[Edge]) -> list[int]:

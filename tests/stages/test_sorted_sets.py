@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.sorted_sets import count_distinct, distinct, without
+from neardup import sorted_sets
+from neardup.sorted_sets import count_distinct, distinct, order_of, without
 
 values = st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=60)
 
@@ -21,7 +24,18 @@ def test_each_value_once_and_in_order(parts: list[list[int]]) -> None:
     assert count_distinct(np.concatenate([np.zeros(0, np.int64), *arrays])) == len(whole)
 
 
-@given(values, values)
-def test_what_is_left_without_others(some: list[int], others: list[int]) -> None:
-    left = without(distinct(np.array(some, np.int64)), distinct(np.array(others, np.int64)))
+MANY = st.sampled_from([0, 1 << 16])  # few values are many, or not
+
+
+@given(values, values, MANY)
+def test_what_is_left_without_others(some: list[int], others: list[int], many: int) -> None:
+    with patch.object(sorted_sets, "MANY", many):
+        left = without(distinct(np.array(some, np.int64)), distinct(np.array(others, np.int64)))
     assert left.tolist() == sorted({*some} - {*others})
+
+
+@given(st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60), MANY)
+def test_the_order_is_the_stable_one(some: list[int], many: int) -> None:
+    with patch.object(sorted_sets, "MANY", many):
+        order = order_of(np.array(some, np.uint64))
+    assert order.tolist() == sorted(range(len(some)), key=some.__getitem__)

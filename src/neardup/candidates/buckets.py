@@ -10,7 +10,7 @@ import numpy as np
 from neardup import kernels
 from neardup.candidates.bit_bands import Sieve
 from neardup.columns import Hashes, Numbers
-from neardup.sorted_sets import run_starts
+from neardup.sorted_sets import order_of, run_starts
 
 SLOTS = 8  # bits for each key that is asked whether it may occur twice
 
@@ -51,7 +51,7 @@ def find_buckets(keys: Hashes, documents: Numbers) -> Buckets:
     """The buckets of one table; most keys occur once, and need not be sorted."""
     some = kernels.buckets.may_repeat(keys, max(10, (SLOTS * len(keys)).bit_length()))
     keys = keys[some]
-    order = np.argsort(keys)
+    order = order_of(keys)
     sizes = np.diff(run_starts(keys[order]))
     order = some[order]
     several = sizes > 1

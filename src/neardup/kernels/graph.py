@@ -63,7 +63,11 @@ def neighbours(n, left, right):
         starts[right[p] + 1] += 1
     for x in range(n):
         starts[x + 1] += starts[x]
-    others, edges, ends = np.empty(2 * len(left), np.int64), np.empty(2 * len(left), np.int64), starts[:-1].copy()
+    others, edges, ends = (
+        np.empty(2 * len(left), np.int64),
+        np.empty(2 * len(left), np.int64),
+        starts[:-1].copy(),
+    )
     for own, other in ((left, right), (right, left)):
         for p in range(len(left)):
             k = ends[own[p]]

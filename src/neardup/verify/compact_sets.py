@@ -16,7 +16,9 @@ from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers, Offsets
 from neardup.sorted_sets import run_starts
 
-SHARE = 16  # a feature of more than one document in so many is common: its bit takes less room than its hashes
+SHARE = (
+    16  # a feature of more than one document in so many is common: its bit takes less room than its hashes
+)
 SPARE = 4  # places of a table for each of its hashes
 MOST_HEADS = 64  # sets that others are compared with together
 

@@ -19,7 +19,7 @@ from neardup.engines.core.references import ReferenceMatches
 from neardup.engines.core.removal_evidence import look_up
 from neardup.engines.core.removed_by_leaders import CountedMeasure, RecordedMeasure, removed_by_leaders
 from neardup.plan import Plan
-from neardup.sorted_sets import distinct, without
+from neardup.sorted_sets import distinct, order_of, without
 from neardup.verify.relation import RelationNumbers
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def decide(
     listed = found if plan.pairs == "all" else measured
     pairs = listed.take(plan.check.passes(listed, plan.threshold))
     if plan.pairs == "clusters":  # not in the order in which they were compared: that depends on memory
-        pairs = pairs.take(np.argsort(packed(pairs.left, pairs.right, n)))
+        pairs = pairs.take(order_of(packed(pairs.left, pairs.right, n)))
     kept = np.ones(n, np.bool_)
     kept[members[removed]] = False
     return Decisions(

@@ -1,4 +1,4 @@
-"""Leaders of large components: every text is compared with the leaders before it together, not with one after the other.
+"""Leaders of large components: a text is compared with the leaders before it together, not with one after the other.
 
 Leaders and evidence are those that comparing pair by pair gives.
 """
@@ -21,7 +21,10 @@ class LeaderSearch(Protocol):
     def add_leader(self, text: int) -> None: ...  # one of the block
     def first_reached(
         self, texts: Numbers, begin: int
-    ) -> tuple[Numbers, Pairs]: ...  # for each text of the block the first leader from `begin` on that it reaches
+    ) -> tuple[
+        Numbers, Pairs
+    ]: ...  # for each text of the block the first leader from `begin` on that it reaches
+
     # the threshold with, by number, −1 if none; and the evidence of those that reach one
 
 
@@ -58,9 +61,7 @@ class LargeComponents:
                 rest = self._following(rest[1:], search, leaders, len(leaders) - 1)
             self.left.append(rest)
 
-    def _following(
-        self, texts: Numbers, search: LeaderSearch, leaders: list[int], begin: int
-    ) -> Numbers:
+    def _following(self, texts: Numbers, search: LeaderSearch, leaders: list[int], begin: int) -> Numbers:
         """Have texts follow the first leader that they reach, from number `begin` on; those that reach none."""
         if not leaders:
             return texts

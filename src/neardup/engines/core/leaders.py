@@ -16,7 +16,7 @@ from neardup.clusters.graph import leaders
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.large_components import LargeComponents, search_of
 from neardup.plan import Plan
-from neardup.sorted_sets import run_starts
+from neardup.sorted_sets import order_of, run_starts
 
 Measure = Callable[[Numbers, Numbers], Pairs]
 LEADERS = 64  # of a component that are compared with all it has left; then only measured pairs count
@@ -63,7 +63,7 @@ class _Leading:
         self.plan, self.order, self.labels = plan, order, labels
         self.n, self.evidence = len(order), [evidence]
         known = packed(evidence.left, evidence.right, self.n)
-        by_pair = np.argsort(known)
+        by_pair = order_of(known)
         self.known = known[by_pair]
         self.reached = plan.check.passes(evidence, plan.threshold)[by_pair]
         self.leader = np.arange(self.n)

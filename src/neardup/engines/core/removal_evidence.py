@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from neardup.columns import Numbers, Pairs
 from neardup.engines.core.leaders import packed
 from neardup.plan import Plan
+from neardup.sorted_sets import order_of
 from neardup.verify.relation import COPY, UNKNOWN, RelationNumbers, relations, swapped
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,7 @@ def look_up(
     rest = np.flatnonzero(has & ~copy)
     if len(rest) and len(measured):
         known = packed(measured.left, measured.right, n)
-        order = np.argsort(known)
+        order = order_of(known)
         own = representative[members[rest]]
         asked = packed(own, representative[others[rest]], n)
         known = known[order]

@@ -13,6 +13,7 @@ from neardup.columns import Numbers, Pairs
 from neardup.engines.core.large_components import LargeComponents, LeaderSearch, search_of
 from neardup.engines.core.leaders import Measure, lead, packed, tiles_of
 from neardup.plan import Plan
+from neardup.sorted_sets import order_of
 
 Mask = NDArray[np.bool_]
 
@@ -50,7 +51,7 @@ class RecordedMeasure:
     def __init__(self, measured: Pairs, n: int, measure: Measure) -> None:
         self._n, self._measure = n, measure
         known = packed(measured.left, measured.right, n)
-        order = np.argsort(known)
+        order = order_of(known)
         self._known, self._measured = known[order], measured.take(order)
 
     def __call__(self, left: Numbers, right: Numbers) -> Pairs:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
-from neardup.sorted_sets import distinct, made_distinct, without
+from neardup.sorted_sets import distinct, made_distinct, order_of, without
 from neardup.workers import ordered_map
 
 BLOCK_PAIRS = 1 << 22  # pairs that are compared together
@@ -115,7 +115,7 @@ def _numbered(stars: Numbers, n: int, ranks: NDArray[np.uint32], threads: int = 
 
 def _ranks(id_hashes: Hashes) -> NDArray[np.uint32]:
     """The place of each id hash among all different ones."""
-    order = np.argsort(id_hashes)
+    order = order_of(id_hashes)
     ranks = np.empty(len(order), np.uint32)
     ranks[order] = np.cumsum(np.diff(id_hashes[order], prepend=id_hashes[order[:1]]) != 0)
     return ranks
@@ -177,6 +177,10 @@ def component_groups(
     large = np.flatnonzero(sizes > TILE_BYTES)
     group[large] = int(group.max(initial=0)) + 1 + np.arange(len(large), dtype=np.int32)
     group = group[labels]  # of each document concerned
+    if len(group) and (group == group[0]).all():
+        fits = bool(feature_counts[concerned].sum() * 8 <= 2 * TILE_BYTES)
+        yield ComponentGroup(concerned, rounds, fits)
+        return
     of_document = np.zeros(n, np.int32)
     of_document[concerned] = group
     members = _sorted_by(concerned, group)

@@ -32,7 +32,9 @@ class SetMaker:
     def __init__(self, plan: Plan, corpus: Corpus, documents: Numbers, threads: int) -> None:
         self._plan, self._corpus, self._threads = plan, corpus, threads
         sample = documents[:: -(-len(documents) // SAMPLE)]
-        features = Features.concatenate([self._features(some) for some in spooled_chunks(corpus.spool, sample)])
+        features = Features.concatenate(
+            [self._features(some) for some in spooled_chunks(corpus.spool, sample)]
+        )
         self._common = CommonFeatures(features)
         self.words = self._common.words
         others = len(self._common.split(features).others)

@@ -27,9 +27,7 @@ HUB = 16  # pairs of a document that many others are compared with
 class Measurer:
     """Measures pairs of documents, exactly or by estimate as the plan says."""
 
-    def __init__(
-        self, plan: Plan, corpus: Corpus, threads: int, hot: HotComponents | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, corpus: Corpus, threads: int, hot: HotComponents | None = None) -> None:
         self.plan, self.corpus, self.threads = plan, corpus, threads
         self.hot = hot or HotComponents(plan, corpus, threads)
 

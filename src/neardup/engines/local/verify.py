@@ -111,7 +111,9 @@ class Verifier:
         self.plan, self.corpus, self.keys, self.floor = plan, corpus, keys, floor
         self.progress, self.threads = progress, threads
         self.verified, self.measurer = VerifiedBlocks(work), Measurer(plan, corpus, threads)
-        self.place = self.label = np.zeros(0, np.int32)  # of each document in its group: its place, its cluster
+        self.place = self.label = np.zeros(
+            0, np.int32
+        )  # of each document in its group: its place, its cluster
 
     def run(self, representative: Numbers) -> Matches:
         """The matches: all measured pairs that are at least as similar as the floor."""
