@@ -7,7 +7,7 @@ A bad record does not stop a reader: it is added to `Problems`, and no other rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.columns import Numbers
 from neardup.documents.problems import Problems
 from neardup.documents.stored import file_stamp
-from neardup.documents.values import read_value, row_report
+from neardup.documents.values import read_value, row_report, utf8_strings
 
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 8192
@@ -145,23 +145,40 @@ class StringColumns:
 
 
 def string_batches(
-    source: Source, rows: Iterable[dict[str, Any]], text: str, columns: Sequence[str] | None
+    source: Source,
+    rows: Iterable[dict[str, Any]],
+    text: str,
+    columns: Sequence[str] | None,
+    repaired: Callable[[bytes], bytes] | None = None,
 ) -> Batches:
-    """Batches of rows, each with its number and a string for each column; almost all bytes are in column `text`."""
+    """Batches of rows, each with its number and a string for each requested column; most bytes are in column `text`.
+
+    With `repaired`, that column comes as bytes, and `repaired` gives the UTF-8 for those that are not valid.
+    """
     found: list[dict[str, Any]] = []
     size = 0
     for row in rows:
         found.append(row)
         size += len(row[text]) + len(row.get("raw", b""))
         if size >= BATCH_BYTES or len(found) >= BATCH_ROWS:
-            yield _string_batch(source, found, columns)
+            yield _string_batch(source, found, columns, repaired)
             found, size = [], 0
     if found:
-        yield _string_batch(source, found, columns)
+        yield _string_batch(source, found, columns, repaired)
 
 
-def _string_batch(source: Source, rows: list[dict[str, Any]], columns: Sequence[str] | None) -> Batch:
-    arrays = {name: pa.array([row[name] for row in rows], pa.string()) for name in source.names()}
+def _string_batch(
+    source: Source,
+    rows: list[dict[str, Any]],
+    columns: Sequence[str] | None,
+    repaired: Callable[[bytes], bytes] | None,
+) -> Batch:
+    arrays = {}
+    for name in source.names():
+        if columns is None or name in columns:
+            values = [row[name] for row in rows]
+            is_bytes = repaired is not None and isinstance(values[0], bytes)
+            arrays[name] = utf8_strings(values, repaired) if is_bytes else pa.array(values, pa.string())
     numbers = np.array([row["number"] for row in rows], dtype=np.int64)
     raw = pa.array([row["raw"] for row in rows], pa.large_binary()) if "raw" in rows[0] else None
     return Batch(source.name, numbers, picked(arrays, columns, len(rows)), raw, source.format)

@@ -262,6 +262,31 @@ def checked(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
         return _decoded(array.view(pa.large_binary() if large else pa.binary()), report)
 
 
+def utf8_strings(values: Sequence[bytes], repaired: Callable[[bytes], bytes]) -> pa.Array[Any]:
+    """A string column of bytes that are nearly always valid UTF-8; `repaired` gives what stands for one that is not.
+
+    All are validated together, and none becomes a Python string.
+    """
+    ends = np.cumsum([0, *map(len, values)])
+    if ends[-1] < _BIG:
+        buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(values))]
+        array: pa.Array[Any] = pa.Array.from_buffers(pa.string(), len(values), buffers)
+        try:
+            array.validate(full=True)
+            return array
+        except pa.ArrowInvalid:
+            pass
+    return pa.array([_valid(value, repaired) for value in values], pa.string())
+
+
+def _valid(value: bytes, repaired: Callable[[bytes], bytes]) -> bytes:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return repaired(value)
+    return value
+
+
 def _decoded(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
     large = pa.types.is_large_binary(array.type) or array.nbytes > _BIG
     target: Any = pa.large_string() if large else pa.string()

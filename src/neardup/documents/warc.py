@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -17,7 +18,7 @@ from neardup.documents.stored import open_binary
 from neardup.documents.values import clean
 from neardup.errors import MissingExtra
 from neardup.output import reason
-from neardup.text.encoding import encoding_named, page_bytes
+from neardup.text.encoding import encoding_named, page_bytes, seeming_utf8
 
 STARTS = {"gzip": b"\x1f\x8b\x08", None: b"WARC/1."}  # how a record begins
 _PIECE = 1 << 20
@@ -37,12 +38,13 @@ class WarcSource(StringColumns, FileSource):
 
     def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of pages."""
-        pages = enumerate(self._pages(problems), start=1)
+        wanted = frozenset(self.column_names if columns is None else columns)
+        pages = enumerate(self._pages(problems, wanted), start=1)
         rows = (page | {"number": number} for number, page in pages)
-        return string_batches(self, rows, "html", columns)
+        return string_batches(self, rows, "html", columns, page_bytes)
 
-    def _pages(self, problems: Problems) -> Iterator[dict[str, Any]]:
-        """The pages of all records that can be read."""
+    def _pages(self, problems: Problems, wanted: AbstractSet[str]) -> Iterator[dict[str, Any]]:
+        """The wanted columns, and always the page, of all records that can be read."""
         try:
             file = open_binary(self.path)
         except OSError as error:
@@ -52,17 +54,19 @@ class WarcSource(StringColumns, FileSource):
         with file:
             data, start, broken = _FileBytes(file), 0, -1
             while start < len(data):
-                done = start  # the start of the first record not yet read, as far as known
+                last = -1  # the offset of the last record that was read
                 try:
-                    for offset, page in self._records(data, start):
-                        done = self._next(data, offset + 1)
-                        if page is not None:
-                            yield page
-                        if page is not None and (stop := meter.add(len(page["html"]))) is not None:
-                            problems.add(self.name, stop, offset=offset, action="rest of the file skipped")
+                    for last, page in self._records(data, start, wanted):
+                        if page is None:
+                            continue
+                        yield page
+                        if (stop := meter.add(len(page["html"]))) is not None:
+                            problems.add(self.name, stop, offset=last, action="rest of the file skipped")
                             return
                     return
                 except _Broken as error:
+                    # The start of the first record not yet read, as far as known.
+                    done = start if last < 0 else self._next(data, last + 1)
                     if done > broken:  # the search for the next record may try many offsets for one
                         problems.add(self.name, f"broken record: {error}", offset=done)
                     start = done if done > start else self._next(data, done + 1)
@@ -72,7 +76,9 @@ class WarcSource(StringColumns, FileSource):
         """The next offset that looks like the start of a record."""
         return data.find(STARTS[self.compression], start)
 
-    def _records(self, data: Any, start: int) -> Iterator[tuple[int, dict[str, str] | None]]:
+    def _records(
+        self, data: Any, start: int, wanted: AbstractSet[str]
+    ) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """The offset of each record from `start` on, and its page."""
         types, iterate = _tools()
         window = _Window(data, start)
@@ -85,7 +91,7 @@ class WarcSource(StringColumns, FileSource):
                 offset = start + record.stream_pos
                 if self.compression is None and offset + record.content_length > len(data):
                     raise OSError("it is longer than the file")
-                page = _page(record, self.limits, lambda: window.tell() - record.stream_pos)  # noqa: B023
+                page = _page(record, wanted, self.limits, lambda: window.tell() - record.stream_pos)  # noqa: B023
             except (OSError, ValueError, RuntimeError) as error:
                 raise _Broken(" ".join(str(error).split())[:160]) from None
             yield offset, page
@@ -139,8 +145,10 @@ class _Window(BytesIO):
         return self._at - self._start
 
 
-def _page(record: Any, limits: Limits, stored: Callable[[], int]) -> dict[str, str] | None:
-    """The columns of a record; None for a record without text or with an HTTP status other than 2xx.
+def _page(
+    record: Any, wanted: AbstractSet[str], limits: Limits, stored: Callable[[], int]
+) -> dict[str, Any] | None:
+    """The wanted columns of a record; None for a record without text or with an HTTP status other than 2xx.
 
     `stored` gives the bytes of the file that were read for it so far.
     """
@@ -150,16 +158,20 @@ def _page(record: Any, limits: Limits, stored: Callable[[], int]) -> dict[str, s
     kind = record.http_content_type if http is not None else record.headers.get("Content-Type", "")
     if kind and not kind.startswith(READABLE):
         return None
-    charset = record.http_charset if http is not None else None
     data = _body(record, limits, stored)
-    date = record.record_date
-    return {
-        "id": clean((record.record_id or "").strip("<> ")),
-        "url": clean((record.headers.get("WARC-Target-URI") or "").strip("<> ")),
-        "date": "" if date is None else date.isoformat(),
-        "html": _as_page(_decoded(data, charset), kind or ""),
-        "type": clean(kind or ""),
+    page: dict[str, Any] = {
+        "html": _as_page(data, record.http_charset if http is not None else None, kind or "")
     }
+    if "id" in wanted:
+        page["id"] = clean((record.record_id or "").strip("<> "))
+    if "url" in wanted:
+        page["url"] = clean((record.headers.get("WARC-Target-URI") or "").strip("<> "))
+    if "date" in wanted:
+        date = record.record_date
+        page["date"] = "" if date is None else date.isoformat()
+    if "type" in wanted:
+        page["type"] = clean(kind or "")
+    return page
 
 
 def _body(record: Any, limits: Limits, stored: Callable[[], int]) -> bytes:
@@ -178,9 +190,17 @@ def _body(record: Any, limits: Limits, stored: Callable[[], int]) -> bytes:
     return b"".join(found)
 
 
-def _as_page(text: str, kind: str) -> str:
-    """The text as HTML: plain text, in which '<' and line ends are text, goes into <pre>."""
-    return f"<pre>{escape(text, quote=False)}</pre>" if kind.startswith("text/plain") else text
+def _as_page(data: bytes, charset: str | None, kind: str) -> bytes:
+    """The record as HTML in UTF-8, if it is as valid as it seems; `page_bytes` gives what stands for it if it is not.
+
+    Plain text, in which '<' and line ends are text, goes into <pre>.
+    """
+    if kind.startswith("text/plain"):
+        return f"<pre>{escape(_decoded(data, charset), quote=False)}</pre>".encode()
+    encoding = encoding_named(charset) if charset else ""
+    if encoding == "utf-8" and b"\0" not in data:
+        return data
+    return _decoded(data, charset).encode() if encoding else seeming_utf8(data)
 
 
 def _decoded(data: bytes, charset: str | None) -> str:

@@ -30,17 +30,21 @@ def page_bytes(html: str | bytes) -> bytes:
     """
     if isinstance(html, str):
         return to_utf8(html)
+    seeming = seeming_utf8(html)
+    try:
+        seeming.decode()
+        return seeming
+    except UnicodeDecodeError:
+        return decode_as(html, declared_encoding(html)).encode()
+
+
+def seeming_utf8(html: bytes) -> bytes:
+    """The bytes as they are, where `page_bytes` leaves valid UTF-8 alone; otherwise the page in UTF-8."""
     for mark, name in BYTE_ORDER_MARKS:
         if html.startswith(mark):
             return html[len(mark) :].decode(name, "replace").encode()
     declared = declared_encoding(html)
-    if declared == "utf-8" or not (html.isascii() and declared):
-        try:
-            html.decode()
-            return html
-        except UnicodeDecodeError:
-            pass
-    return decode_as(html, declared).encode()
+    return decode_as(html, declared).encode() if html.isascii() and declared not in ("", "utf-8") else html
 
 
 def declared_encoding(html: bytes) -> str:
