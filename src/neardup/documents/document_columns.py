@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Numbers
+from neardup.columns import Numbers, Texts
 from neardup.documents.problems import Problems
 from neardup.documents.source import Batch
-from neardup.documents.values import known_times, plain, row_report
+from neardup.documents.values import Report, known_times, plain, row_report
 from neardup.errors import InputError
 from neardup.text import HtmlText
 
 TEXT_NAMES = ("text", "content", "contents", "body", "html")
 ID_NAMES = ("id", "doc_id", "url", "path")
+NO_ARTICLE = ("no article", "compared by all its visible text")  # a problem, and what is done
 
 
 def choose_columns(
@@ -83,11 +85,23 @@ def document_texts(
     array = _strings(array)
     if html:
         report = row_report(problems.add, batch.source, batch.numbers)
+        if html_text == "article":
+            return _articles(array, report)
         pages = enumerate(array.to_pylist())
         array = pa.array(
             [page_text(page, html_text, partial(report, row)) for row, page in pages], array.type
         )
     return array
+
+
+def _articles(array: pa.Array[Any], report: Report) -> pa.Array[Any]:
+    """The article of each page; a page without an article is reported."""
+    from neardup.text.article import extract_articles
+
+    texts, found = extract_articles(Texts.from_arrow(array))
+    for row in np.flatnonzero(~found).tolist():
+        report(row, *NO_ARTICLE)
+    return texts.to_arrow(array.type)
 
 
 def page_text(page: str | bytes, html_text: HtmlText, report: Callable[[str, str], None]) -> str:
@@ -100,7 +114,7 @@ def page_text(page: str | bytes, html_text: HtmlText, report: Callable[[str, str
 
     text, found = extract_text(page, html_text)
     if not found:
-        report("no article", "compared by all its visible text")
+        report(*NO_ARTICLE)
     return text
 
 

@@ -50,6 +50,8 @@ GROUP_SHIFT = 16
 # Values of state[GAP]: white space between the text so far and the next.
 NONE, SPACE, LINE, TWO_LINES = range(4)
 REACH = 256  # open elements that are searched for the one that an end tag closes
+MOST_BLOCKS = 300_000  # an article has some hundreds; the last one takes the rest of the page
+MOST_ELEMENTS = 600_000
 
 # Columns of `blocks`: where its text begins and ends; the innermost element around it; its bytes inside links; the
 # number of tags of the page before its beginning, and before its end.

@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Numbers
+from neardup.columns import Numbers, Texts
 from neardup.errors import MissingExtra, ParameterError
 from neardup.text import HtmlText
 from neardup.text.encoding import page_bytes
 from neardup.text.html import is_cheap_to_parse, visible_text
 from neardup.text.markup import Page, scan_page
-from neardup.text.references import decode_references
+from neardup.text.references import decode_references, reference_table
 from neardup.text.segments import choose_segment
-from neardup.text.vocabulary import INSIDE_NAMES, KINDS, masks, tag_bits
+from neardup.text.vocabulary import INSIDE_NAMES, KINDS, masks, tag_bits, vocabulary
 
 __all__ = ["Extracted", "HtmlText", "article_text", "article_texts", "check_html_text", "extract_text"]
 
@@ -50,12 +50,7 @@ SURROUNDINGS = (
     "likely", "container: likely", "around container: part", "before: likely", "after: likely",
     "part on both sides", "in main element",
 )  # fmt: skip
-PASSES = 2  # of the second model, each by the scores of the one before
-WRAPPER = 0.5  # an element with a larger share of the page's text is a wrapper, whatever its name
-ENOUGH = 200  # characters: if less is found, the best blocks are taken although they score low …
-MARGIN = 1.0  # … down to this much below the best one
-UNLINKED = 0.3  # a smaller share outside links is a list of links; the spaces of links count as outside
-PART = 0.1  # less than ENOUGH, and less than this share of the page, is no article
+ROOM = 4096  # bytes, for a short article that is compared with all text of its page
 
 
 class Extracted(NamedTuple):
@@ -92,10 +87,13 @@ def extract_text(html: str | bytes, how: HtmlText = "article") -> Extracted:
     check_html_text(how, "extract_text")
     if how == "visible":
         return Extracted(visible_text(html), True)
+    if how == "article":
+        texts, found = extract_articles(Texts.from_strings([page_bytes(html)]))
+        return Extracted(texts.document(0).decode(), bool(found[0]))
     text = EXTRACTORS[how](html)
-    if len(text) < ENOUGH:
+    if len(text) < kernels.article.ENOUGH:
         everything = all_blocks(html)
-        if len(text) < PART * len(everything):
+        if len(text) < kernels.article.PART * len(everything):
             return Extracted(everything, False)
     return Extracted(text, True)
 
@@ -106,12 +104,17 @@ def check_html_text(how: str, function: str = "neardup") -> None:
         raise ParameterError("html_text", function, f"one of {', '.join(get_args(HtmlText))}", how)
 
 
-def by_blocks(html: str | bytes) -> str:
-    """The text of the blocks that the model assigns to the article."""
-    page = scan_page(page_bytes(html))
-    attributes, features = describe_page(page)
-    scores = score_blocks(page, attributes, features, weights())
-    return join_blocks(page, choose_blocks(scores, attributes))
+def extract_articles(pages: Texts) -> tuple[Texts, NDArray[np.bool_]]:
+    """The text of each page (in UTF-8) by the model, and whether it is its article; all texts share one buffer."""
+    count = len(pages)
+    offsets, found = np.zeros(count + 1, np.int64), np.zeros(count, np.bool_)
+    out = np.empty(pages.size // 4 * 5 + ROOM, np.uint8)  # no character is a quarter longer than its reference
+    model = (tag_bits(), masks(), *weights())
+    if count:
+        kernels.article.extract(
+            pages.data, pages.offsets, vocabulary(), model, reference_table(), out, offsets[1:], found
+        )
+    return Texts(offsets, out[: offsets[-1]].copy()), found
 
 
 def by_segments(html: str | bytes) -> str:
@@ -134,7 +137,6 @@ def by_trafilatura(html: str | bytes) -> str:
 
 
 EXTRACTORS: dict[str, Callable[[str | bytes], str]] = {
-    "article": by_blocks,
     "segments": by_segments,
     "resiliparse": by_resiliparse,
     "trafilatura": by_trafilatura,
@@ -157,7 +159,7 @@ def describe_page(page: Page) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     attributes = np.empty((len(page.blocks), 10), np.float64)
     features = np.empty((len(page.blocks), len(FEATURES)), np.float64)
     blocks.measure(page.text, page.blocks, attributes)
-    inside = blocks.inherit(page.elements, attributes, tag_bits(), groups, WRAPPER)
+    inside = blocks.inherit(page.elements, attributes, tag_bits(), groups, kernels.article.WRAPPER)
     around = (page.blocks, page.elements, attributes, inside)
     container_text = blocks.weigh_containers(*around, tag_bits(), groups[blocks.EXCLUDED])
     blocks.describe(*around, container_text, tag_bits(), features)
@@ -184,23 +186,6 @@ def weights() -> Weights:
     )
 
 
-def score_blocks(
-    page: Page, attributes: NDArray[np.float64], features: NDArray[np.float64], learned: Weights
-) -> NDArray[np.float64]:
-    """The score of each block: the first model's, corrected PASSES times by what they say of its surroundings.
-
-    No surroundings lift a block that is nearly all links: menus stand right beside articles.
-    """
-    sums, many = kernels.blocks.weighted_sums, len(SURROUNDINGS)
-    scores = first = sums(features, learned.first)
-    own = sums(features, learned.second[many:])
-    for _ in range(PASSES):
-        around = describe_surroundings(page, attributes, scores)
-        scores = own + sums(around, np.append(learned.second[:many], 0.0))
-    linked = attributes[:, kernels.blocks.LINK] > 1 - UNLINKED
-    return np.where(linked, np.minimum(scores, first), scores)
-
-
 def describe_surroundings(
     page: Page, attributes: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -208,23 +193,6 @@ def describe_surroundings(
     found = np.empty((len(scores), len(SURROUNDINGS)), np.float64)
     kernels.surroundings.surround(scores, attributes, page.elements, found)
     return found
-
-
-def choose_blocks(scores: NDArray[np.float64], attributes: NDArray[np.float64]) -> Numbers:
-    """The numbers of the blocks of the article: those with a score above 0, each text once.
-
-    If they are next to nothing, the model does not fit the page: its best blocks are taken. A list of links is none.
-    """
-    blocks = kernels.blocks
-    chars, fresh = attributes[:, blocks.CHARS], attributes[:, blocks.FRESH] > 0
-    chosen = (scores > 0) & fresh
-    plain = chars[fresh] @ (1 - attributes[fresh, blocks.LINK])
-    candidates = fresh & (chars >= blocks.SHORT)
-    if candidates.any() and chars[chosen].sum() < min(ENOUGH, 0.1 * plain):
-        chosen |= fresh & (scores > scores[candidates].max() - MARGIN)
-    found = np.flatnonzero(chosen)
-    unlinked = chars[found] @ (1 - attributes[found, blocks.LINK])
-    return found if unlinked >= UNLINKED * chars[found].sum() else found[:0]
 
 
 def join_blocks(page: Page, chosen: Numbers) -> str:

@@ -6,6 +6,7 @@ the weight of a hint is learned (`text/article_weights.json`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -91,9 +92,14 @@ NAME_ATTRIBUTES = "class id itemprop role".split()
 
 def hash_name(name: str, kind: int) -> int:
     """The kernel's hash of a name and its type."""
+    return hash_bytes(bytes([kind]) + name.encode())
+
+
+def hash_bytes(data: bytes) -> int:
+    """The kernel's hash of bytes."""
     tags = kernels.tags
     value: int = tags.HASH_START
-    for byte in bytes([kind]) + name.encode():
+    for byte in data:
         value = (value ^ byte) * tags.HASH_STEP % (1 << 64)
     return value
 
@@ -132,8 +138,12 @@ def entries() -> dict[int, int]:
 
 @cache
 def vocabulary() -> NDArray[np.uint64]:
-    """The table of the scanner: an open hash table, at most half full."""
-    stored = entries()
+    """The table of the scanner."""
+    return open_table(entries())
+
+
+def open_table(stored: Mapping[int, int]) -> NDArray[np.uint64]:
+    """The kernel's table of hashes and values: an open hash table, at most half full."""
     size = 1 << (2 * len(stored)).bit_length()
     table = np.zeros((size, 2), np.uint64)
     for key, value in stored.items():
