@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import borrowing
+from neardup.kernels import borrowing, inline
 from neardup.kernels.tags import (
     BLOCKS,
     DEPTH,
     ELEMENTS,
     GAP,
+    HIGHS,
     LINK_DEPTH,
     NO_END_TAG,
+    ONES,
     OPEN,
     TAG,
     TAGS,
     WRITTEN,
+    below,
+    blank_bytes,
+    count_bytes,
     find_byte,
     find_comment_end,
     find_end_tag,
@@ -31,7 +36,9 @@ from neardup.kernels.tags import (
     is_space,
     look_up,
     read_attributes,
+    zero_bytes,
 )
+from neardup.kernels.tokens import load
 
 U8, U64 = np.uint8, np.uint64
 
@@ -246,15 +253,71 @@ def hard_space(data, i, stop):
     return 0
 
 
+@inline
+def store(out, at, word):
+    """Writes eight bytes, little end first; written byte by byte, compiled to one store."""
+    out[at], out[at + 1] = word & U64(255), word >> U64(8) & U64(255)
+    out[at + 2], out[at + 3] = word >> U64(16) & U64(255), word >> U64(24) & U64(255)
+    out[at + 4], out[at + 5] = word >> U64(32) & U64(255), word >> U64(40) & U64(255)
+    out[at + 6], out[at + 7] = word >> U64(48) & U64(255), word >> U64(56)
+
+
+@borrowing
+def copy_word(data, i, stop, text, written):
+    """Copies a run without white space, & and no-break spaces, whose first byte is copied whatever it is.
+
+    Returns its end in data and in text. Of eight bytes that are copied together, the last ones may be written over.
+    """
+    if i + 8 <= stop:
+        word = load(data, U64(i))
+        tested = (word & ~U64(255)) | U64(97)
+        while True:
+            ends = blank_bytes(tested) | zero_bytes(tested ^ U64(38) * ONES) | zero_bytes(tested ^ U64(0xC2) * ONES)
+            store(text, written, word)
+            size = count_bytes(below(ends)) if ends else 8
+            i += size
+            written += size
+            if ends:
+                return i, written
+            if i + 8 > stop:
+                break
+            word = tested = load(data, U64(i))
+        if i == stop:
+            return i, written
+        c = data[i]
+        if is_space(c) or c == U8(38) or c == U8(0xC2):
+            return i, written
+    while True:
+        text[written] = data[i]
+        written += 1
+        i += 1
+        if i >= stop or is_space(data[i]) or data[i] == U8(38) or data[i] == U8(0xC2):
+            return i, written
+
+
+@borrowing
+def skip_space(data, i, stop):
+    """The end of the white space at i."""
+    while i + 8 <= stop:
+        word = load(data, U64(i))
+        solid = U64(U64(U64(word & ~HIGHS) + U64(0x5F) * ONES) | word) & HIGHS
+        if solid:
+            return i + count_bytes(below(solid))
+        i += 8
+    while i < stop and is_space(data[i]):
+        i += 1
+    return i
+
+
 @borrowing
 def write_text(data, i, stop, text, blocks, elements, state):
     """Copies text to the open block, white space collapsed; a block begins with the first byte that is not space."""
     while i < stop:
         c = data[i]
-        length = 1 if is_space(c) else hard_space(data, i, stop)
-        if length:
+        length = 0 if is_space(c) else hard_space(data, i, stop)
+        if length or is_space(c):
             state[GAP] = max(state[GAP], SPACE)
-            i += length
+            i = i + length if length else skip_space(data, i, stop)
             continue
         if not state[OPEN] or state[GAP] == TWO_LINES:
             begin_block(text, blocks, elements, state)
@@ -262,16 +325,7 @@ def write_text(data, i, stop, text, blocks, elements, state):
             text[state[WRITTEN]] = U8(10) if state[GAP] == LINE else U8(32)
             state[WRITTEN] += 1
         state[GAP] = NONE
-        first = written = state[WRITTEN]
-        while True:  # the first byte is no space, nor are those that are copied after it
-            text[written] = c
-            written += 1
-            i += 1
-            if i >= stop:
-                break
-            c = data[i]
-            if is_space(c) or c == U8(38) or c == U8(0xC2):
-                break
-        state[WRITTEN] = written
+        first = state[WRITTEN]
+        i, state[WRITTEN] = copy_word(data, i, stop, text, first)
         if state[LINK_DEPTH]:
-            blocks[state[BLOCKS] - 1, LINKED] += written - first
+            blocks[state[BLOCKS] - 1, LINKED] += state[WRITTEN] - first

@@ -16,6 +16,7 @@ U8, U32, U64 = np.uint8, np.uint32, np.uint64
 ONES, HIGHS = U64(0x0101010101010101), U64(0x8080808080808080)
 HASH_START = 0xCBF29CE484222325  # FNV-1a, 64 bits
 HASH_STEP = 0x100000001B3
+WORD_STEP = 0xD6E8FEB86659FD93  # of hashes of names, which take eight bytes at a time
 
 # Types of names: the first byte that is hashed, so that one table serves all of them.
 NAMES, STYLE, LINK, FLAG, TAG, ATTRIBUTE = 1, 2, 3, 4, 5, 6
@@ -65,10 +66,9 @@ def find_byte(data, i, byte):
     """The next position of a byte from i on, or the size of the page; eight bytes at a time."""
     size, pattern = len(data), U64(U64(byte) * ONES)
     while i + 8 <= size:
-        x = load(data, U64(i)) ^ pattern
-        zeros = U64(U64(x - ONES) & ~x & HIGHS)  # the lowest bit is that of the first byte that is equal
+        zeros = zero_bytes(load(data, U64(i)) ^ pattern)
         if zeros:
-            return i + np.int64(U64(U64(U64(zeros - U64(1)) & ~zeros & ONES) * ONES) >> U64(56)) - 1
+            return i + count_bytes(below(zeros))
         i += 8
     while i < size and data[i] != byte:
         i += 1
@@ -107,14 +107,67 @@ def find_end_tag(data, i, name):
         i += 1
 
 
+@inline
+def word_at(data, i):
+    """The eight bytes from i on, little end first; 0 for those behind the end."""
+    size = len(data)
+    if i + 8 <= size:
+        return load(data, U64(i))
+    word = U64(0)
+    for k in range(i, size):
+        word |= U64(data[k]) << U64(8 * (k - i))
+    return word
+
+
+@inline
+def zero_bytes(word):
+    """A word whose lowest bit set is that of the lowest byte of the given one that is 0; 0 if none is."""
+    return U64(U64(word - ONES) & ~word & HIGHS)
+
+
+@inline
+def blank_bytes(word):
+    """The same for the lowest byte that is white space or a control character."""
+    return U64(U64(word - ONES * U64(33)) & ~word & HIGHS)
+
+
+@inline
+def below(bits):
+    """A mask of the bytes before the one with the lowest bit set."""
+    return U64(U64(U64(bits & U64(U64(0) - bits)) >> U64(7)) - U64(1))
+
+
+@inline
+def count_bytes(mask):
+    """How many bytes a mask has."""
+    return np.int64(U64(U64(mask & ONES) * ONES) >> U64(56))
+
+
+@inline
+def add_word(hash, word):
+    """The hash of a name with up to eight bytes more, letters in lower case."""
+    hash = U64((hash ^ word) * U64(WORD_STEP))
+    return U64(hash ^ hash >> U64(32))
+
+
 @borrowing
 def hash_name(data, i, kind):
-    """The hash of the lower-case name that begins at i, and the byte after it."""
-    size, hash = len(data), add_byte(U64(HASH_START), U8(kind))
-    while i < size and not is_space(data[i]) and data[i] != U8(47) and data[i] != U8(62):
-        hash = add_byte(hash, to_lower(data[i]))
-        i += 1
-    return hash, i
+    """The hash of the lower-case name that begins at i, eight bytes at a time, and the byte after it.
+
+    A name ends before white space, / or >, one of an attribute also before =, except for its first byte.
+    """
+    hash, equals = U64(HASH_START) ^ U64(kind), U64(61 if kind == ATTRIBUTE else 62) * ONES
+    word = word_at(data, i)
+    tested = (word & ~U64(255)) | U64(97)
+    while True:
+        ends = blank_bytes(tested) | zero_bytes(tested ^ U64(47) * ONES)
+        ends |= zero_bytes(tested ^ U64(62) * ONES) | zero_bytes(tested ^ equals)
+        if ends:
+            mask = below(ends)
+            return add_word(hash, (word | U64(32) * ONES) & mask), i + count_bytes(mask)
+        hash = add_word(hash, word | U64(32) * ONES)
+        i += 8
+        word = tested = word_at(data, i)
 
 
 @borrowing
@@ -163,18 +216,7 @@ def read_attributes(data, i, table, state):
         if is_space(data[i]) or data[i] == U8(47):
             i += 1
             continue
-        hash = add_byte(U64(HASH_START), U8(ATTRIBUTE))
-        hash = add_byte(hash, to_lower(data[i]))  # a first "=" belongs to the name
-        i += 1
-        while (
-            i < size
-            and not is_space(data[i])
-            and data[i] != U8(47)
-            and data[i] != U8(62)
-            and data[i] != U8(61)
-        ):
-            hash = add_byte(hash, to_lower(data[i]))
-            i += 1
+        hash, i = hash_name(data, i, ATTRIBUTE)
         while i < size and is_space(data[i]):
             i += 1
         start = stop = i

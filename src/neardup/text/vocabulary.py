@@ -91,8 +91,18 @@ NAME_ATTRIBUTES = "class id itemprop role".split()
 
 
 def hash_name(name: str, kind: int) -> int:
-    """The kernel's hash of a name and its type."""
-    return hash_bytes(bytes([kind]) + name.encode())
+    """The kernel's hash of the name of a tag or an attribute (lower case): words of eight bytes, the last one padded."""
+    value, data = kernels.tags.HASH_START ^ kind, name.encode()
+    for at in range(0, len(data) + 1, 8):
+        word = int.from_bytes(data[at : at + 8], "little")
+        value = (value ^ word) * kernels.tags.WORD_STEP % (1 << 64)
+        value ^= value >> 32
+    return value
+
+
+def hash_hint(word: str, kind: int) -> int:
+    """The kernel's hash of a word of a class or an id, or of the letters of a style."""
+    return hash_bytes(bytes([kind]) + word.encode())
 
 
 def hash_bytes(data: bytes) -> int:
@@ -128,10 +138,10 @@ def entries() -> dict[int, int]:
     found[hash_name("style", tags.ATTRIBUTE)] = tags.STYLE
     found[hash_name("href", tags.ATTRIBUTE)] = tags.LINK
     found[hash_name("hidden", tags.ATTRIBUTE)] = tags.FLAG | bits[HIDDEN] << 8
-    found |= {hash_name(letters, tags.STYLE): bits[HIDDEN] for letters in HIDING_STYLES}
+    found |= {hash_hint(letters, tags.STYLE): bits[HIDDEN] for letters in HIDING_STYLES}
     for hint, words in HINTS.items():
         for word in words.split():
-            key = hash_name(word, tags.NAMES)
+            key = hash_hint(word, tags.NAMES)
             found[key] = found.get(key, 0) | bits[hint]
     return found
 
