@@ -16,6 +16,7 @@ from neardup.registry import ALIASES, get_method, preset_options, presets
 from neardup.statistics import Statistics, parse_df_unit
 from neardup.statistics.file import load_statistics
 from neardup.text.normalized import NormalizedWords, read_steps
+from neardup.text.whole import WholeWords
 from neardup.text.words import Words
 from neardup.verify.containment import Containment
 from neardup.verify.numbers import separate_numbers
@@ -133,10 +134,12 @@ def check_choice(name: str, value: str, *choices: str, callable_name: str = "ded
 def with_normalized_text(plan: Plan, normalize: str) -> Plan:
     """The plan whose words are normalised by these steps."""
     steps = read_steps(normalize)
-    if type(plan.text) is not Words or plan.text.tokens == "code":
+    text = plan.text
+    if type(text) not in (Words, WholeWords) or text.tokens == "code":
         needed = "left out: this method with these options does not compare plain words"
         raise ParameterError("normalize", plan.method, needed, normalize)
-    return plan.with_(text=NormalizedWords(plan.text.tokens, steps))
+    kind = NormalizedWords if type(text) is Words else WholeWords
+    return plan.with_(text=kind(text.tokens, steps))
 
 
 def by_containment(plan: Plan) -> Plan:

@@ -15,6 +15,8 @@ class Token(NamedTuple):
     marks: int
 
 
+Kind = Literal["words", "whitespace", "characters", "code"]
+
 # Scripts written without spaces between words, by the names of their characters.
 UNSPACED = (
     "CJK UNIFIED IDEOGRAPH",
@@ -76,10 +78,18 @@ def marks(char: str) -> int:
     return 1 if category in ("Lu", "Lt") else 2 if category == "Nd" else 0
 
 
-def tokenize(
-    text: str, tokens: Literal["words", "whitespace", "characters", "code"] = "words"
-) -> list[Token]:
+def tokenize(text: str, tokens: Kind = "words") -> list[Token]:
     """The tokens of a text in NFC."""
+    return [Token(hash_token(folded.encode()), *rest) for folded, *rest in split_tokens(text, tokens)]
+
+
+def join_tokens(text: str, tokens: Kind = "words") -> bytes:
+    """The tokens of a text in NFC, with a byte that UTF-8 does not have between two of them."""
+    return b"\xff".join(folded.encode() for folded, *_ in split_tokens(text, tokens))
+
+
+def split_tokens(text: str, tokens: Kind) -> list[tuple[str, int, int]]:
+    """The folded tokens of a text in NFC, the position of each, and its marks."""
     found: list[tuple[list[str], int, int]] = []  # folded characters, position, marks
     inside = None  # whether the character before belongs to a "word", a "single", or to nothing
     position = 0
@@ -98,7 +108,7 @@ def tokenize(
             found.append(([fold(char)], position, marks(char)))
             inside = "single" if role == "single" else "word"
         position += len(char.encode())
-    return [Token(hash_token("".join(folded).encode()), *rest) for folded, *rest in found]
+    return [("".join(folded), *rest) for folded, *rest in found]
 
 
 @lru_cache(1 << 16)

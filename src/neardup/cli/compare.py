@@ -14,6 +14,7 @@ from neardup.cli.support.method_options import ChosenMethod, MethodCommand
 from neardup.cli.support.named_documents import Where, are_same, read_texts, spoken
 from neardup.cli.support.relation_words import (
     SLOTS,
+    compares_whole_texts,
     feature_name,
     relation_sentence,
     threshold_sentence,
@@ -235,9 +236,10 @@ def _remarks(plan: Plan, comparison: Comparison) -> list[str]:
         lines.append(
             f"{slots} slots: {low:.3f} to {high:.3f} (95 % interval); exact similarity: {comparison.similarity:.3f}."
         )
-    union = left.features + right.features - comparison.shared
-    both = f"{comparison.shared:,} of {union:,} distinct {feature_name(plan)} are in both"
-    lines.append(f"{both}; containment {comparison.containment:.3f}.")
+    if not compares_whole_texts(plan):
+        union = left.features + right.features - comparison.shared
+        both = f"{comparison.shared:,} of {union:,} distinct {feature_name(plan)} are in both"
+        lines.append(f"{both}; containment {comparison.containment:.3f}.")
     if left.text != right.text and comparison.similarity == 1:
         lines.append("They differ in case, punctuation, space or repeats only, which are not compared.")
     return lines
@@ -254,6 +256,8 @@ def _counts(plan: Plan, comparison: Comparison) -> Table:
     for letter in "AB":
         table.add_column(letter, justify="right")
     table.add_row(f"{token_name(plan)}s", *(f"{count:,}" for count in tokens))
+    if compares_whole_texts(plan):
+        return table
     table.add_row(f"distinct {feature_name(plan)}", *(f"{side.features:,}" for side in sides))
     table.add_row("containment in the other", *(f"{side.containment:.3f}" for side in sides))
     return table

@@ -19,6 +19,7 @@ from neardup.errors import StatisticsError
 from neardup.plan import Check, Plan
 from neardup.statistics import Statistics
 from neardup.text.composed import to_composed
+from neardup.text.whole import TextBytes, WholeWords
 from neardup.verify.cosine import Cosine, ExtendedJaccard
 from neardup.verify.jaccard import Jaccard
 from neardup.verify.numbers import SeparateNumbers, with_words
@@ -86,7 +87,8 @@ def shared_passages(plan: Plan, left: str, right: str, statistics: Statistics | 
     counts = _counts(plan, features, pairs)
     estimated = _estimate(plan, tokens, statistics)
     decisive = _decisive(plan, tokens, features, pairs if estimated is None else estimated)
-    passages = _find_passages(texts, tokens, *_runs(plan, tokens))
+    shown = plan.text.parts(texts) if isinstance(plan.text, (TextBytes, WholeWords)) else tokens
+    passages = _find_passages(texts, shown, *_runs(plan, shown))
     return Comparison(
         similarity=float(pairs.similarity[0]),
         containment=float(counts.containment[0]),

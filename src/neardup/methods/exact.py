@@ -9,8 +9,8 @@ from neardup.features.whole import WholeText
 from neardup.plan import Plan, View
 from neardup.registry import method
 from neardup.signatures.whole import SLOTS, WholeDigest
-from neardup.text.whole import TextBytes
-from neardup.text.words import TokenKind, Words
+from neardup.text.whole import TextBytes, WholeWords
+from neardup.text.words import TokenKind
 from neardup.verify.jaccard import SlotAgreement
 
 
@@ -29,7 +29,7 @@ def exact(*, equal: Literal["words", "bytes"] = "words", tokens: TokenKind = "wo
     """
     return Plan(
         method="exact",
-        text=Words(tokens) if equal == "words" else TextBytes(),
+        text=WholeWords(tokens) if equal == "words" else TextBytes(),
         view=View(WholeText(), signature=WholeDigest()),
         candidates=Equal(),
         check=SlotAgreement(SLOTS),

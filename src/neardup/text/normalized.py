@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from neardup import kernels
 from neardup.columns import Texts, Tokens
 from neardup.errors import ParameterError
-from neardup.text.composed import to_compatible, to_composed
-from neardup.text.words import TokenKind, tokenize_with, unicode_table
+from neardup.text.words import TokenKind, to_nfc, tokenize_with, unicode_table
 
 Step = Literal["nfkc", "accents", "case", "digits", "punctuation"]
 STEPS: tuple[Step, ...] = get_args(Step)
@@ -52,22 +51,9 @@ class NormalizedWords:
         table, mode = normalized_table(self.tokens, self.steps)
         tokens, risky = tokenize_with(texts, table, mode, details)
         if risky.any():
-            changed = _composed(texts, risky, "nfkc" in self.steps)
+            changed = to_nfc(texts, risky, "nfkc" in self.steps)
             tokens = tokens if changed is texts else tokenize_with(changed, table, mode, details)[0]
         return tokens
-
-
-def _composed(texts: Texts, risky: NDArray[np.bool_], compatible: bool) -> Texts:
-    """The same texts in NFC or NFKC."""
-    found: dict[int, bytes] = {}
-    for number in np.flatnonzero(risky).tolist():
-        text = texts.document(number).decode("utf-8", "replace")
-        after = to_compatible(text) if compatible else to_composed(text)
-        if after != text:
-            found[number] = after.encode()
-    if not found:
-        return texts
-    return Texts.from_strings([found.get(n) or texts.document(n) for n in range(len(texts))])
 
 
 @cache

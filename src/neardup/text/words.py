@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Texts, Tokens
-from neardup.text.composed import to_composed
+from neardup.text.composed import to_compatible, to_composed
 
 TokenKind = Literal["words", "whitespace", "characters", "code"]
 UNDERSCORE = ord("_")  # part of a name in source code
@@ -116,12 +116,12 @@ def _code_table(index: NDArray[Any], pages: NDArray[Any]) -> tuple[Any, int]:
     return kernel.CodePointTable(index, pages), kernel.TABLE
 
 
-def to_nfc(texts: Texts, risky: NDArray[np.bool_]) -> Texts:
-    """The same texts in NFC; nearly always they already are."""
+def to_nfc(texts: Texts, risky: NDArray[np.bool_], compatible: bool = False) -> Texts:
+    """The same texts in NFC, or in NFKC; nearly always they already are."""
     composed: dict[int, bytes] = {}
     for number in np.flatnonzero(risky).tolist():
         text = texts.document(number).decode("utf-8", "replace")
-        if (after := to_composed(text)) != text:
+        if (after := to_compatible(text) if compatible else to_composed(text)) != text:
             composed[number] = after.encode()
     if not composed:
         return texts

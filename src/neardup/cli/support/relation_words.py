@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neardup.features.whole import WholeText
+
 if TYPE_CHECKING:
     from neardup.explain.passages import Comparison
     from neardup.plan import Plan
@@ -90,6 +92,11 @@ def feature_name(plan: Plan) -> str:
     if width == 1:
         return f"{token_name(plan)}s"
     return f"{token_name(plan)} {width}-grams" if width else "features"
+
+
+def compares_whole_texts(plan: Plan) -> bool:
+    """Whether a text is one thing to the method: it has no features to count then."""
+    return isinstance(plan.view.features, WholeText)
 
 
 def token_name(plan: Plan) -> str:
