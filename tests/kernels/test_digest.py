@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,3 +90,18 @@ def test_pieces_are_gathered_as_by_the_twin(block: bytes, cuts: list[tuple[int, 
     data = np.empty(offsets[-1], np.uint8)
     digest.gather(np.frombuffer(block, np.uint8), begins, ends, data, offsets)
     assert data.tobytes() == naive.gather(block, begins.tolist(), ends.tolist())
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+def test_checksums_of_pieces_add_up_to_that_of_the_file(file: bytes, cuts: list[int]) -> None:
+    edges = sorted({0, len(file), *(cut for cut in cuts if cut < len(file))})
+    pieces = [digest.checksum(np.frombuffer(file[a:b], np.uint8), a) for a, b in pairwise(edges)]
+    assert sum(map(int, pieces)) % 2**64 == naive.checksum(file)
+
+
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_a_changed_byte_changes_the_checksum(file: bytes, draw: st.DataObject) -> None:
+    place, flip = draw.draw(st.integers(0, len(file) - 1)), draw.draw(st.integers(1, 255))
+    changed = file[:place] + bytes([file[place] ^ flip]) + file[place + 1 :]
+    found = [digest.checksum(np.frombuffer(each, np.uint8), 0) for each in (file, changed)]
+    assert found[0] != found[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,6 +37,11 @@ def _read_ahead(file: int, size: int) -> None:
                 os.posix_fadvise(file, start, AHEAD, os.POSIX_FADV_WILLNEED)
     finally:
         os.close(file)
+
+
+def _continued(checksum: int, data: NDArray[np.uint8], start: int) -> int:
+    """The checksum of a file after more bytes, which begin at `start`."""
+    return (checksum + int(kernels.digest.checksum(data, start))) % 2**64
 
 
 class Spool:
@@ -115,7 +119,7 @@ class Spool:
         found, at, checksum = dict[int, int](), 0, 0
         for stop in (first, second):
             while at < stop and (piece := os.pread(self._file.fileno(), min(SPAN, stop - at), at)):
-                checksum, at = zlib.crc32(piece, checksum), at + len(piece)
+                checksum, at = _continued(checksum, np.frombuffer(piece, np.uint8), at), at + len(piece)
             found[stop] = checksum if at == stop else -1
         return found[first], found[second]
 
@@ -126,19 +130,19 @@ class Spool:
 
     def append(self, texts: Texts) -> None:
         """Write a batch behind the others."""
-        first, last = texts.offsets[0], texts.offsets[-1]
-        self._parts.append(texts.offsets[1:] - first + self.size)
+        first, last, start = texts.offsets[0], texts.offsets[-1], self.size
+        self._parts.append(texts.offsets[1:] - first + start)
         self.size += int(last - first)
         self._settle()
         if self._pool is None:
-            self._write(texts.data[first:last])
+            self._write(texts.data[first:last], start)
         else:
-            self._writing = self._pool.submit(self._write, texts.data[first:last])
+            self._writing = self._pool.submit(self._write, texts.data[first:last], start)
 
-    def _write(self, data: NDArray[np.uint8]) -> None:
+    def _write(self, data: NDArray[np.uint8], start: int) -> None:
         view: Any = memoryview(data.data)
         try:
-            self.checksum = zlib.crc32(view, self.checksum)
+            self.checksum = _continued(self.checksum, data, start)
             while len(view):
                 view = view[self._file.write(view) :]
         except OSError as error:
