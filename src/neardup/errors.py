@@ -45,6 +45,19 @@ __all__ = [
 ]
 
 
+def nearest_name(word: str, names: Iterable[str]) -> str:
+    """A question to append to a message about a word that none of these names is, or nothing."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word[:100].lower(), list(names), 1)  # its time grows with the square of a word
+    return f" Did you mean {close[0]!r}?" if close and close[0] != word else ""
+
+
+def quoted_names(text: str) -> list[str]:
+    """The names that a sentence lists: 'words' or 'bytes', longest:COLUMN."""
+    return list(dict.fromkeys(re.findall(r"\b[a-z][a-z0-9_]*(?=[:',]|$)", text)))
+
+
 class NeardupError(Exception):
     """An error that a user can correct: the message says how."""
 
@@ -68,14 +81,18 @@ class ParameterError(NeardupError, ValueError):
 
     def _sentence(self, subject: str) -> str:
         must = f"The {subject} must be {self.constraint}."
-        return must if self.constraint.startswith("left out") else f"{must} Got {self.value!r} instead."
+        if self.constraint.startswith("left out"):
+            return must
+        word = self.value.partition(":")[0] if isinstance(self.value, str) else ""
+        return f"{must} Got {self.value!r} instead.{nearest_name(word, quoted_names(self.constraint))}"
 
 
 class UnknownParameter(ParameterError):
     """One sentence for every parameter that a method does not have; the hint names the methods that have it."""
 
-    def __init__(self, name: str, callable_name: str, hint: str) -> None:
+    def __init__(self, name: str, callable_name: str, hint: str, nearest: str = "") -> None:
         self.name, self.callable_name, self.constraint, self.value = name, callable_name, hint, None
+        self.nearest = nearest  # a question to append
         NeardupError.__init__(self, self._sentence(f"parameter '{name}'"))
 
     def for_option(self, flag: str, *, of_method: bool = True) -> str:
@@ -83,7 +100,7 @@ class UnknownParameter(ParameterError):
         return self._sentence(f"option {flag}")
 
     def _sentence(self, subject: str) -> str:
-        return f"The method {self.callable_name} has no {subject}: {self.constraint}."
+        return f"The method {self.callable_name} has no {subject}: {self.constraint}.{self.nearest}"
 
 
 class PlanError(NeardupError, ValueError):

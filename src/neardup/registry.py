@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from neardup.errors import ParameterError, UnknownParameter
+from neardup.errors import ParameterError, UnknownParameter, nearest_name
 from neardup.plan import Clustering, Plan
 from neardup.plurals import listed_names
 from neardup.text.stopwords import read_words
@@ -285,8 +285,9 @@ def unknown_parameter(given: str, chosen: Method) -> UnknownParameter:
         return UnknownParameter(
             given, chosen.name, f"{listed_names(others)} {'has' if len(others) == 1 else 'have'} it"
         )
+    known = sorted(chosen.parameters)
     return UnknownParameter(
-        given, chosen.name, f"its parameters are {listed_names(sorted(chosen.parameters))}"
+        given, chosen.name, f"its parameters are {listed_names(known)}", nearest_name(given, known)
     )
 
 

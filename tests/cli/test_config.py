@@ -71,8 +71,8 @@ def test_lists_are_repeated_options(here):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("treshold = 0.5", "unknown key 'treshold': did you mean 'threshold'?"),
-        ("zzzzzz = 1", "unknown key 'zzzzzz': no option"),
+        ("treshold = 0.5", "unknown key 'treshold'. Did you mean 'threshold'?"),
+        ("zzzzzz = 1", "unknown key 'zzzzzz'. No option"),
         ("threshold = ", "is not TOML"),
         ("a = " + "[" * 2000, "is nested too deeply"),
         ("a = " + "9" * 5000, "is not TOML"),

@@ -2,16 +2,18 @@
 
 import gzip
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import batches, numbers, put, rows
 
 from neardup.documents import BATCH_ROWS, Problems, document_texts, open_inputs
-from neardup.documents.jsonl import JsonlSource
+from neardup.documents.jsonl import DEEPEST, JsonlSource, is_deep
 from neardup.errors import RecordError
 
 
@@ -82,6 +84,38 @@ def test_nesting_without_end_is_one_bad_line(tmp_path):
     found, problems = rows(path, ["text"])
     assert [row["text"] for row in found] == ["1", "c"]
     assert problems.counts == {"not text": 1, "invalid JSON": 1}
+
+
+@pytest.mark.parametrize("levels", [31, 33, 200, DEEPEST - 1, DEEPEST, 900, 3000])
+@pytest.mark.parametrize("brackets", ['{"a":{}', "[{}"], ids=["objects", "lists"])
+def test_a_deep_record_is_good_or_bad_however_it_is_read(tmp_path, levels, brackets):
+    """Arrow's parser takes any depth, Python's about 1,000, and readers of parquet fewer than a hundred."""
+    deep, (opened, _, closed) = "1", brackets.partition("{}")
+    for _ in range(levels):
+        deep = f"{opened}{deep}{']' if opened == '[' else '}'}{closed}"
+    lines = ['{"text": "a"}', f'{{"text": "b", "deep": {deep}}}', '{"text": "' + "[{" * 500 + '\\""}']
+    path = put(tmp_path / "a.jsonl", "\n".join(lines) + "\n")
+    good = [1, 2, 3] if levels < DEEPEST else [1, 3]
+    assert numbers(path, ["text"]) == numbers(path, []) == numbers(path, None) == good
+    found, problems = rows(path, None)
+    assert len(found) == len(good) and problems.total == (levels > 32)  # skipped, or taken as its JSON text
+    if levels > 32:
+        assert all(row.get("deep") in (None, deep.replace(":", ": ")) for row in found)
+    columns = [batch.columns for batch in batches(path, None)[0]]
+    pq.write_table(pa.Table.from_batches(columns), tmp_path / "a.parquet")
+    assert pq.read_table(tmp_path / "a.parquet").num_rows == len(good)
+
+
+def test_brackets_are_counted_in_linear_time():
+    start = time.process_time()
+    for line in (
+        b'{"a": "' + b'\\"' * 300_000,
+        b"{" * 300_000,
+        b'"[' * 300_000,
+        b'{"a": "' + b"[" * 1_000_000 + b'"}',
+    ):
+        is_deep(line)
+    assert time.process_time() - start < 5
 
 
 def test_records_that_share_or_straddle_lines_are_not_aligned_wrongly(tmp_path):

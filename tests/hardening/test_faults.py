@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import neardup
-from neardup.cli import group, main
+from neardup.cli import Stopped, group, main
 from neardup.engines.local.checkpoint.workspace import NAME
 from neardup.errors import InputError, NeardupError
 
@@ -139,6 +139,20 @@ def test_a_worker_that_raises(corpus, tmp_path, monkeypatch, capsys, threads, er
     said = capsys.readouterr().err.strip().splitlines()
     assert stop.value.code == code and sentence in said[-1]
     assert calls and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("signal_or_key", "code"), [(Stopped(15), 143), (KeyboardInterrupt(), 130)])
+def test_a_signal_while_an_error_is_put_into_words(monkeypatch, capsys, signal_or_key, code):
+    """Which loads every method, and takes seconds on a busy machine."""
+
+    def interrupted(*arguments):
+        raise signal_or_key
+
+    monkeypatch.setattr("neardup.cli._about_option", interrupted)
+    with pytest.raises(SystemExit) as stop:
+        main(["methods", "zebra"])
+    said = capsys.readouterr().err
+    assert stop.value.code == code and said.startswith("neardup: stopped") and said.count("\n") == 1
 
 
 def test_the_whole_trace_of_a_bug_is_shown_on_request(corpus, tmp_path, monkeypatch):

@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 import traceback
-from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 import click
 
 from neardup import __version__, kernels
-from neardup.errors import NeardupError, ParameterError
+from neardup.errors import NeardupError, ParameterError, nearest_name, quoted_names
 from neardup.escapes import escape_controls
 
 COMMANDS = {
@@ -65,8 +64,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            close = [f"Did you mean '{name}'?" for name in get_close_matches(args[0], COMMANDS, 1)]
-            raise click.UsageError(" ".join([error.message, *close]), ctx) from None
+            raise click.UsageError(error.message + nearest_name(args[0], COMMANDS), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -101,6 +99,16 @@ def main(arguments: list[str] | None = None) -> None:
         _collect_seldom()
     _stop_at_signals()
     try:
+        _run(arguments)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped; nothing was written", 130)
+    except Stopped as stop:
+        _fail(f"stopped by {stop.name}; nothing was written", 128 + stop.number)
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Runs the command, and says in one line what went wrong; a signal may come while it does."""
+    try:
         group.main(args=arguments, prog_name="neardup", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -109,10 +117,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        _fail("stopped; nothing was written", 130)
-    except Stopped as stop:
-        _fail(f"stopped by {stop.name}; nothing was written", 128 + stop.number)
+    except click.Abort:
+        raise
     except click.ClickException as error:
         _fail(_sentence(error), 2)
     except ParameterError as error:
@@ -178,7 +184,9 @@ def _bug(error: Exception) -> str:
 def _sentence(error: click.ClickException) -> str:
     context: Any = getattr(error, "ctx", None)
     hint = f" Try '{context.command_path} --help'." if context is not None else ""
-    return error.format_message() + hint
+    message = error.format_message()
+    value, between, choices = error.message.partition(" is not one of ")
+    return message + (nearest_name(value.strip("'"), quoted_names(choices)) if between else "") + hint
 
 
 def _about_option(error: ParameterError, words: list[str]) -> str:

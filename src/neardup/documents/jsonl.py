@@ -7,6 +7,7 @@ reads the block again line by line: it is slower, and names the bad line.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,8 @@ from neardup.errors import InputError
 
 _RETURN, _OPEN, _CLOSE = 13, ord("{"), ord("}")
 MOST_COLUMNS = 2000  # each takes room in every row: keys that are data would make a table quadratic
+DEEPEST = 512  # levels of a record: Python's parser and printer end somewhere near 1,000, Arrow's nowhere
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _ABSENT = "\0"  # a key that no file has, for reads of which only the number of rows matters
 
 
@@ -145,7 +148,7 @@ def parsed_by_arrow(block: Block, lines: Lines, schema: pa.Schema) -> pa.RecordB
     import pyarrow.json as pj
 
     simple = all(f.type in (pa.string(), pa.int64(), pa.float64(), pa.bool_()) for f in schema)
-    if not (lines.tidy and simple and len(lines.numbers)):
+    if not (lines.tidy and simple and len(lines.numbers)) or _has_deep_line(block, lines):
         return None
     data: Any = pa.BufferReader(block.data)
     parsed_schema = schema if schema.names else pa.schema([(_ABSENT, pa.null())])
@@ -161,6 +164,25 @@ def parsed_by_arrow(block: Block, lines: Lines, schema: pa.Schema) -> pa.RecordB
     if table.num_rows != len(lines.numbers) or not is_utf8(block.data):
         return None
     return table.combine_chunks().to_batches()[0] if schema.names else empty_columns(table.num_rows)
+
+
+def _has_deep_line(block: Block, lines: Lines) -> bool:
+    """Whether one of the lines, each of which begins with a brace, is nested too deeply."""
+    brackets = block.data.count(b"{") + block.data.count(b"[")
+    if brackets - len(lines.numbers) < DEEPEST:
+        return False
+    spans = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
+    return any(is_deep(block.data[start:end]) for start, end in spans)
+
+
+def is_deep(line: bytes) -> bool:
+    """Whether lists and objects of a line are nested too deeply; brackets inside strings do not count."""
+    if line.count(b"{") + line.count(b"[") <= DEEPEST:
+        return False
+    signs = np.frombuffer(_STRING.sub(b"", line), dtype=np.uint8)
+    opened = ((signs == _OPEN) | (signs == ord("["))).astype(np.int8)
+    closed = ((signs == _CLOSE) | (signs == ord("]"))).astype(np.int8)
+    return bool(np.any(np.cumsum(opened - closed, dtype=np.int64) > DEEPEST))
 
 
 def is_utf8(data: bytes) -> bool:
@@ -194,6 +216,8 @@ def parsed_lines(
 def parsed(line: bytes) -> tuple[str | None, Any]:
     """The problem of a line, or None, and its value, or None."""
     reason = None
+    if is_deep(line):
+        return f"invalid JSON: nested deeper than {DEEPEST} levels", None
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -203,8 +227,8 @@ def parsed(line: bytes) -> tuple[str | None, Any]:
         row = json.loads(text, strict=False)  # a raw tab inside a string is no reason to lose a document
     except json.JSONDecodeError as error:
         return f"invalid JSON: {error.msg} at column {error.colno}", None
-    except RecursionError:
-        return "invalid JSON: nested too deeply", None
+    except RecursionError:  # of a caller that is itself deep
+        return f"invalid JSON: nested deeper than {DEEPEST} levels", None
     except ValueError:  # an integer of more digits than Python converts
         return "invalid JSON: a number is too long", None
     if not isinstance(row, dict):

@@ -13,6 +13,7 @@ import pyarrow as pa
 Report = Callable[[int, str, str], None]  # row, reason, action
 
 MOST_MEMBERS = 2000  # of the objects in a column; with more it is kept as JSON
+DEEPEST = 32  # levels of the values of a column, likewise: no reader of parquet takes a hundred
 SURROGATE = re.compile("[\ud800-\udfff]")
 _FLOAT = 1 << 53
 _NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
@@ -77,7 +78,7 @@ def column_type(types: set[str], nested: pa.DataType) -> pa.DataType:
 def nested_type(values: Sequence[Any]) -> pa.DataType:
     """The type of the lists or objects among the values, or string if they do not agree."""
     found: Any = [value for value in values if isinstance(value, (dict, list))]
-    if _has_many_members(found):
+    if _is_unwieldy(found):
         return pa.string()
     try:
         together: pa.DataType = pa.array(found).type
@@ -116,16 +117,19 @@ def _is_known(value: Any) -> bool:
     return True
 
 
-def _has_many_members(values: list[Any]) -> bool:
-    """Whether objects have too many different members: keys that are data would take room in every row."""
+def _is_unwieldy(values: list[Any]) -> bool:
+    """Whether values are nested too deeply, or objects have too many different members: keys that are data would
+    take room in every row."""
     known: dict[str, Any] = {}
-    left, count = [(known, value) for value in values], 0
+    left, count = [(known, value, 1) for value in values], 0
     while left and count <= MOST_MEMBERS:
-        place, value = left.pop()
+        place, value, depth = left.pop()
+        if depth > DEEPEST:
+            return True
         for name, member in value.items() if isinstance(value, dict) else (("", each) for each in value):
             count += name not in place
             if isinstance(member, (dict, list)):
-                left.append((place.setdefault(name, {}), member))
+                left.append((place.setdefault(name, {}), member, depth + 1))
             else:
                 place.setdefault(name, {})
     return count > MOST_MEMBERS

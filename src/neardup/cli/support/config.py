@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from neardup.errors import InputError, OutputError
+from neardup.errors import InputError, OutputError, nearest_name
 from neardup.output import reason, whole_file
 
 CONFIG = "neardup.config"  # in the context: the file that options came from
@@ -109,9 +108,8 @@ def _refuse_unknown(path: str, key: str, known: dict[str, click.Parameter]) -> N
 
     if any(ALIASES.get(key, key) in method.parameters for method in methods().values()):
         return
-    close = get_close_matches(key, [name for name in known if name not in NAMES], 1)
-    hint = f": did you mean {close[0]!r}?" if close else ": no option has a name like it"
-    raise InputError(f"{path}: unknown key {key!r}{hint}")
+    hint = nearest_name(key, [name for name in known if name not in NAMES])
+    raise InputError(f"{path}: unknown key {key!r}.{hint or ' No option has a name like it.'}")
 
 
 def _as_words(path: str, key: str, value: Any, parameter: click.Parameter | None) -> list[str]:
