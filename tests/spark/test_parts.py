@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -404,6 +406,18 @@ def test_a_file_that_is_gone(tmp_path):
     next(tmp_path.iterdir()).unlink()
     with pytest.raises(OutputError, match="remove the work folder to start over"):
         side_files.read_side_file(value)
+
+
+def test_a_flipped_bit_of_a_side_file_is_noticed(tmp_path):
+    store = side_files.SideFiles(str(tmp_path), None)
+    with store.opened(0) as put:
+        first, second = (json.loads(put({"text": pa.array([text])})) for text in ("a" * 100, "b" * 100))
+    data = bytearray(Path(first["file"]).read_bytes())
+    data[data.index(b"bbb")] ^= 1
+    Path(first["file"]).write_bytes(data)
+    side_files._check(first)
+    with pytest.raises(OutputError, match=r"it is not what was written.*remove the work folder"):
+        side_files._check(second)
 
 
 @pytest.mark.parametrize(

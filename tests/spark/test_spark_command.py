@@ -15,6 +15,7 @@ from commanding import check_same, refused, spark_run, write_lines
 
 from corpora import corpus
 from neardup.cli import main
+from neardup.output import only_writer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
 
@@ -53,7 +54,7 @@ def test_refused_runs_are_forgotten(spark, table, tmp_path, capsys):
     rows = [{**row, "id": "same", "url": row["id"]} for row in table.to_pylist()]
     path = write_lines(tmp_path / "a.jsonl", rows)
     assert "used by more than one document" in refused(capsys, tmp_path / "spark", [path])
-    assert not list((tmp_path / "spark").iterdir())
+    assert not (tmp_path / "spark").exists()
     check_same(tmp_path, [path], "--id-column", "url")
 
 
@@ -90,6 +91,61 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
 
 def stop(*_):
     raise KeyboardInterrupt
+
+
+def test_a_second_run_into_one_folder_is_refused_at_once(table, tmp_path, capsys):
+    """Before Spark starts; so is one with another output and the same work folder."""
+    path = write_lines(tmp_path / "a.jsonl", table.to_pylist())
+    with only_writer(tmp_path / "out"):
+        assert "is written by another run" in refused(capsys, tmp_path / "out", [path])
+        assert not list((tmp_path / "out").iterdir())
+        work = ("--work-dir", str(tmp_path / "out"))
+        assert "is written by another run" in refused(capsys, tmp_path / "other", [path], *work)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.slow
+def test_links_are_refused_or_replaced_not_followed(spark, table, tmp_path, capsys):
+    path = write_lines(tmp_path / "a.jsonl", [*table.to_pylist(), "{bad\n"])
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    (out / ".stages").symlink_to(elsewhere)
+    assert ".stages is a link" in refused(capsys, out, [path])
+    (out / ".stages").unlink()
+    for name in ("kept.parquet", "report.json", "problems.jsonl"):
+        (elsewhere / name).write_text("mine")
+        (out / name).symlink_to(elsewhere / name)
+    spark_run(out, [path], "--force")
+    assert all(
+        (elsewhere / name).read_text() == "mine" for name in ("kept.parquet", "report.json", "problems.jsonl")
+    )
+    assert pq.read_table(out / "kept.parquet").num_rows and not (out / "report.json").is_symlink()
+    assert not [each for each in out.iterdir() if each.name.startswith(".")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pattern", ["side-files/documents/*.arrow", "documents/*.parquet", "copies/*.parquet"]
+)
+def test_flipped_bits_of_a_stage_are_named(spark, table, tmp_path, capsys, monkeypatch, pattern):
+    """A run that resumes finds them, instead of counting with other texts."""
+    from neardup.engines.spark.run import SparkRun
+
+    path, out = write_lines(tmp_path / "a.jsonl", table.to_pylist()), tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr(SparkRun, "_candidates", stop)
+        with pytest.raises(SystemExit):
+            spark_run(out, [path])
+    run = next((out / ".stages").iterdir())
+    assert run.stat().st_mode & 0o777 == 0o700
+    damaged = max(run.glob(pattern), key=lambda file: file.stat().st_size)
+    data = bytearray(damaged.read_bytes())
+    for place in range(len(data) // 4, len(data) // 2):
+        data[place] ^= 4
+    damaged.write_bytes(data)
+    said = refused(capsys, out, [path])
+    assert "emove the work folder" in said
 
 
 @pytest.mark.slow
@@ -194,18 +250,21 @@ def test_worker_that_stops(java, tmp_path):
 
 
 @pytest.mark.slow
-def test_interrupted(java, table, tmp_path):
-    """One line for Ctrl-C, in whatever it interrupts; then the same command ends as if nothing had been."""
+@pytest.mark.parametrize(
+    ("number", "code", "by"), [(signal.SIGINT, 130, ""), (signal.SIGTERM, 143, " by SIGTERM")]
+)
+def test_interrupted(java, table, tmp_path, number, code, by):
+    """One line for Ctrl-C or a signal, in whatever it interrupts; then the same command ends as if nothing had been."""
     path = write_lines(tmp_path / "a.jsonl", table.to_pylist())
     arguments = (path, "-o", tmp_path / "out", "--master", "local[1]")
     run = command(*arguments, start_new_session=True)
     while run.poll() is None and not list(tmp_path.glob("out/.stages/*/manifest.json")):
         time.sleep(0.05)
-    os.killpg(run.pid, signal.SIGINT)
+    os.killpg(run.pid, number) if number == signal.SIGINT else run.send_signal(number)
     said = run.communicate(timeout=120)[1]
     ours = [line for line in said.splitlines() if line.startswith("neardup:")]
-    assert run.returncode == 130 and "Traceback" not in said, said
-    assert ours == [f"neardup: stopped; complete stages are kept in {tmp_path / 'out' / '.stages'}: the same "
+    assert run.returncode == code and "Traceback" not in said, said
+    assert ours == [f"neardup: stopped{by}; complete stages are kept in {tmp_path / 'out' / '.stages'}: the same "
                     "command resumes from them"]  # fmt: skip
     again = command(*arguments)
     assert not again.wait(120) and (tmp_path / "out" / "report.json").exists()

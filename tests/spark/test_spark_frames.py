@@ -157,10 +157,21 @@ def test_work_folders_that_are_none(spark, folder, message):
         engine.dedup(frame, work_dir=folder)
 
 
-@pytest.mark.parametrize("content", ['{"a": 1}', "[]", "{", '{"run": [], "stages": {}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"a": 1}',
+        "[]",
+        "{",
+        '{"run": [], "stages": {}}',
+        '{"run": {}, "stages": {"documents": {}}, "checksum": "0"}',
+        '{"run": ' + "[" * 5000,
+    ],
+    ids=len,
+)
 def test_a_manifest_that_is_none(spark, tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(OutputError, match="cannot be read"):
+    with pytest.raises(OutputError, match=r"manifest.json is damaged: .* Remove the work folder"):
         engine.dedup(spark.createDataFrame([(1, "a")], "id long, text string"), work_dir=tmp_path)
 
 

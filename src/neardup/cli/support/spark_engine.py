@@ -134,8 +134,8 @@ def run_on_spark(
         click.echo(f"neardup: {escape_controls(note)}", err=True)
     digest = identity_digest(run_identity(plan, columns, sources, values))
     output = SparkOutput.of(folder, values["work_dir"], dict(tables), digest, has_report)
-    output.open(sources, force)
-    with _interruptible(output):
+    with output.locked(), _interruptible(output):
+        output.open(sources, force)
         spark = started(engine)  # before progress bars: the JVM's output is buffered
         with TerminalProgress() as progress:
             strict = values["strict"]
@@ -179,6 +179,10 @@ class _Job:
         from neardup.engines.spark.session.failures import translated
 
         folder = str(self.output.folder)
+        if str(self.spark.sparkContext.master).startswith(
+            "local"
+        ):  # elsewhere tasks are other users' processes
+            self.output.make_private_stages()
         with translated(folder), self.output.cleared_if_refused():
             loaded = load(self.spark, self.sources, self.columns, self.strict, by_spark)
             with _no_documents(loaded):
@@ -204,7 +208,6 @@ class _Job:
         from neardup.engines.local.write import PROBLEMS
         from neardup.engines.local.write_tables import record_files
         from neardup.engines.spark.io.problems import joined_problems
-        from neardup.output import remove_result
 
         inputs, output = [source.name for source in loaded.sources], self.output
         problems = joined_problems([loaded.problems, result.problems])
@@ -213,12 +216,10 @@ class _Job:
                 output,
                 tables={name: table for name, table in output.tables.items() if name in record_files()},
             )
-        with self.progress.stage("write", len(output.tables)):
+        with self.progress.stage("write", len(output.tables)), output.partial_tables() as paths:
             for name, attribute in output.tables.items():
-                path = output.folder / name
-                remove_result(path)
                 frame = self._frame(result, attribute, loaded.id_column)
-                frame.write.parquet(f"file://{path}")  # a path of Hadoop: not escaped
+                frame.write.parquet(f"file://{paths[name]}")  # a path of Hadoop: not escaped
                 self.progress.advance(1)
         files = [*output.files, *([PROBLEMS] if problems["total"] and output.has_report else [])]
         report = result.make_report(inputs, problems, files, outside_article(self.sources, self.columns))
@@ -254,19 +255,20 @@ def _no_documents(loaded: LoadedDocuments) -> Iterator[None]:
 
 @contextmanager
 def _interruptible(output: SparkOutput) -> Iterator[None]:
-    """Ends a run that Ctrl-C stops with one line that says how to resume it."""
+    """Ends a run that Ctrl-C or a signal stops with one line that says how to resume it."""
+    from neardup.cli import Stopped
+
     root = logging.getLogger()
     root.addFilter(_not_of_py4j)  # py4j logs the stack of an interrupted call to the root logger
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped) as stop:
         if not output.has_stages:
             raise
-        click.echo(
-            f"neardup: stopped; complete stages are kept in {output.stages.parent}: the same command resumes from them",
-            err=True,
-        )
-        raise SystemExit(130) from None
+        by = f" by {stop.name}" if isinstance(stop, Stopped) else ""
+        kept = f"complete stages are kept in {output.stages.parent}: the same command resumes from them"
+        click.echo(f"neardup: stopped{by}; {kept}", err=True)
+        raise SystemExit(128 + (stop.number if isinstance(stop, Stopped) else 2)) from None
     finally:
         root.removeFilter(_not_of_py4j)
 

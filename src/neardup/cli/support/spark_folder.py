@@ -7,14 +7,17 @@ resumes from them; the stages of another run are refused, or removed with --forc
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neardup.documents import Source, stamp
+from neardup.engines.local.checkpoint.workspace import make_private
 from neardup.engines.local.write import (
     DOCUMENTS,
     PROBLEMS,
@@ -24,7 +27,7 @@ from neardup.engines.local.write import (
 from neardup.engines.local.write_tables import REPORT, record_files
 from neardup.errors import InputError, OutputError, ParameterError, PlanError
 from neardup.escapes import escape_json
-from neardup.output import OutputFolder, is_spark_result, remove_result
+from neardup.output import OutputFolder, is_spark_result, only_writer, remove_result
 
 MANIFEST = ("manifest.json", ".manifest.json.new")  # files of a folder of stages
 
@@ -65,6 +68,34 @@ class SparkOutput:
     def has_stages(self) -> bool:
         """Whether an earlier run has left complete stages."""
         return _is_run(self.stages)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Has no other run write to the folder, or to the work folder, meanwhile."""
+        used = {self.folder.resolve(), *([self.stages.parent.resolve()] if self.keeps_stages else [])}
+        with ExitStack() as locks:
+            for path in used:
+                locks.enter_context(only_writer(path))
+            yield
+
+    def make_private_stages(self) -> None:
+        """Makes the folder of stages, readable by nobody else; refused if it is a link or belongs to somebody else."""
+        for path in (self.stages,) if self.keeps_stages else (self.stages.parent, self.stages):
+            make_private(path)
+
+    @contextmanager
+    def partial_tables(self) -> Iterator[dict[str, Path]]:
+        """Hidden names for the tables, which get their own when all are complete; a link is replaced, not followed."""
+        mark = secrets.token_hex(4)
+        paths = {name: self.folder / f".{name}.{mark}.partial" for name in self.tables}
+        try:
+            yield paths
+            for name, path in paths.items():
+                remove_result(self.folder / name)
+                path.rename(self.folder / name)
+        finally:
+            for path in paths.values():
+                shutil.rmtree(path, ignore_errors=True)
 
     def open(self, sources: Sequence[Source], force: bool) -> None:
         """Makes the folder; raises if it has results, if these are inputs, or if it cannot be written."""
@@ -114,13 +145,14 @@ class SparkOutput:
     def finish(self, report: dict[str, Any]) -> None:
         """Writes report and problems, and removes the stages and the stale results of an earlier run."""
         if self.has_report:
-            stale = files_of_last_run(OutputFolder(self.folder)) - set(report["files"])
-            if report["problems"]["total"]:
-                lines = (json.dumps(problem) + "\n" for problem in report["problems"]["first"])
-                (self.folder / PROBLEMS).write_text("".join(lines))
-            (self.folder / REPORT).write_text(
-                escape_json(json.dumps(report, indent=2, ensure_ascii=False)) + "\n"
-            )
+            with OutputFolder(self.folder, force=True) as folder:
+                stale = files_of_last_run(folder) - set(report["files"])
+                if report["problems"]["total"]:
+                    lines = (json.dumps(problem) + "\n" for problem in report["problems"]["first"])
+                    folder.file(PROBLEMS).write_text("".join(lines))
+                text = escape_json(json.dumps(report, indent=2, ensure_ascii=False)) + "\n"
+                folder.file(REPORT).write_text(text, encoding="utf-8")
+                folder.commit()
             for name in stale:
                 remove_result(self.folder / name)
         if not self.keeps_stages:
@@ -142,8 +174,6 @@ def _is_run(path: Path) -> bool:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".neardup-probe"
-        probe.touch()
-        probe.unlink()
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}") from None

@@ -23,8 +23,15 @@ from neardup.engines.spark.frequencies.lookups import with_lookups
 from neardup.engines.spark.frequencies.stages import statistics_of
 from neardup.engines.spark.io.columns import DocumentColumns
 from neardup.engines.spark.io.problems import InputProblems, ProblemCounts
+from neardup.engines.spark.session.failures import translated
 from neardup.engines.spark.shuffle.packed_blocks import BROADCAST_ROWS, join_chunks, task_count
-from neardup.engines.spark.shuffle.side_files import FOLDER, SideFileIndex, SideFiles, side_folder
+from neardup.engines.spark.shuffle.side_files import (
+    FOLDER,
+    SideFileIndex,
+    SideFiles,
+    check_side_files,
+    side_folder,
+)
 from neardup.engines.spark.shuffle.stages import Stages
 from neardup.engines.spark.signatures import (
     DistinctTexts,
@@ -81,6 +88,13 @@ class SparkRun:
         folder = side_folder(self.stages.folder)
         return SideFiles(None if folder is None else f"{folder}/{stage}", compression)
 
+    def _check_side_files(self, stage: DataFrame) -> None:
+        """Raises unless the side files of a resumed stage are what was written, if a later stage is missing."""
+        if side_folder(self.stages.folder) is None or self.stages.done("clusters"):
+            return
+        with translated(self.stages.folder):
+            check_side_files(stage, "text", "attributes", "features")
+
     def broadcast(self, value: Any) -> Any:
         """A broadcast variable, which `finish` destroys."""
         self.broadcasts.append(self.frame.sparkSession.sparkContext.broadcast(value))
@@ -105,7 +119,10 @@ class SparkRun:
             side_files = self.side_files("documents", None if local else "lz4")
             return read_documents(self.plan, self.frame, self.columns, side_files, self.input_problems)
 
+        resumed = self.stages.done("documents")
         made = self.stages.stage("documents", make, metrics)
+        if resumed:
+            self._check_side_files(made)
         if not self.metrics["documents"]:
             raise NoDocuments(["DataFrame"])
         return made
@@ -169,7 +186,10 @@ class SparkRun:
             chunks = with_lookups(self.distinct_texts(self.documents), lookups)
             return represent_distinct_texts(plan, chunks, statistics, self.side_files(prefix + "signatures"))
 
+        resumed = self.stages.done(prefix + "signatures")
         made = self.stages.stage(prefix + "signatures", make, representation_metrics())
+        if resumed:
+            self._check_side_files(made)
         return made.withColumn("copies", f.lit(None).cast("binary"))
 
     def match(self, plan: Plan, prefix: str = "", copies: bool = True) -> VerifiedPairs:

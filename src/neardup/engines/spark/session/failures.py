@@ -15,6 +15,8 @@ UNWRITABLE = re.compile(
     r"|Parent path is not a directory|NotDirectory|No FileSystem for scheme[^\n]*)"
 )
 
+CHECKSUM = re.compile(r"ChecksumException|Checksum error")
+NO_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError[^\n]*|MemoryError\b|malloc of size \d+ failed")
 UNREADABLE = re.compile(r"FAILED_READ_FILE\S*\] Encountered error while reading file (.+?)\.\s")
 
 
@@ -43,6 +45,15 @@ def translated(where: str) -> Iterator[None]:
             kind = getattr(errors, ours[-1][0], NeardupError)
             kind = NeardupError if kind is errors.ParameterError or kind is errors.MissingExtra else kind
             raise kind(ours[-1][1].strip()) from None
+        if CHECKSUM.search(said):
+            raise OutputError(
+                f"{where} is damaged: a file is not what Spark has written. Remove the work folder to start over."
+            ) from error
+        if full := NO_MEMORY.search(said):
+            raise NeardupError(
+                f"Spark has too little memory ({full[0]}): give it more with spark.driver.memory, on a cluster "
+                "spark.executor.memory, or skip large documents with --max-record."
+            ) from error
         if damaged := UNREADABLE.search(said):
             name = re.sub("^file:/+", "/", damaged[1])
             raise UnreadableError(f"{name} cannot be read by Spark: it is damaged or missing.") from error

@@ -2,7 +2,8 @@
 
 With a work folder of the scheme `file`, each task writes large columns to an Arrow file of its own and stores the
 file, offset and size in the rows of its chunks. Texts then bypass Spark, and a reader maps only the chunks it needs. On
-any other storage, large columns are packed into the rows.
+any other storage, large columns are packed into the rows. Rows have the checksum of what they name: a run that resumes
+from side files compares them first.
 
 A file belongs to one task attempt: no row refers to the files of failed attempts.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import uuid
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from neardup.columns import Numbers
-from neardup.engines.spark.shuffle.arrow import table
+from neardup.engines.spark.shuffle.arrow import Batches, table
 from neardup.engines.spark.shuffle.packed_blocks import ROW_BITS, Arrays, pack
 from neardup.errors import OutputError
 from neardup.sorted_sets import run_starts
@@ -56,11 +58,63 @@ class SideFiles:
 
 
 def _stored(file: Any, path: str, columns: Arrays) -> bytes:
-    """The location of columns, after they have been written."""
+    """The location and checksum of columns, after they have been written."""
     batch, start = table(dict(columns)), file.tell()
-    with pa.ipc.new_stream(file, batch.schema) as stream:
+    summed = _Summed(file)
+    with pa.ipc.new_stream(pa.PythonFile(summed, "wb"), batch.schema) as stream:
         stream.write_batch(batch)
-    return json.dumps({"file": path, "start": start, "size": file.tell() - start}).encode()
+    where = {"file": path, "start": start, "size": file.tell() - start, "checksum": summed.checksum}
+    return json.dumps(where).encode()
+
+
+class _Summed:
+    """A file that is written, and the checksum of what has been."""
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.checksum = file, 0
+
+    def write(self, data: Any) -> int:
+        """Writes to the file."""
+        self.checksum = zlib.crc32(data, self.checksum)
+        return int(self.file.write(data))
+
+    def flush(self) -> None:
+        """Writes are not buffered here."""
+
+
+def check_side_files(chunks: DataFrame, *names: str) -> None:
+    """Raises an OutputError unless side files hold what was written; workers read them once."""
+    folders = [name for name in names if name in chunks.columns]
+
+    def work(batches: Batches) -> Batches:
+        for batch in batches:
+            for name in folders:
+                for value in batch.column(name).to_pylist():
+                    if value is not None and value[:1] == b"{":
+                        _check(json.loads(value))
+            yield pa.RecordBatch.from_pydict({"checked": pa.array([batch.num_rows], pa.int64())})
+
+    chunks.select(*folders).mapInArrow(work, "checked long").count()
+
+
+def _check(where: dict[str, Any]) -> None:
+    try:
+        with open(where["file"], "rb") as file:  # noqa: PTH123
+            file.seek(where["start"])
+            found = zlib.crc32(file.read(where["size"]))
+    except OSError as error:
+        raise _unreadable(where["file"], error) from None
+    if found != where["checksum"]:
+        raise _unreadable(where["file"], "it is not what was written")
+
+
+def _unreadable(path: str, error: object) -> OutputError:
+    return OutputError(
+        f"{path} cannot be read ({error}): all workers must share this folder; if it is lost or damaged, remove "
+        "the work folder to start over"
+    )
 
 
 def read_side_file(value: pa.Scalar) -> pa.Table:
@@ -77,10 +131,7 @@ def _read(where: dict[str, Any]) -> pa.Table:
             file.seek(where["start"])
             return pa.ipc.open_stream(file.read_buffer(where["size"])).read_all()
     except (OSError, pa.ArrowInvalid) as error:
-        raise OutputError(
-            f"{where['file']} cannot be read ({error}): all workers must share this folder; if it is lost, remove "
-            "the work folder to start over"
-        ) from None
+        raise _unreadable(where["file"], error) from None
 
 
 def rows_at(stored: pa.Table, places: Numbers) -> pa.Table:

@@ -6,6 +6,7 @@ resumes after the last complete stage; any other run is refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,12 +16,14 @@ from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 
+from neardup.checked_json import check_members
 from neardup.engines.core.progress import Progress
 from neardup.engines.spark.session.failures import first_line, translated
 from neardup.errors import OutputError, ParameterError, PlanError
 
 MANIFEST = "manifest.json"
 NO_GLOB = "__globPaths__"  # Spark's option that reads a folder name literally
+KNOWN = {"run": dict[str, str], "stages": dict[str, dict], "checksum": str}  # of a manifest
 OTHERS = {"version": "another version of neardup", "columns": "other columns"}
 # Rows are few and large: a task buffers one row group, so row groups are small. Values that compress well are
 # compressed already.
@@ -152,14 +155,18 @@ class Stages:
         finally:
             stream.close()
         try:
-            found: dict[str, Any] = json.loads(text)
-            found["run"].items(), found["stages"].items()
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise OutputError(f"{self.folder}/{MANIFEST} cannot be read: remove the work folder") from None
+            found = check_members(json.loads(text), KNOWN)
+            if found["checksum"] != _checksum(found):
+                raise ValueError("it is not what was written")
+        except (ValueError, RecursionError) as error:
+            raise OutputError(
+                f"{self.folder}/{MANIFEST} is damaged: {error}. Remove the work folder to start over."
+            ) from None
         return found
 
     def _write(self, manifest: dict[str, Any]) -> None:
         """Replaces the manifest as a whole."""
+        manifest = manifest | {"checksum": _checksum(manifest)}
         new = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/.{MANIFEST}.new")
         path = self._jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{MANIFEST}")
         stream = self._fs.create(new, True)
@@ -167,3 +174,9 @@ class Stages:
         stream.close()
         self._fs.delete(path, False)
         self._fs.rename(new, path)
+
+
+def _checksum(manifest: dict[str, Any]) -> str:
+    """A digest of the run and the stages of a manifest: a damaged one would name wrong types and counts."""
+    content = json.dumps([manifest["run"], manifest["stages"]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
