@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,18 @@ def test_calls_with_values_of_other_kinds(tmp_path):
         pytest.raises(InputError, match="has no columns"),
     ):
         index.check({})
+
+
+@pytest.mark.slow
+def test_a_damaged_report_of_a_finished_run_is_not_shown(corpus, tmp_path):
+    """--resume of a run that has ended prints its report: whatever others have made of it, or it is refused."""
+    out = tmp_path / "out"
+    words = ["dedup", corpus, "-o", str(out), "--resume"]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    report = json.loads((out / "report.json").read_text())
+    for name, value in zip(report, cycle([None, [], {}, "x", {"a": {"b": []}}]), strict=False):
+        (out / "report.json").write_text(json.dumps({**report, name: value}))
+        done = CliRunner().invoke(group, words)
+        assert done.exit_code == 0 or isinstance(done.exception, OutputError), (name, value, done.exception)
+    (out / "report.json").write_text(json.dumps(report))
+    assert CliRunner().invoke(group, words).output.startswith("5 documents")

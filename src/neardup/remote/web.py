@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import http.client
+import re
 import tempfile
 import urllib.error
 import urllib.request
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from neardup.remote.retries import Final
+from neardup.escapes import escape_controls
+from neardup.remote.retries import Final, one_line
 from neardup.remote.stores import Status, tag_number
 
 TIMEOUT = 60  # seconds without any byte
@@ -34,7 +36,7 @@ class WebStore:
         """Size, and entity tag or time of change, from a request for the first byte."""
         with _answer(address, 0, 1) as answer:
             if answer.status == 206:
-                size = int(answer.headers["Content-Range"].rpartition("/")[2])
+                size = _whole_size(answer)
             elif answer.status == 416:
                 size = 0
             else:
@@ -79,6 +81,7 @@ class WebStore:
 
 def _copy(answer: Any) -> Path:
     """A temporary file with what a server sends; removed when the process ends."""
+    announced = answer.length  # None where the server does not say
     with tempfile.NamedTemporaryFile(prefix="neardup-web-", delete=False) as file:
         atexit.register(Path(file.name).unlink, missing_ok=True)
         try:
@@ -86,14 +89,39 @@ def _copy(answer: Any) -> Path:
                 file.write(piece)
         except http.client.HTTPException as error:
             raise _cut(error) from None
+        if announced not in (None, file.tell()):  # which Python's client takes for the end
+            raise OSError(f"the connection was cut after {file.tell():,} of {announced:,} bytes")
     return Path(file.name)
+
+
+def _whole_size(answer: Any) -> int:
+    """The size of a file of which the server has sent a range."""
+    found = re.fullmatch(r"bytes \d+-\d+/(\d{1,18})", answer.headers.get("Content-Range", ""), re.ASCII)
+    if found is None:
+        raise Final("the server does not say how long the file is (Content-Range)")
+    return int(found[1])
+
+
+class _SameWeb(urllib.request.HTTPRedirectHandler):
+    """Follows a server to other places of the web, and to no other scheme."""
+
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
+        if urlsplit(newurl).scheme not in ("http", "https"):
+            raise Final(f"the server names another place, {urlsplit(newurl).scheme}:, which is not followed")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _answer(address: str, start: int, size: int) -> Any:
     """The answer to a request for a range; an OSError says why the server has none."""
     headers = {**_HEADERS, "Range": f"bytes={start}-{start + size - 1}"}
     try:
-        return urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT)
+        opener = urllib.request.build_opener(_SameWeb)
+        answer = opener.open(urllib.request.Request(address, headers=headers), timeout=TIMEOUT)
+        packed = answer.headers.get("Content-Encoding", "identity").lower()
+        if packed != "identity" and not urlsplit(address).path.endswith((".gz", ".zst")):
+            answer.close()
+            raise Final(f"the server packs the file ({packed[:20]}), which was not asked for")
+        return answer
     except urllib.error.HTTPError as error:
         if error.code == 416:
             return error
@@ -113,7 +141,7 @@ def _answer(address: str, start: int, size: int) -> Any:
 
 def _refused(error: urllib.error.HTTPError) -> OSError:
     with error:
-        said = f"the server answers {error.code} {error.reason}".rstrip()
+        said = escape_controls(one_line(OSError(f"the server answers {error.code} {error.reason}".rstrip())))
     if error.code in (404, 410):
         return FileNotFoundError(f"it does not exist: {said}")
     if error.code in (401, 403, 407):
@@ -134,5 +162,5 @@ def _changed(answer: Any) -> int:
         return tag_number(tag)
     try:
         return int(parsedate_to_datetime(modified).timestamp() * 1e9) if modified else 0
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return 0

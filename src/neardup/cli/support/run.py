@@ -16,7 +16,7 @@ import neardup
 from neardup.cli.support.against import opened_references, reference_identity
 from neardup.cli.support.config import CONFIG
 from neardup.cli.support.options import OpenInputs, open_inputs, reading_options
-from neardup.cli.support.show import TerminalProgress
+from neardup.cli.support.show import TerminalProgress, summary
 from neardup.documents import Inputs, Problems
 from neardup.engines.core.documents import InputColumns
 from neardup.engines.core.progress import Progress
@@ -179,9 +179,14 @@ def finished(
     try:
         report: dict[str, Any] = json.loads(found)
         same = report["run"] == digest and set(names(sources)) <= set(report["files"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        same = same and all(map(folder.is_there, report["files"]))
+        if same:
+            summary(
+                report, None, 0.0, "annotate"
+            )  # what will be printed of it: a damaged one is not that of a finished run
+    except (OSError, ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError):
         return None
-    return report if same and all(map(folder.is_there, report["files"])) else None
+    return report if same else None
 
 
 @contextmanager
