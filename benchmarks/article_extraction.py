@@ -3,8 +3,8 @@
     python benchmarks/article_extraction.py                          # one table, in Markdown
     python benchmarks/article_extraction.py --methods article,visible --reps 5
 
-Quality: `article_gold.py` says how it is measured; the halves are fixed by the hash of a page's id. `article` was
-developed on the first half, and its weights were learned from both, so its own row is in-sample; a second row has
+Quality: `neardup.evaluate.extraction` says how it is measured; the halves are fixed by the hash of a page's id.
+`article` was developed on the first half, and its weights were learned from both, so its own row is in-sample; a second row has
 each half judged by weights learned from the other half alone. Speed: pages a second of CPU time, the best of some
 runs over all labelled pages, one thread. News: all pairs of the news pages, same cluster = positive; the best F1
 over all thresholds of the Jaccard similarity of 3-word and of 5-word shingles of the extracted text.
@@ -26,16 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 from train_article_weights import extract as extract_with
 from train_article_weights import in_all_forms, label_page, labelled, learn
 
-from article_gold import (
-    TOKEN,
-    Quality,
-    average,
-    in_development_half,
-    precision_and_recall,
-    read_clusters,
-    read_documents,
-)
+from article_gold import in_development_half, read_clusters, read_documents
 from neardup.errors import MissingExtra
+from neardup.evaluate.extraction import TOKEN, Quality, average, precision_and_recall
 from neardup.text import article
 
 Extract = Callable[[str], str]

@@ -36,8 +36,9 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 from article_kinds import KINDS, rewritten  # noqa: E402
 from article_pieces import Words  # noqa: E402
 
-from article_gold import TOKEN, average, precision_and_recall, read_documents  # noqa: E402
+from article_gold import read_documents  # noqa: E402
 from neardup import kernels  # noqa: E402
+from neardup.evaluate.extraction import TOKEN, average, precision_and_recall  # noqa: E402
 from neardup.text.article import (  # noqa: E402
     FEATURES,
     SURROUNDINGS,

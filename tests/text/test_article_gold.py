@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from neardup.evaluate.extraction import average, precision_and_recall, shingles
 from neardup.text.article import article_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 
-from article_gold import average, precision_and_recall, read_documents, shingles
+from article_gold import read_documents
 
 
 def test_the_measure_counts_shingles_as_multisets() -> None:
