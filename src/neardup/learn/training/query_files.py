@@ -38,10 +38,15 @@ def read_queries(path: str | os.PathLike[str], ngram: int = 1, tokens: TokenKind
             queries += ["" if one is None else str(one) for one in batch.columns.column(text).to_pylist()]
             values = batch.columns.column(number).to_pylist() if number else [1] * len(batch)
             counts += [_count(path, value) for value in values]
-    hashes, totals = _add_up(queries, np.array(counts, np.float64), ngram, tokens)
-    if len(hashes) == 0:
+    packed = pack_texts(queries, np.array(counts, np.float64), ngram, tokens)
+    if not packed:
         raise InputError(f"{path} has no query of {ngram} or more tokens with a count above 0")
-    return pack_queries(hashes, totals)
+    return packed
+
+
+def pack_texts(queries: list[str], counts: np.ndarray, ngram: int = 1, tokens: TokenKind = "words") -> str:
+    """The packed k-gram frequencies of queries; empty if none has `ngram` tokens and a count above 0."""
+    return pack_queries(*_add_up(queries, counts, ngram, tokens))
 
 
 def _count(path: str | os.PathLike[str], value: object) -> float:
