@@ -23,11 +23,10 @@ from neardup.evaluate.studies.registry import OWN, Study, get_study, studies
 PAGE = Path(__file__).parent.parent / "docs" / "results-tables.md"
 HEAD = """# The papers' tables, in full
 
-[The short page](results.md) says what to make of them. Every study of `neardup study list` that our data allows,
-ours beside the paper's. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on
-your own. Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a
-{machine} machine; a table has what its command printed on its date,
-and the seconds are wall time beside other work.
+[The short page](results.md) says what to make of them. The studies of `neardup study list`, ours beside the
+paper's{absent}. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on your own.
+Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a {machine} machine;
+a table has what its command printed on its date, and the seconds are wall time beside other work.
 
 | study | source | date | seconds | command |
 |---|---|---|---|---|
@@ -76,12 +75,14 @@ def main() -> None:
         if not wanted or study.name in wanted:
             made = section(study, data)
             print(made[0], flush=True)
-            write([made if one is study else known(one) for one in chosen])
+            write({one.name: made if one is study else known(one) for one in chosen})
 
 
-def write(sections: list[tuple[str, str]]) -> None:
+def write(found: dict[str, tuple[str, str]]) -> None:
     """Write the page, after each study, so that a run that is stopped loses nothing."""
+    sections, absent = list(found.values()), [name for name, (_, body) in found.items() if not body]
     facts = {
+        "absent": f"; not here, but named on the pages that use\nthem: {', '.join(absent)}" if absent else "",
         "version": neardup.__version__,
         "python": platform.python_version(),
         "cores": len(os.sched_getaffinity(0)),
