@@ -24,10 +24,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "results-tables.md"
 HEAD = """# The papers' tables, in full
 
 [The short page](results.md) says what to make of them. The studies of `neardup study list`, ours beside the
-paper's{absent}. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on your own.
+paper's. The data is not part of the project; [evaluation](evaluation.md) says how to run the same on your own.
 Made by `python tools/make_results.py` with neardup {version}, Python {python}, on {cores} cores of a {machine} machine;
 a table has what its command printed on its date, and the seconds are wall time beside other work.
-
+{absent}
 | study | source | date | seconds | command |
 |---|---|---|---|---|
 """
@@ -82,7 +82,9 @@ def write(found: dict[str, tuple[str, str]]) -> None:
     """Write the page, after each study, so that a run that is stopped loses nothing."""
     sections, absent = list(found.values()), [name for name, (_, body) in found.items() if not body]
     facts = {
-        "absent": f"; not here, but named on the pages that use\nthem: {', '.join(absent)}" if absent else "",
+        "absent": f"\nNot here, but named on the pages that use them: {', '.join(absent)}.\n"
+        if absent
+        else "",
         "version": neardup.__version__,
         "python": platform.python_version(),
         "cores": len(os.sched_getaffinity(0)),
