@@ -85,7 +85,9 @@ def test_local_scores_are_odds_of_features_and_unseen_ones_say_nothing() -> None
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 10)), max_size=25), st.tuples(*[st.integers(-3, 3)] * 3)
 )
-def test_the_best_run_has_the_largest_sum_of_all_runs(given: list[tuple[bool, int]], weights: tuple) -> None:
+def test_the_best_run_has_the_largest_sum_of_all_runs(
+    given: list[tuple[bool, int]], weights: tuple[int, int, int]
+) -> None:
     tokens = Tokens(["x"] * len(given), ["p"] * len(given), ["x"] * len(given), [word for word, _ in given])
     run, chances = RunScore(*weights), np.array([tenths / 10 for _, tenths in given])
     scores = [
