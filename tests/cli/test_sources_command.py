@@ -75,6 +75,7 @@ def test_what_cannot_be_done_is_one_line(here: Path) -> None:
     for words, said in {
         ("out", "--by", "host"): "has no column 'host' (--by)",
         ("nowhere",): "nowhere does not exist",
+        ("s3://bucket/out",): "s3://bucket/out is an address: copy the result to a folder",
         ("out", "-o", "copying.csv"): "exists already",
         ("out", "-o", "copying.txt"): "must end in .csv",
     }.items():

@@ -20,6 +20,7 @@ from neardup.errors import InputError, PlanError
 from neardup.output import is_file_name, one_line
 from neardup.plan import Plan
 from neardup.plurals import plural
+from neardup.remote.addresses import is_address, shown
 from neardup.review.checked_report import REPORT, damaged_report, read_report
 from neardup.review.finished import FoundTexts, Mask, TableName, booleans
 from neardup.review.texts import Place, find_texts, input_place
@@ -32,6 +33,8 @@ MATCH = ("duplicate_of", "similarity", "relation", "evidence")
 
 def open_folder(path: str | os.PathLike[str]) -> RunFolder:
     """The finished run of a folder; an InputError says what is missing or damaged."""
+    if is_address(path):
+        raise InputError(f"{shown(str(path))} is an address: copy the result to a folder and name that")
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(
