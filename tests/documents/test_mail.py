@@ -117,6 +117,14 @@ def test_a_broken_message_is_reported(tmp_path, monkeypatch):
     assert problems.first[0].record == 2
 
 
+def test_a_file_that_only_its_name_calls_an_mbox_is_reported(tmp_path):
+    for content in (b"", b"\n\n" + mbox(PLAIN)):
+        assert not rows(put(tmp_path / "a.mbox", content))[1].total
+    found, problems = rows(put(tmp_path / "a.mbox", b"\0\xff\xfe neither\n\n" + mbox(PLAIN)))
+    assert [row["id"] for row in found][1:] == ["1@x"]
+    assert problems.counts == {"no mbox": 1}
+
+
 def test_splitting_needs_a_blank_line_before(tmp_path):
     path = put(tmp_path / "a.mbox", b"From a\n\ntext\nFrom here on\n\nFrom b\n\nmore")
     assert list(mbox_messages(path)) == [b"\ntext\nFrom here on\n\n", b"\nmore"]

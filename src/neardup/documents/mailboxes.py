@@ -17,6 +17,7 @@ from neardup.remote.addresses import path_of
 
 _PIECE = 4 << 20
 _SEAM = 1 << 12  # bytes that are looked at again when more has been read
+NOT_BEGUN = "no mbox: it does not begin with a line 'From '"
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -39,6 +40,8 @@ def messages_of(
                 name = f"{known_as}/{Path(file).relative_to(path).as_posix()}"
                 yield from _single(file, name, limits, problems)
         elif _is_mbox(path):
+            if not _begins_a_message(path):
+                problems.add(known_as, NOT_BEGUN, record=1, action="read as one message up to the next one")
             for number, message in enumerate(mbox_messages(path, limits), start=1):
                 if message is None:
                     problems.add(known_as, limits.too_long, record=number)
@@ -61,6 +64,13 @@ def _single(
 def _is_mbox(path: str) -> bool:
     with open_binary(path) as stream:
         return stream.read(5) == b"From " or path_of(path).lower().endswith(".mbox")
+
+
+def _begins_a_message(path: str) -> bool:
+    """Whether a file is empty, or begins with the line of a message behind blank ones."""
+    with open_binary(path) as stream:
+        head = stream.read(_SEAM).lstrip()
+    return not head or head.startswith(b"From ")
 
 
 def mbox_messages(path: str, limits: Limits = LIMITS) -> Iterator[bytes | None]:
