@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import oracle
 
+from naive.numbers import differ_in_numbers
 from neardup.candidates.hamming import Hamming
 from neardup.columns import Features, Texts
 from neardup.plan import Plan, View, stage_json
@@ -25,6 +26,7 @@ from neardup.verify.cosine import Cosine
 from neardup.verify.estimated import Estimated
 from neardup.verify.jaccard import Jaccard, SlotAgreement
 from neardup.verify.multiset import MultisetJaccard
+from neardup.verify.numbers import SeparateNumbers
 from neardup.verify.weighted import TOLERANCE, WeightedJaccard
 
 Bag = dict[int, Fraction]
@@ -113,6 +115,10 @@ class MethodTruth(oracle.Truth):
 
     def _measured(self, a: int, b: int) -> Fraction:
         check = self.plan.check
+        if isinstance(check, SeparateNumbers):
+            if differ_in_numbers(self.texts[a].split(), self.texts[b].split()):
+                return Fraction(0)
+            check = check.check
         if isinstance(check, (SlotAgreement, BitAgreement)):
             return self._agreement(a, b)
         if isinstance(check, Estimated):

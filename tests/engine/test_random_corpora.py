@@ -25,19 +25,32 @@ from neardup.registry import methods
 
 # Small texts need small features, and bands that make candidates of most pairs.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "minhash": [{"ngram": 1, "bands": 32, "rows": 1}, {"ngram": 2, "bands": 8, "rows": 2}],
+    "minhash": [
+        {"ngram": 1, "bands": 32, "rows": 1},
+        {"ngram": 2, "bands": 8, "rows": 2},
+        {"ngram": 1, "bands": 32, "rows": 1, "numbers": "separate"},
+    ],
     "super_shingles": [
         {"ngram": 1, "num_perm": 12, "groups": 6},
         {"ngram": 1, "num_perm": 12, "threshold": 0.5},
     ],
     "hybrid": [{"ngram": 2, "bits": 64}],
-    "cosine": [{}, {"ngram": 2}],
-    "spotsigs": [{"distance": 1, "chain": 1}, {"chain": 2}],
+    "cosine": [{}, {"ngram": 2}, {"weights": "tf", "idf_low": 0.1}],
+    "spotsigs": [
+        {"distance": 1, "chain": 1},
+        {"chain": 2},
+        {"chain": 1, "matcher": "prefix"},
+        {"chain": 1, "matcher": "partitions"},
+    ],
     "spotsigs_lsh": [{"distance": 1, "chain": 1, "bands": 16, "rows": 1}],
     "simhash": [{"bits": 32, "distance": 8}, {"weights": "tf"}],
     "imatch": [{"lexicons": 4, "drop": 0.4, "idf_low": 0.0, "idf_high": 1.0}],
     "imatch_spots": [{"lexicons": 4, "drop": 0.4, "idf_low": 0.0, "idf_high": 1.0, "chain": 1}],
-    "rare_phrases": [{"ngram": 1, "bands": 16, "rows": 1, "rare": 1.0}],
+    "rare_phrases": [
+        {"ngram": 1, "bands": 16, "rows": 1, "rare": 1.0},
+        {"ngram": 1, "bands": 16, "rows": 1, "sampler": "ioffe", "function": "ln_idf"},
+        {"ngram": 2, "bands": 6, "rows": 1, "agree": 2, "verify": "estimate", "num_perm": 12},
+    ],
     "andd": [
         {"bits": 64},
         {"bits": 64, "verify": "signatures"},
@@ -48,6 +61,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 KEEP = ["longest", "shortest", "first", "last", *(f"{policy}:rank" for policy in WITH_COLUMN[:-1])]
 FRAME = "the a is had can".split()
 WORDS = "east west north south river harbour bridge mill".split()
+NUMBERS = {"east": "3", "west": "45", "harbour": "1999", "mill": "7", "bridge": "0"}
 IN_MAKE_TEST = 48
 
 
@@ -99,13 +113,16 @@ class Case:
         self.count = source.choice([1, 1, 1, 2, 3])
         self.threads = source.randrange(1, 5)
         self.texts = draw_texts(source)
+        settings = source.choice(SETTINGS[self.name])
+        if settings.get("numbers") == "separate":
+            self.texts = [" ".join(NUMBERS.get(word, word) for word in text.split()) for text in self.texts]
         ids = list(range(len(self.texts)))
         source.shuffle(ids)
         self.ids = ids if source.random() < 0.5 else [f"d{number}" for number in ids]
         self.ranks = [source.choice([None, 1, 2, 2, 3]) for _ in self.texts]
         plan = neardup.make_plan(
             self.name,
-            **source.choice(SETTINGS[self.name]),
+            **settings,
             clusters=kind,
             keep=self.keep,
             keep_count=self.count,
