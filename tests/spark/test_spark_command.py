@@ -14,7 +14,7 @@ import pytest
 from commanding import check_same, refused, spark_run, write_lines
 
 from corpora import corpus
-from neardup.cli import main
+from neardup.cli import Stopped, main
 from neardup.output import only_writer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'neardup[spark]'")
@@ -82,15 +82,23 @@ def test_stages_of_another_run(spark, table, tmp_path, capsys, monkeypatch):
         "bad records are reported even if nothing is read again"
     )
     with monkeypatch.context() as patched:
-        patched.setattr(SparkOutput, "finish", stop)
-        with pytest.raises(SystemExit):
+        patched.setattr(SparkOutput, "finish", end)
+        with pytest.raises(SystemExit) as stopped:
             spark_run(out, [path], "--threshold", "0.9", "--force")
+    assert (
+        stopped.value.code == 143
+        and "stopped by SIGTERM; complete stages are kept" in capsys.readouterr().err
+    )
     report = spark_run(out, [path], "--force")
     assert "documents" in report["seconds"] and not (out / ".stages").exists()
 
 
 def stop(*_):
     raise KeyboardInterrupt
+
+
+def end(*_):
+    raise Stopped(signal.SIGTERM)
 
 
 def test_a_second_run_into_one_folder_is_refused_at_once(table, tmp_path, capsys):
