@@ -43,11 +43,9 @@ from neardup.text.article import (  # noqa: E402
     FEATURES,
     SURROUNDINGS,
     Weights,
-    choose_blocks,
     describe_page,
     describe_surroundings,
     join_blocks,
-    score_blocks,
 )
 from neardup.text.encoding import page_bytes  # noqa: E402
 from neardup.text.markup import Page, scan_page  # noqa: E402
@@ -180,8 +178,9 @@ def fold(site: str, salt: str = "") -> int:
 
 def extract(page: Labelled, learned: Weights) -> str:
     """The text that these weights choose."""
-    scores = score_blocks(page.page, page.attributes, page.features, learned)
-    return join_blocks(page.page, choose_blocks(scores, page.attributes))
+    found = kernels.article
+    scores = found.score(page.features, page.attributes, page.page.elements, *learned)
+    return join_blocks(page.page, np.flatnonzero(found.choose(scores, page.attributes)))
 
 
 def validate(documents: list[tuple[str, dict[str, Any]]]) -> None:

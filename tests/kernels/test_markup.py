@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 import naive_html
 from neardup.kernels import blocks, markup, surroundings
+from neardup.kernels.article import WRAPPER
 from neardup.text import article
-from neardup.text.markup import MOST_BLOCKS, Page, scan_page
+from neardup.text.markup import Page, scan_page
 from neardup.text.vocabulary import HINT_NAMES, tag_names
+
+MOST_BLOCKS = markup.MOST_BLOCKS
 
 NAMES = "div p li ul tr td table a br b hr h2 article nav script style body span blockquote td DIV Script x-y".split()
 VALUES = [
@@ -72,8 +75,8 @@ def test_blocks_and_elements_are_those_of_the_twin(page: str) -> None:
 @given(pages, st.integers(1, 5), st.integers(2, 6))
 def test_without_room_all_text_is_kept(page: str, most_blocks: int, most_elements: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("neardup.text.markup.MOST_BLOCKS", most_blocks)
-        patch.setattr("neardup.text.markup.MOST_ELEMENTS", most_elements)
+        patch.setattr("neardup.kernels.markup.MOST_BLOCKS", most_blocks)
+        patch.setattr("neardup.kernels.markup.MOST_ELEMENTS", most_elements)
         small = scan_page(page.encode())
     twin = naive_html.scan(page.encode().decode("latin-1"), most_blocks, most_elements)
     if len(small.blocks) == most_blocks or len(small.elements) == most_elements:
@@ -86,9 +89,7 @@ def test_features_are_those_of_the_twin(page: str) -> None:
     data = page.encode()
     _, features = article.describe_page(scan_page(data))
     twin = naive_html.scan(data.decode("latin-1"), MOST_BLOCKS, MOST_BLOCKS)
-    expected = [
-        [row.get(name, 0) for name in article.FEATURES] for row in naive_html.describe(twin, article.WRAPPER)
-    ]
+    expected = [[row.get(name, 0) for name in article.FEATURES] for row in naive_html.describe(twin, WRAPPER)]
     np.testing.assert_allclose(features, np.array(expected, float).reshape(features.shape), atol=1e-9)
 
 
@@ -99,7 +100,7 @@ def test_surroundings_are_those_of_the_twin(page: str, random: object) -> None:
     attributes, _ = article.describe_page(scanned)
     scores = [random.choice((-40.0, -2.0, 0.0, 1.0, 50.0)) for _ in attributes]  # type: ignore[attr-defined]
     twin = naive_html.scan(data.decode("latin-1"), MOST_BLOCKS, MOST_BLOCKS)
-    expected = naive_html.surround(twin, article.WRAPPER, scores)
+    expected = naive_html.surround(twin, WRAPPER, scores)
     found = article.describe_surroundings(scanned, attributes, np.array(scores, np.float64))
     np.testing.assert_allclose(found, np.array(expected, float).reshape(found.shape), atol=1e-9)
 

@@ -165,10 +165,12 @@ def extract(data, offsets, table, model, references, out, ends, found):
 
     `ends` is where each text ends.
     """
-    blocks = np.empty((MOST_BLOCKS, 6), np.int64)
-    elements = np.empty((MOST_ELEMENTS, 6), np.int64)
+    largest = np.diff(offsets).max()
+    tags = largest // 3 + 3  # of three bytes, but for the last one; the page itself is an element, too
+    blocks = np.empty((min(tags, MOST_BLOCKS), 6), np.int64)
+    elements = np.empty((min(tags, MOST_ELEMENTS), 6), np.int64)
     state = np.zeros(NO_END_TAG + 256, np.int64)
-    text = np.empty(np.diff(offsets).max() + 1, np.uint8)
+    text = np.empty(largest + 1, np.uint8)
     begin = 0
     for p in range(len(ends)):
         page = data[offsets[p] : offsets[p + 1]]

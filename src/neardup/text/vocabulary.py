@@ -91,7 +91,7 @@ NAME_ATTRIBUTES = "class id itemprop role".split()
 
 
 def hash_name(name: str, kind: int) -> int:
-    """The kernel's hash of the name of a tag or an attribute (lower case): words of eight bytes, the last one padded."""
+    """The kernel's hash of the name of a tag or an attribute, in lower case: words of eight bytes, padded."""
     value, data = kernels.tags.HASH_START ^ kind, name.encode()
     for at in range(0, len(data) + 1, 8):
         word = int.from_bytes(data[at : at + 8], "little")
