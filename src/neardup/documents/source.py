@@ -173,12 +173,14 @@ def _string_batch(
     columns: Sequence[str] | None,
     repaired: Callable[[bytes], bytes] | None,
 ) -> Batch:
-    arrays = {}
+    arrays: dict[str, pa.Array[Any]] = {}
     for name in source.names():
         if columns is None or name in columns:
             values = [row[name] for row in rows]
-            is_bytes = repaired is not None and isinstance(values[0], bytes)
-            arrays[name] = utf8_strings(values, repaired) if is_bytes else pa.array(values, pa.string())
+            if repaired is not None and isinstance(values[0], bytes):
+                arrays[name] = utf8_strings(values, repaired)
+            else:
+                arrays[name] = pa.array(values, pa.string())
     numbers = np.array([row["number"] for row in rows], dtype=np.int64)
     raw = pa.array([row["raw"] for row in rows], pa.large_binary()) if "raw" in rows[0] else None
     return Batch(source.name, numbers, picked(arrays, columns, len(rows)), raw, source.format)
