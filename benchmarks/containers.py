@@ -38,6 +38,7 @@ from pathlib import Path
 
 import generate
 from neardup.documents import Problems, open_inputs
+from neardup.engines.core.documents import InputColumns
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.read import Job
 from neardup.engines.local.run import read_corpus
@@ -206,7 +207,8 @@ def to_signatures(path: Path, how: HtmlText) -> int:
     """Documents that were read and signed."""
     work = Workspace()
     try:
-        return len(read_corpus(Job(minhash(), open_inputs([path], html_text=how), work)))
+        columns = InputColumns(html_text=how)
+        return len(read_corpus(Job(minhash(), open_inputs([path], html_text=how), work, columns)))
     finally:
         work.close()
 
