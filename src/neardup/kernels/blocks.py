@@ -81,7 +81,8 @@ def measure(text, blocks, attributes):
         hash = U64(HASH_START)
         for i in range(start, stop):
             c = text[i]
-            chars += (U8(c & U8(0xC0)) != U8(0x80)) + (c >= U8(0xE3))  # a wide character counts twice
+            chars += U8(c & U8(0xC0)) != U8(0x80)
+            chars += c >= U8(0xE3)  # a wide character counts twice
             marks += c == U8(46) or c == U8(44) or c == U8(33) or c == U8(63) or c == U8(59)
             capitals += U8(c - U8(65)) < U8(26)
             digits += U8(c - U8(48)) < U8(10)

@@ -9,6 +9,7 @@ from urllib.parse import urlparse
 
 import pyarrow as pa
 
+from neardup import kernels
 from neardup.documents import Problems, open_inputs
 from neardup.errors import MissingExtra
 from neardup.evaluate.corpus import Documents
@@ -33,7 +34,7 @@ from neardup.evaluate.studies.registry import Cell, StudyTable, study
 from neardup.evaluate.studies.spotsigs import BETTER, GOLD, HALF, shingles, spots
 from neardup.evaluate.studies.views import best
 from neardup.text import HtmlText
-from neardup.text.article import ENOUGH, PART, article_text
+from neardup.text.article import article_text
 
 PAGES = "article_extraction"
 OURS: dict[str, HtmlText] = {
@@ -163,7 +164,7 @@ def using_run(learned: Learned, run: RunScore | None) -> Callable[[str], str]:
     def extract(html: str) -> str:
         tokens = read_tokens(html)
         text, everything = learned.text(tokens, run), tokens.text(0, len(tokens))
-        return everything if len(text) < min(ENOUGH, PART * len(everything)) else text
+        return everything if len(text) < min(kernels.article.ENOUGH, kernels.article.PART * len(everything)) else text
 
     return extract
 
