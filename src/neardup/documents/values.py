@@ -24,7 +24,11 @@ _BIG = 1 << 30  # bytes of a column from which 64-bit offsets are used
 
 def clean(text: str) -> str:
     """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
-    return SURROGATE.sub("\ufffd", text)
+    try:
+        text.encode()  # ten times as fast as a search by the pattern
+    except UnicodeEncodeError:
+        return SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def as_string(value: Any) -> str | None:

@@ -164,7 +164,11 @@ def using_run(learned: Learned, run: RunScore | None) -> Callable[[str], str]:
     def extract(html: str) -> str:
         tokens = read_tokens(html)
         text, everything = learned.text(tokens, run), tokens.text(0, len(tokens))
-        return everything if len(text) < min(kernels.article.ENOUGH, kernels.article.PART * len(everything)) else text
+        return (
+            everything
+            if len(text) < min(kernels.article.ENOUGH, kernels.article.PART * len(everything))
+            else text
+        )
 
     return extract
 
