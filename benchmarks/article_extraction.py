@@ -4,10 +4,10 @@
     python benchmarks/article_extraction.py --methods article,visible --reps 5
 
 Quality: `neardup.evaluate.extraction` says how it is measured; the halves are fixed by the hash of a page's id.
-`article` was developed on the first half, and its weights were learned from both, so its own row is in-sample; a second row has
-each half judged by weights learned from the other half alone. Speed: pages a second of CPU time, the best of some
-runs over all labelled pages, one thread. News: all pairs of the news pages, same cluster = positive; the best F1
-over all thresholds of the Jaccard similarity of 3-word and of 5-word shingles of the extracted text.
+`article` was developed on the first half, and its weights were learned from both, so its own row is in-sample; a
+second row has each half judged by weights learned from the other half alone. Speed: pages a second of CPU time, the
+best of some runs over all labelled pages, one thread. News: all pairs of the news pages, same cluster = positive;
+the best F1 over all thresholds of the Jaccard similarity of 3-word and of 5-word shingles of the extracted text.
 """
 
 from __future__ import annotations
