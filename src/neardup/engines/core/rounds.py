@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
+from neardup.engines.core.progress import release_memory
 from neardup.sorted_sets import distinct, made_distinct, order_of, without
 from neardup.workers import ordered_map
 
@@ -55,6 +56,7 @@ class PackedPairs:
         for _ in ordered_map(_without_repeats, zip(self._ranges, parts, strict=True), self._threads, ahead=0):
             pass
         self._size = sum(len(known[0]) for known in self._ranges)
+        release_memory()  # of pairs that were there twice, and of tables
 
     def taken(self, others: Numbers | None = None) -> Numbers:
         """Every pair once, sorted, without others (sorted too); the set is empty afterwards."""
@@ -129,6 +131,8 @@ def in_rounds(
     `components` are the documents concerned and the component of each. In a component of few pairs a document meets
     all first members in one round.
     """
+    if len(stars) + len(rest) <= ONE_ROUND:
+        return [stars, *[stars[:0]] * (ROUNDS - 1), rest]
     n, (concerned, labels) = len(id_hashes), components
     component = np.zeros(n, np.int64)
     component[concerned] = labels

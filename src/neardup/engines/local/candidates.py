@@ -78,7 +78,7 @@ def grouped_candidates(
     plan: Plan, corpus: Corpus, keys: TableKeys, floor: float, progress: Progress, threads: int
 ) -> tuple[list[ComponentGroup], BucketCounts]:
     """Candidate components in groups that fit into memory, with their pairs in rounds: linear in a hot bucket."""
-    firsts, others = Rule(1, 1), Rule(plan.bucket, plan.pivots, begin=1)
+    firsts, others = Rule(1, 1), Rule(plan.bucket, plan.pivots, begin=min(1, plan.pivots))
     few = corpus.features < ENOUGH
     sieved = _sieve(plan, corpus, floor, few)
     if sieved is None:
