@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from neardup.columns import Numbers, Pairs
 from neardup.sorted_sets import distinct
 
 
-def components(n: int, left: Numbers, right: Numbers) -> Numbers:
+def components(n: int, left: NDArray[Any], right: NDArray[Any]) -> Numbers:
     """A label for each of n documents: equal where pairs connect them, however long the chain."""
     labels: Numbers = kernels.graph.components(n, left, right)
     return labels

@@ -22,6 +22,8 @@ SHARE = (
 SPARE = 4  # places of a table for each of its hashes
 MOST_HEADS = 64  # sets that others are compared with together
 
+Rows = NDArray[np.int32] | Numbers
+
 
 class OpenTable:
     """A hash table from hashes to whole numbers, with room for so many; `arrays` are what kernels take."""
@@ -49,7 +51,7 @@ class CompactSets:
         """The memory that they take."""
         return sum(values.nbytes for values in (self.bits, self.others, self.offsets, self.sizes))
 
-    def shared(self, left: Numbers, right: Numbers) -> Numbers:
+    def shared(self, left: Rows, right: Rows) -> Numbers:
         """How many features the sets of each pair of rows have in common."""
         found = np.zeros(len(left), np.int64)
         kernels.compact.shared_of_pairs((self.bits, self.others, self.offsets), left, right, found)
@@ -132,7 +134,7 @@ class Heads:
             kernels.compact.mark_hashes(self._others[head], head, *self._table.arrays)
 
     def first_reached(
-        self, sets: CompactSets, rows: Numbers, begin: int, limit: Fraction
+        self, sets: CompactSets, rows: Rows, begin: int, limit: Fraction
     ) -> tuple[Numbers, Numbers]:
         """For each of some rows the first head from `begin` on that it reaches a Jaccard similarity with, −1 if none
         is; and the number of features that they share."""

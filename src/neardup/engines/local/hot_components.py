@@ -45,7 +45,8 @@ class SetMaker:
 
     def bytes_of(self, documents: Numbers) -> NDArray[np.float64]:
         """About how much memory the set of each document takes."""
-        return 8 * (self.words + 2 + self._share * self._corpus.features[documents])
+        found: NDArray[np.float64] = 8 * (self.words + 2 + self._share * self._corpus.features[documents])
+        return found
 
     def make(self, documents: Numbers) -> CompactSets:
         """The sets of some documents, in ascending order."""
@@ -105,7 +106,7 @@ class HotComponents:
         def measured(part: slice) -> Pairs:
             a, b = self.row[left[part]], self.row[right[part]]
             shared = sets.shared(a, b).astype(np.float64)
-            sizes = (sets.sizes[rows].astype(np.float64) for rows in (a, b))
-            return Pairs(left[part], right[part], shared, *sizes)
+            left_size, right_size = (sets.sizes[rows].astype(np.float64) for rows in (a, b))
+            return Pairs(left[part], right[part], shared, left_size, right_size)
 
         return Pairs.concatenate(list(ordered_map(measured, parts, self.threads)))

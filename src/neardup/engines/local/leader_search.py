@@ -22,12 +22,14 @@ class LeaderSearch:
     def __init__(self, hot: HotComponents, texts: Numbers, threshold: float) -> None:
         self._hot, self._texts, self._limit = hot, texts, as_fraction(threshold)
         self._kept = hot.kept_sets(texts)
-        self._maker = None
+        self._sets: CompactSets | None = self._kept
+        self._maker: SetMaker | None = None
         if self._kept is None:
             self._maker = SetMaker(hot.plan, hot.corpus, np.sort(texts), hot.threads)
-        self._sets: CompactSets | None = self._kept
-        words = self._kept.bits.shape[1] if self._maker is None else self._maker.words
-        self._heads, self._leaders = Heads(words), list[int]()
+            self._heads = Heads(self._maker.words)
+        else:
+            self._heads = Heads(self._kept.bits.shape[1])
+        self._leaders = list[int]()
 
     def blocks(self) -> Iterator[Numbers]:
         """The texts block by block; the sets of a block are in memory until the next."""
