@@ -7,6 +7,7 @@ has room for, candidates are compared tile by tile, and leaders are found tile b
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +44,9 @@ class SetMaker:
     def _features(self, some: Numbers) -> Features:
         return repeated_features(self._plan, self._corpus.spool.read(some), self._corpus.statistics)
 
-    def bytes_of(self, documents: Numbers) -> NDArray[np.float64]:
+    def bytes_of(self, documents: Numbers) -> NDArray[np.floating[Any]]:
         """About how much memory the set of each document takes."""
-        found: NDArray[np.float64] = 8 * (self.words + 2 + self._share * self._corpus.features[documents])
+        found: NDArray[np.floating[Any]] = 8 * (self.words + 2 + self._share * self._corpus.features[documents])
         return found
 
     def make(self, documents: Numbers) -> CompactSets:
