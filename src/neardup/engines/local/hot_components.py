@@ -46,7 +46,9 @@ class SetMaker:
 
     def bytes_of(self, documents: Numbers) -> NDArray[np.floating[Any]]:
         """About how much memory the set of each document takes."""
-        found: NDArray[np.floating[Any]] = 8 * (self.words + 2 + self._share * self._corpus.features[documents])
+        found: NDArray[np.floating[Any]] = 8 * (
+            self.words + 2 + self._share * self._corpus.features[documents]
+        )
         return found
 
     def make(self, documents: Numbers) -> CompactSets:
