@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,9 +38,36 @@ def _convert_without_pandas() -> None:
         sys.meta_path.remove(finder)
 
 
-# A command has no frames, but for those that Spark makes.
-if kernels.starts_quickly() and "pandas" not in sys.modules and "spark" not in sys.argv:
-    _convert_without_pandas()
+class _NoParameters:
+    """Documentation of options without its parameters."""
+
+    def __init__(self, text: str) -> None:
+        self.parameters: list[Any] = []
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.parameters
+
+
+def _compute_without_documentation() -> None:
+    """Import Arrow's functions without the documentation of their options, which takes longer than all else."""
+    name = "pyarrow.vendored.docscrape"
+    if "pyarrow.compute" not in sys.modules and name not in sys.modules:
+        sys.modules[name] = module = ModuleType(name)
+        module.NumpyDocString = _NoParameters  # type: ignore[attr-defined]
+        try:
+            import pyarrow.vendored
+
+            pyarrow.vendored.docscrape = module
+            import pyarrow.compute
+        finally:
+            del sys.modules[name]
+
+
+# A command has no frames, but for those that Spark makes, and shows nobody Arrow's documentation.
+if kernels.starts_quickly():
+    _compute_without_documentation()
+    if "pandas" not in sys.modules and "spark" not in sys.argv:
+        _convert_without_pandas()
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -314,9 +343,25 @@ def between(left: Numbers, right: Numbers, first: int) -> NDArray[np.bool_]:
     return (left < first) != (right < first) if first else np.ones(len(left), np.bool_)
 
 
+def arrow_array(values: NDArray[Any]) -> pa.Array:
+    """Numbers or truth values as an Arrow column over the same memory, if that has no gaps.
+
+    `pa.array` looks for what pandas and Python have in the values, which takes longer than all else with a chunk.
+    """
+    bits = (
+        np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    )
+    return pa.Array.from_buffers(_arrow_type(values.dtype), len(values), [None, pa.py_buffer(bits)])
+
+
+@cache
+def _arrow_type(dtype: np.dtype[Any]) -> pa.DataType:
+    return pa.from_numpy_dtype(dtype)
+
+
 def fixed_lists(values: NDArray[Any]) -> pa.Array:
     """A matrix as an Arrow column, one row for each document."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    return pa.FixedSizeListArray.from_arrays(arrow_array(values.ravel()), values.shape[1])
 
 
 def matrix(column: pa.ChunkedArray) -> NDArray[Any]:
@@ -328,5 +373,5 @@ def matrix(column: pa.ChunkedArray) -> NDArray[Any]:
 def ragged(offsets: Offsets, values: NDArray[Any]) -> pa.Array:
     """Lists of any length as an Arrow column."""
     return pa.LargeListArray.from_arrays(
-        pa.array(offsets - offsets[0]), pa.array(values[offsets[0] : offsets[-1]])
+        arrow_array(offsets - offsets[0]), arrow_array(values[offsets[0] : offsets[-1]])
     )

@@ -6,7 +6,6 @@ import os
 from dataclasses import replace
 from typing import Any, Literal
 
-from neardup.candidates.contained import Contained
 from neardup.candidates.equal import Equal
 from neardup.clusters.keep import parse_keep
 from neardup.errors import ParameterError
@@ -18,7 +17,6 @@ from neardup.statistics.file import load_statistics
 from neardup.text.normalized import NormalizedWords, read_steps
 from neardup.text.whole import WholeWords
 from neardup.text.words import Words
-from neardup.verify.containment import Containment
 from neardup.verify.numbers import separate_numbers
 
 
@@ -151,6 +149,9 @@ def by_containment(plan: Plan) -> Plan:
             "'similarity', because the method with these options does not compare sets of features",
             "containment",
         )
+    from neardup.candidates.contained import Contained
+    from neardup.verify.containment import Containment
+
     view = replace(plan.view, signature=None)
     return plan.with_(view=view, candidates=Contained(), check=Containment())
 

@@ -7,6 +7,7 @@ Exit codes: 0 done (bad records among good ones are counted, not fatal), 1 an er
 from __future__ import annotations
 
 import atexit
+import ctypes
 import errno
 import gc
 import os
@@ -14,6 +15,7 @@ import signal
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -24,6 +26,7 @@ from neardup import __version__, kernels
 from neardup.errors import NeardupError, ParameterError, nearest_name, quoted_names
 from neardup.escapes import escape_controls
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # options of glibc's mallopt
 COMMANDS = {
     "dedup": "Remove or mark the near-duplicates of a corpus.",
     "report": "Write a page about the result of dedup, riskiest removals first.",
@@ -97,6 +100,10 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None and sys.argv[1:2] != ["serve"]:  # which answers single questions for a long time
         kernels.start_quickly()
         _collect_seldom()
+        _reuse_memory()
+        os.environ["OPENBLAS_NUM_THREADS"] = (
+            "1"  # NumPy would start threads that only wait, 0.1 s of processor time
+        )
     _stop_at_signals()
     try:
         _run(arguments)
@@ -149,6 +156,16 @@ def _collect_seldom() -> None:
     """Has Python look for cycles of garbage a hundred times less often, and not at the end: imports leave none."""
     gc.set_threshold(100 * gc.get_threshold()[0], *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
+
+
+def _reuse_memory() -> None:
+    """Has the C library keep some freed memory for the next chunk: the system would fill it with zeros every time."""
+    with suppress(OSError, AttributeError, TypeError):  # not glibc
+        set_option = ctypes.CDLL(None).mallopt
+        set_option(_MMAP_THRESHOLD, 32 << 20)  # smaller blocks come from the heap …
+        set_option(
+            _TRIM_THRESHOLD, 64 << 20
+        )  # … which keeps so much at its end; stages return all when they end
 
 
 class Stopped(BaseException):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import numpy as np
@@ -106,6 +105,8 @@ def _number(value: Any) -> Any:
 def moment(value: Any) -> Any:
     """Seconds since 1970 of a date in any common form: ISO 8601, mail, Unix time, or a date object."""
     if isinstance(value, str):
+        from email.utils import parsedate_to_datetime
+
         for read in (datetime.fromisoformat, parsedate_to_datetime):
             try:
                 value = read(value.strip())

@@ -75,7 +75,9 @@ def document_texts(
 
     The text of HTML is its visible text or its article; a page without an article is counted and keeps all of it.
     """
-    array = plain(batch.columns.column(column), row_report(problems.add, batch.source, batch.numbers))
+    array = batch.columns.column(column)
+    if not (batch.plain and is_string(array.type)):
+        array = plain(array, row_report(problems.add, batch.source, batch.numbers))
     if array.null_count:
         import pyarrow.compute as pc
 

@@ -33,6 +33,7 @@ class Batch:
     columns: pa.RecordBatch
     raw: pa.Array[Any] | None = None
     format: str = ""  # of the source, and so of the raw records
+    plain: bool = False  # strings are known to be UTF-8
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -201,7 +202,7 @@ def with_plain_columns(batch: Batch, columns: Sequence[str], problems: Problems)
     stored = batch.columns
     places = {name: stored.schema.get_all_field_indices(name) for name in columns}
     arrays = {name: read_value(stored.column(at[0]), report) for name, at in places.items() if at}
-    return replace(batch, columns=picked(arrays, columns, stored.num_rows))
+    return replace(batch, columns=picked(arrays, columns, stored.num_rows), plain=True)
 
 
 def stamp(source: Source) -> tuple[tuple[str, int, int], ...]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Numbers, Pairs
-from neardup.learn.model.file import Probability
 from neardup.plan import Check
 from neardup.thresholds import TOLERANCE
 
@@ -20,7 +19,11 @@ Curve = tuple[float, float]
 def probabilities(check: Check, similarity: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """How likely pairs of these scores are near-duplicates; None if they were not learned."""
     curve = getattr(check, "curve", None)
-    return None if curve is None else np.asarray(Probability(*curve).of(similarity), np.float64)
+    if curve is None:
+        return None
+    from neardup.learn.model.file import Probability
+
+    return np.asarray(Probability(*curve).of(similarity), np.float64)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +55,8 @@ def read_config(path: str) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > MOST_BYTES:
         raise InputError(f"{path} is no file of options: it has more than {MOST_BYTES >> 20} MB")
+    import tomllib
+
     try:
         found = tomllib.loads(data.decode())
     except UnicodeDecodeError:

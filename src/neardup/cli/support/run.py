@@ -147,9 +147,11 @@ def _against(values: dict[str, Any]) -> dict[str, Any]:
 
 def given_decisions(values: dict[str, Any]) -> tuple[StandingDecision, ...] | None:
     """What --decisions names; None without it."""
+    if not values.get("decisions"):
+        return None
     from neardup.decisions.store import read_decisions
 
-    return tuple(read_decisions(Path(values["decisions"]))) if values.get("decisions") else None
+    return tuple(read_decisions(Path(values["decisions"])))
 
 
 def _decisions(values: dict[str, Any]) -> dict[str, Any]:

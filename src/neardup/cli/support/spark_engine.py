@@ -64,8 +64,6 @@ class SparkEngine:
 
 def take_engine(values: dict[str, Any]) -> SparkEngine | None:
     """The Spark engine, None for the local one, taken out of `values`; raises for options that it does not support."""
-    from neardup.engines.spark.session.start import SparkError
-
     engine, master, conf = (values.pop(name) for name in ("engine", "master", "conf"))
     if engine == "spark":
         from neardup.engines.spark.session.session import parse_conf
@@ -73,6 +71,8 @@ def take_engine(values: dict[str, Any]) -> SparkEngine | None:
         _refuse_options(click.get_current_context())
         return SparkEngine(master, parse_conf(conf))
     if master or conf:
+        from neardup.engines.spark.session.start import SparkError
+
         raise SparkError(f"--{'master' if master else 'conf'} has no effect without --engine spark.")
     return None
 

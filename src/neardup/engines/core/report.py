@@ -5,14 +5,13 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 import neardup
 from neardup.candidates.buckets import BucketCounts
-from neardup.candidates.decided import decided_curve
 from neardup.columns import Numbers
 from neardup.documents import Problems
 from neardup.engines.core.decide import Floats, Outcome
@@ -23,6 +22,9 @@ from neardup.engines.core.progress import Progress, peak_memory
 from neardup.engines.core.tables import by_person
 from neardup.plan import Plan
 from neardup.sorted_sets import count_distinct
+
+if TYPE_CHECKING:
+    from neardup.candidates.decided import Decided
 
 LARGEST = 10  # clusters that the report lists
 SOURCES = 100  # inputs whose documents the report counts
@@ -160,15 +162,24 @@ def make_report(plan: Plan, counts: RunCounts, context: RunContext, files: list[
     }
 
 
+def _curve(plan: Plan) -> Decided | None:
+    """The curve of signatures that decide; None for a plan that compares features."""
+    if plan.check.level != "signatures":
+        return None
+    from neardup.candidates.decided import decided_curve
+
+    return decided_curve(plan)
+
+
 def _found(plan: Plan) -> float | None:
-    curve = decided_curve(plan)
+    curve = _curve(plan)
     found = plan.found(plan.threshold) if curve is None else curve.candidate(plan.threshold)
     return None if found is None else round(found, 6)
 
 
 def _signatures(plan: Plan) -> dict[str, Any]:
     """The curve of signatures that decide: what becomes of pairs at the threshold and two errors to either side."""
-    curve = decided_curve(plan)
+    curve = _curve(plan)
     if curve is None:
         return {}
     error = curve.error(plan.threshold)

@@ -10,7 +10,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, Tokens, fixed_lists, ragged
+from neardup.columns import (
+    Features,
+    Hashes,
+    Numbers,
+    Signatures,
+    Texts,
+    Tokens,
+    arrow_array,
+    fixed_lists,
+    ragged,
+)
 from neardup.errors import PlanError
 from neardup.plan import KeyCandidates, Plan, stage_json
 from neardup.statistics import Statistics
@@ -48,10 +58,10 @@ def describe(texts: Texts) -> dict[str, pa.Array]:
     lengths = np.empty(len(texts), np.int64)
     kernels.digest.count_characters(texts.data, texts.offsets, lengths)
     return {
-        "low": pa.array(np.ascontiguousarray(digests[:, 0])),
-        "high": pa.array(np.ascontiguousarray(digests[:, 1])),
-        "bytes": pa.array(np.diff(texts.offsets)),
-        "length": pa.array(lengths),
+        "low": arrow_array(digests[:, 0]),
+        "high": arrow_array(digests[:, 1]),
+        "bytes": arrow_array(texts.offsets[1:] - texts.offsets[:-1]),
+        "length": arrow_array(lengths),
     }
 
 
@@ -103,12 +113,12 @@ def represent_features(
     """The same columns for texts whose features are known."""
     made = representation_of(plan, np.diff(tokens.offsets), features)
     columns = {"tokens": made.tokens, "features": features.sizes, "present": made.present}
-    arrays = {name: pa.array(column) for name, column in columns.items()}
+    arrays = {name: arrow_array(values) for name, values in columns.items()}
     if made.signatures is None:
         return arrays | _feature_columns(features)
     if keep_slots or plan.joins or (plan.check.level == "signatures" and plan.check_view is None):
         arrays["slots"] = fixed_lists(made.signatures.slots)
-    return arrays | {f"key{table}": pa.array(keys) for table, keys in enumerate(made.keys)}
+    return arrays | {f"key{table}": arrow_array(keys) for table, keys in enumerate(made.keys)}
 
 
 def _feature_columns(features: Features) -> dict[str, pa.Array]:

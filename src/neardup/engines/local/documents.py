@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.columns import Texts
+from neardup.columns import Texts, arrow_array
 from neardup.documents import (
     Batch,
     Problems,
@@ -129,18 +129,18 @@ class DocumentReader:
         self.text_columns.add(text if _same(array, batch, text) else None)
         known = {
             "id": self._ids(batch, identity),
-            "source": pa.array(np.full(len(batch), number, np.int32)),
-            "record": pa.array(batch.numbers),
+            "source": arrow_array(np.full(len(batch), number, np.int32)),
+            "record": arrow_array(batch.numbers),
         }
         asked = {"value": self.plan.keep.column, "group": self.plan.df_column}
-        known |= {name: plain_column(batch, column) for name, column in asked.items() if column is not None}
+        known |= {name: plain_column(batch, given) for name, given in asked.items() if given is not None}
         old = min(self.skip, len(batch))
         self._passed(len(batch))
         texts = Texts.from_arrow(array).slice(old, len(batch))
         self.work.memory.refuse_larger(int(np.diff(texts.offsets).max(initial=0)), batch.source)
         self.work.spool.append(texts)
         for start, part in chunks(texts):
-            some = {name: column.slice(old + start, len(part)) for name, column in known.items()}
+            some = {name: values.slice(old + start, len(part)) for name, values in known.items()}
             yield DocumentChunk(part, some)
 
 

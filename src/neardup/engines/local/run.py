@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.columns import Numbers, Pairs
-from neardup.decisions.rules import text_digest
-from neardup.decisions.store import StandingDecision
 from neardup.documents import Problems, Source
 from neardup.engines.core.decide import Decisions, Outcome, decide
 from neardup.engines.core.documents import InputColumns
@@ -32,7 +31,6 @@ from neardup.engines.core.empty import without_empty
 from neardup.engines.core.expected_share import ExpectedShare
 from neardup.engines.core.large_components import LeaderSearch
 from neardup.engines.core.leaders import Measure
-from neardup.engines.core.person_decisions import follow
 from neardup.engines.core.progress import Progress
 from neardup.engines.core.references import ReferenceMatches, without_referenced
 from neardup.engines.core.represent import check_statistics, needs_distinct_texts_first
@@ -47,6 +45,9 @@ from neardup.errors import EvidenceError
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.workers import default_threads
+
+if TYPE_CHECKING:
+    from neardup.decisions.store import StandingDecision
 
 # The documents of a corpus that references have.
 FindReferences = Callable[[Corpus, Progress, int], ReferenceMatches]
@@ -132,6 +133,8 @@ def decided(
     with progress.stage("clusters"):
         decisions = decide(plan, corpus, matches.representative, matches.pairs, measure, report)
         if people is not None:
+            from neardup.engines.core.person_decisions import follow
+
             decisions = follow(plan, corpus, partial(_text_digests, corpus), decisions, people, measure)
         matches.hot = None
         return without_empty(plan, corpus, np.flatnonzero(corpus.tokens == 0), decisions)
@@ -166,6 +169,8 @@ class ShownMeasure:
 
 def _text_digests(corpus: Corpus, numbers: Numbers) -> list[bytes]:
     """The digests of the texts of some documents, as decisions of people store them."""
+    from neardup.decisions.rules import text_digest
+
     texts = corpus.spool.read(numbers).to_arrow(pa.large_string())
     return [text_digest(text.as_py()) for text in texts]
 

@@ -198,10 +198,12 @@ class Spool:
     def _read_runs(self, begins: Numbers, ends: Numbers) -> NDArray[np.uint8]:
         """The bytes of runs, one behind the other."""
         block, at = np.empty(int((ends - begins).sum()), np.uint8), 0
-        room = memoryview(block.data)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            self._read_into(room[at : at + end - begin], begin)
-            at += end - begin
+        room, file = memoryview(block.data), self._file.fileno()
+        for begin, size in zip(begins.tolist(), (ends - begins).tolist(), strict=True):
+            some = room[at : at + size]
+            if os.preadv(file, [some], begin) != size:  # more than 2 GB, or a file that was cut off
+                self._read_into(some, begin)
+            at += size
         return block
 
     def read_range(self, start: int, stop: int) -> Texts:
