@@ -14,25 +14,67 @@ from neardup.kernels import tables
 hashes = st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1))
 
 
-def summed(keys: np.ndarray, counts: np.ndarray) -> dict[int, int]:
+BITS = 4  # of parts
+
+
+def cut(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    out, out_counts = np.empty_like(keys), np.empty_like(counts)
+    return out, out_counts, tables.cut(keys, counts, BITS, out, out_counts)
+
+
+def summed(keys: np.ndarray, counts: np.ndarray, least: int = 1, blocks: int = 1) -> dict[int, int]:
+    """The sums of entries that came in so many blocks."""
+    parts = [
+        cut(*some) for some in zip(np.array_split(keys, blocks), np.array_split(counts, blocks), strict=True)
+    ]
+    before = np.cumsum([0, *(len(part[0]) for part in parts[:-1])])
+    starts = np.stack([part[2] + size for part, size in zip(parts, before, strict=True)])
     out, sums = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64)
-    size = tables.add_equal(keys, counts, out, sums)
+    keys, counts = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
+    size = tables.sum_parts(keys, counts, starts, least, out, sums)
     return dict(zip(out[:size].tolist(), sums[:size].tolist(), strict=True))
 
 
-@given(st.lists(st.tuples(hashes, st.integers(1, 2**40)), max_size=80))
-def test_equal_keys_are_added_as_by_the_twin(entries: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(hashes, st.integers(1, 2**40)), max_size=80), st.integers(1, 3), st.integers(1, 4))
+def test_equal_keys_are_added_as_by_the_twin(entries: list[tuple[int, int]], least: int, blocks: int) -> None:
     keys = np.array([key for key, _ in entries], np.uint64)
     counts = np.array([count for _, count in entries], np.int64)
-    found, expected = summed(keys, counts), naive.add_equal(keys.tolist(), counts.tolist())
-    assert list(found.items()) == list(expected.items())
+    found = summed(keys, counts, least, blocks)
+    assert list(found.items()) == list(naive.sum_parts(keys.tolist(), counts.tolist(), least).items())
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 7 << 60, 2**64 - 1]), max_size=20), st.integers(1, 3))
+def test_keys_of_few_counts_are_dropped_as_by_the_twin(keys: list[int], least: int) -> None:
+    """Each count is 1: what occurs once is told from what occurs twice by its key alone."""
+    some, ones = np.array(keys, np.uint64), np.ones(len(keys), np.int64)
+    assert summed(some, ones, least, 2) == naive.sum_parts(keys, ones.tolist(), least)
 
 
 @pytest.mark.parametrize("most", [2, 3000, 2**64 - 1])
-def test_many_keys_are_added_too(most: int) -> None:
+@pytest.mark.parametrize("least", [1, 2])
+def test_many_keys_are_added_too(most: int, least: int) -> None:
     """Spread evenly, over several parts; and all with the same leading bits."""
     rng, size = np.random.default_rng(1), 30_000 if COMPILED else 2_000
     keys, counts = rng.integers(0, most, size, np.uint64), rng.integers(1, 9, size)
     keys = np.concatenate([keys, keys[::2]])
     counts = np.concatenate([counts, counts[::2]])
-    assert list(summed(keys, counts).items()) == list(naive.add_equal(keys.tolist(), counts.tolist()).items())
+    expected = naive.sum_parts(keys.tolist(), counts.tolist(), least)
+    assert list(summed(keys, counts, least, 3).items()) == list(expected.items())
+
+
+@given(st.lists(hashes, max_size=40))
+def test_entries_are_cut_into_the_parts_of_the_twin(values: list[int]) -> None:
+    keys = np.array(values, np.uint64)
+    out, counts, starts = cut(keys, np.arange(len(keys)))
+    parts = [out[starts[part] : starts[part + 1]].tolist() for part in range(1 << BITS)]
+    assert parts == naive.cut(values, BITS)
+    assert np.array_equal(keys[counts], out)  # each count is still with its key
+
+
+@given(st.lists(st.lists(hashes, max_size=12), max_size=8))
+def test_rows_are_counted_as_by_the_twin(rows: list[list[int]]) -> None:
+    flat = np.array([h for row in rows for h in row], np.uint64)
+    offsets = np.cumsum([0, *map(len, rows)])
+    keys, counts = np.empty(len(flat), np.uint64), np.empty(len(flat), np.int64)
+    size = tables.count_rows(flat, offsets, keys, counts)
+    assert list(zip(keys[:size], counts[:size], strict=True)) == list(naive.count_rows(rows).items())

@@ -118,9 +118,23 @@ def close_pairs(rows: Sequence[dict[int, float]], least: float) -> dict[Edge, fl
     return {(a, b): s for (a, b), s in found.items() if similar(s, sizes[a], sizes[b], cosine=True) >= least}
 
 
-def add_equal(keys: Sequence[int], counts: Sequence[int]) -> dict[int, int]:
-    """Each distinct key in ascending order with the sum of its counts."""
+def count_rows(rows: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Each distinct hash in the order of first occurrence, with the number of rows that have it."""
+    found: dict[int, int] = {}
+    for row in rows:
+        for h in dict.fromkeys(row):
+            found[h] = found.get(h, 0) + 1
+    return found
+
+
+def cut(keys: Sequence[int], bits: int) -> list[list[int]]:
+    """The keys of each part, by their leading bits."""
+    return [[key for key in keys if key >> (64 - bits) == part] for part in range(1 << bits)]
+
+
+def sum_parts(keys: Sequence[int], counts: Sequence[int], least: int = 1) -> dict[int, int]:
+    """Each distinct key in ascending order with the sum of its counts, if that is not below the least one."""
     found = dict.fromkeys(sorted(set(keys)), 0)
     for key, count in zip(keys, counts, strict=True):
         found[key] += count
-    return found
+    return {key: count for key, count in found.items() if count >= least}

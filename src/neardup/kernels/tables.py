@@ -1,4 +1,4 @@
-"""Tables of counts by hash, added up."""
+"""Tables of counts by hash: counted batch by batch, and added up part by part."""
 
 from __future__ import annotations
 
@@ -8,9 +8,42 @@ from neardup.kernels import inline, jit
 from neardup.kernels.phrases import sort_by_insertion
 from neardup.kernels.sets import leading_bits
 
-U64 = np.uint64
+U32, U64 = np.uint32, np.uint64
 MOST = 512  # entries with equal bits that are sorted by insertion: most of them have equal keys
-PART = 12  # bits of the size of a part, which stays in the processor's caches
+SLOTS = 3  # bits: eight slots for each entry that is asked whether its key occurs once
+
+
+@jit
+def count_rows(hashes, offsets, keys, counts):
+    """Writes each distinct hash, in the order of first occurrence, with the number of rows that have it.
+
+    Returns how many there are. A row counts once, however often it repeats a hash.
+    """
+    size = offsets[len(offsets) - 1] - offsets[0]
+    bits = leading_bits(2 * size)
+    while (1 << bits) < 2 * size:
+        bits += 1
+    shift, mask = U64(64 - bits), U64((1 << bits) - 1)
+    table, last = (
+        np.zeros(1 << bits, U32),
+        np.empty(size, U32),
+    )  # the entry of a slot, from 1; the row it met last
+    found = 0
+    for row in range(len(offsets) - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            h = hashes[i]
+            slot = (h * U64(0x9E3779B97F4A7C15)) >> shift
+            while table[slot] != U32(0) and keys[table[slot] - U32(1)] != h:
+                slot = (slot + U64(1)) & mask
+            entry = table[slot]
+            if entry == U32(0):
+                keys[found], counts[found], last[found] = h, 1, row
+                found += 1
+                table[slot] = found
+            else:
+                counts[entry - U32(1)] += np.int64(last[entry - U32(1)] != U32(row))
+                last[entry - U32(1)] = row
+    return found
 
 
 @inline
@@ -35,32 +68,88 @@ def spread(keys, counts, leading, bits, slots, out_keys, out_counts):
 
 
 @jit
-def add_equal(keys, counts, out_keys, out_counts):
-    """Writes each distinct key once, in ascending order, with the sum of its counts, and returns how many there are.
+def cut(keys, counts, bits, out_keys, out_counts):
+    """Moves entries behind each other by their leading bits, and returns where each part begins, and the last ends."""
+    ends = np.zeros((1 << bits) + 1, np.int64)
+    spread(keys, counts, 0, bits, ends, out_keys, out_counts)
+    ends[1:] = ends[:-1].copy()
+    ends[0] = 0
+    return ends
 
-    Hashes are spread evenly: leading bits cut them into parts of a few thousand, and further ones almost sort a part.
+
+@inline
+def keep_repeated(keys, counts, least, bitmaps):
+    """Moves the entries that may reach the least sum to the front, and returns how many: all that do, and few others.
+
+    If the least sum is 2, a key that occurs once, as most do, is seen by a bit and never sorted.
     """
     size = len(keys)
-    leading = max(leading_bits(size) - PART, 1)
-    ends, parts = np.zeros((1 << leading) + 1, np.int64), (np.empty_like(keys), np.empty_like(counts))
-    longest = spread(keys, counts, 0, leading, ends, parts[0], parts[1])
-    slots, total, start = np.zeros((1 << leading_bits(longest)) + 1, np.int64), 0, 0
-    room, values = np.empty(longest, np.uint64), np.empty(longest, counts.dtype)
-    for part in range(1 << leading):
-        stop = ends[part]
-        own, own_counts = parts[0][start:stop], parts[1][start:stop]
-        sorted_keys, sorted_counts = room[: stop - start], values[: stop - start]
-        bits = leading_bits(stop - start)
-        if spread(own, own_counts, leading, bits, slots, sorted_keys, sorted_counts) <= MOST:
-            sort_by_insertion(sorted_keys, sorted_counts, 0, stop - start)
+    if least < 2:
+        return size
+    bits = leading_bits(size) + SLOTS
+    shift, words = U64(64 - bits), max(1, (1 << bits) >> 6)
+    once, twice = bitmaps[0, :words], bitmaps[1, :words]
+    once[:], twice[:] = U64(0), U64(0)
+    for i in range(size):
+        slot = (keys[i] * U64(0x9E3779B97F4A7C15)) >> shift
+        bit = U64(1) << (slot & U64(63))
+        twice[slot >> U64(6)] |= bit & (once[slot >> U64(6)] | (U64(0) - U64(counts[i] > 1)))
+        once[slot >> U64(6)] |= bit
+    kept = 0
+    for i in range(size):
+        slot = (keys[i] * U64(0x9E3779B97F4A7C15)) >> shift
+        keys[kept], counts[kept] = keys[i], counts[i]
+        kept += np.int64((twice[slot >> U64(6)] >> (slot & U64(63))) & U64(1))
+    return kept
+
+
+@inline
+def gather(keys, counts, starts, part, out_keys, out_counts):
+    """Copies the entries of one part from all blocks, and returns how many there are."""
+    total = 0
+    for block in range(len(starts)):
+        for i in range(starts[block, part], starts[block, part + 1]):
+            out_keys[total], out_counts[total] = keys[i], counts[i]
+            total += 1
+    return total
+
+
+@jit
+def sum_parts(keys, counts, starts, least, out_keys, out_counts):
+    """Writes each key of a sum of `least` or more once, in ascending order, with its sum; returns how many there are.
+
+    Row b of `starts` has where the parts of block b begin in keys and counts, by leading bits, and where the last one
+    ends. A part of all blocks stays in the processor's caches; further bits almost sort it, hashes being spread evenly.
+    """
+    parts = starts.shape[1] - 1
+    leading, longest = 0, 0
+    while (1 << leading) < parts:
+        leading += 1
+    for part in range(parts):
+        longest = max(longest, (starts[:, part + 1] - starts[:, part]).sum())
+    room = (np.empty(longest, U64), np.empty(longest, counts.dtype))
+    ordered = (np.empty(longest, U64), np.empty(longest, counts.dtype))
+    most = leading_bits(longest)
+    slots, bitmaps = np.zeros((1 << most) + 1, np.int64), np.empty((2, 1 << max(most + SLOTS - 6, 0)), U64)
+    total = 0
+    for part in range(parts):
+        size = gather(keys, counts, starts, part, room[0], room[1])
+        size = keep_repeated(room[0][:size], room[1][:size], least, bitmaps)
+        own, sums = room[0][:size], room[1][:size]
+        sorted_keys, sorted_sums = ordered[0][:size], ordered[1][:size]
+        if spread(own, sums, leading, leading_bits(size), slots, sorted_keys, sorted_sums) <= MOST:
+            sort_by_insertion(sorted_keys, sorted_sums, 0, size)
         else:
             order = np.argsort(own)
-            sorted_keys[:], sorted_counts[:] = own[order], own_counts[order]
-        for i in range(stop - start):
-            if i > 0 and sorted_keys[i] == sorted_keys[i - 1]:
-                out_counts[total - 1] += sorted_counts[i]
-            else:
-                out_keys[total], out_counts[total] = sorted_keys[i], sorted_counts[i]
+            sorted_keys[:], sorted_sums[:] = own[order], sums[order]
+        i = 0
+        while i < size:
+            key, both = sorted_keys[i], sorted_sums[i]
+            i += 1
+            while i < size and sorted_keys[i] == key:
+                both += sorted_sums[i]
+                i += 1
+            if both >= least:
+                out_keys[total], out_counts[total] = key, both
                 total += 1
-        start = stop
     return total

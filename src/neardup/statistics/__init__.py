@@ -7,7 +7,14 @@ file         the file format: one parquet file; not imported here, because most 
 """
 
 from neardup.statistics.counters import Counter, Sketch
-from neardup.statistics.frequencies import Frequencies, Statistics, add_up, count_features, merge
+from neardup.statistics.frequencies import (
+    Frequencies,
+    Statistics,
+    add_up,
+    count_features,
+    count_unsorted,
+    merge,
+)
 from neardup.statistics.units import parse_df_unit, unit_column
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "Statistics",
     "add_up",
     "count_features",
+    "count_unsorted",
     "merge",
     "parse_df_unit",
     "unit_column",

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup import kernels
 from neardup.columns import Hashes, Numbers
 from neardup.errors import OutputError
-from neardup.statistics.frequencies import Frequencies, add_up
+from neardup.statistics.frequencies import PARTS, Frequencies, add_up
 
 MEMORY = 256 << 20  # bytes for the tables of one counter
 ENTRY = 16  # bytes of a feature and its count
 WORKING = 4  # copies of the tables that exist while they are added up
+LEAST_ROOM = 1 << 12  # entries
 LEAST_BUFFER = 256  # features of a run that are read at a time, at least
 
 
@@ -25,6 +27,40 @@ class _Run(NamedTuple):
 
     start: int
     size: int
+
+
+class _Arena:
+    """Tables waiting to be added up, entry by entry, each cut into parts by the leading bits of its keys."""
+
+    def __init__(self) -> None:
+        self.keys: Hashes = np.empty(LEAST_ROOM, np.uint64)
+        self.counts: Numbers = np.empty(LEAST_ROOM, np.int64)
+        self.size = 0
+        self._starts: list[Numbers] = []
+
+    def add(self, table: Frequencies) -> None:
+        """One more table, in any order of its keys."""
+        stop = self.size + len(table)
+        if stop > len(self.keys):
+            room = max(stop, len(self.keys) + len(self.keys) // 4)
+            for column in (
+                self.keys,
+                self.counts,
+            ):  # in place: the system moves pages instead of copying them
+                column.resize(room, refcheck=False)
+        some = slice(self.size, stop)
+        found = kernels.tables.cut(table.keys, table.counts, PARTS, self.keys[some], self.counts[some])
+        self._starts.append(found + self.size)
+        self.size = stop
+
+    def added_up(self, least: int) -> Frequencies:
+        """The sum of all tables without features of fewer than `least`, in ascending order."""
+        if not self._starts:
+            return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
+        keys, counts = np.empty(self.size, np.uint64), np.empty(self.size, np.int64)
+        columns = (self.keys[: self.size], self.counts[: self.size], np.stack(self._starts))
+        size = kernels.tables.sum_parts(*columns, least, keys, counts)
+        return Frequencies(keys[:size].copy(), counts[:size].copy(), least)
 
 
 class Counter:
@@ -38,8 +74,7 @@ class Counter:
         self._room = max(1, memory // (ENTRY * WORKING))
         self._folder = folder
         self._file: Any = None
-        self._waiting: list[Frequencies] = []
-        self._size = 0
+        self._waiting = _Arena()
         self._runs: list[_Run] = []
 
     def __enter__(self) -> Counter:
@@ -48,6 +83,7 @@ class Counter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._waiting = _Arena()
         if self._file is not None:
             self._file.close()
 
@@ -57,45 +93,47 @@ class Counter:
         return len(self._runs)
 
     def add(self, table: Frequencies) -> None:
-        """Add a table."""
-        self._waiting.append(table)
-        self._size += len(table)
-        if self._size > self._room:
-            self._waiting = [add_up(self._waiting)]
-            self._size = len(self._waiting[0])
-            if self._size > self._room // 2:  # adding up saved little, and would soon be repeated
-                self._spill()
+        """Add a table, in any order of its features."""
+        self._waiting.add(table)
+        if self._waiting.size > self._room:
+            whole = self._take()
+            if len(whole) > self._room // 2:  # adding up saved little, and would soon be repeated
+                self._spill(whole)
+            else:
+                self._waiting.add(whole)
 
-    def _spill(self) -> None:
+    def _take(self, least: int = 1) -> Frequencies:
+        """The sum of what waits in memory, where nothing waits then."""
+        whole, self._waiting = self._waiting.added_up(least), _Arena()
+        return whole
+
+    def _spill(self, table: Frequencies) -> None:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="neardup-", dir=self._folder)  # noqa: SIM115
-            for table in self._waiting:
-                start = self._file.seek(0, os.SEEK_END)
-                self._file.write(np.ascontiguousarray(table.keys).data)
-                self._file.write(np.ascontiguousarray(table.counts).data)
-                self._runs.append(_Run(start, len(table)))
+            start = self._file.seek(0, os.SEEK_END)
+            self._file.write(np.ascontiguousarray(table.keys).data)
+            self._file.write(np.ascontiguousarray(table.counts).data)
+            self._runs.append(_Run(start, len(table)))
         except OSError as error:
             raise OutputError(
                 f"The work folder cannot be written: {error.strerror}; choose another one with --work-dir."
             ) from None
-        self._waiting, self._size = [], 0
 
-    def tables(self) -> Iterator[Frequencies]:
-        """The sum, in parts of ascending features."""
-        if self._waiting:
-            self._waiting = [add_up(self._waiting)]
+    def tables(self, least: int = 1) -> Iterator[Frequencies]:
+        """The sum without features of fewer than `least`, in parts of ascending features."""
         if not self._runs:
-            yield from self._waiting
+            yield self._take(least)
             return
-        self._spill()
-        yield from self._merge()
+        self._spill(self._take())
+        for table in self._merge():
+            yield table.at_least(least)
 
     def finish(self, least: int = 1) -> Frequencies:
         """The sum of all tables, without features of fewer than `least` documents."""
-        parts = [table.at_least(least) for table in self.tables()]
-        if not parts:
-            return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
+        parts = list(self.tables(least))
+        if len(parts) == 1:
+            return parts[0]
         return Frequencies(
             np.concatenate([part.keys for part in parts]),
             np.concatenate([part.counts for part in parts]),

@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from neardup import kernels
-from neardup.columns import Features, Hashes, Numbers, make_distinct
+from neardup.columns import Features, Hashes, Numbers
 from neardup.errors import StatisticsError
 
 Spread = tuple[Numbers, Numbers]
+PARTS = 11  # bits of a key: a part of forty million features fits into a processor's cache
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,21 @@ def _what(statistics: Statistics) -> tuple[str, list[str], str]:
 
 def count_features(features: Features) -> Frequencies:
     """The frequencies within one batch, each document counting once."""
-    keys, counts = np.unique(make_distinct(features).hashes, return_counts=True)
-    return Frequencies(keys, counts.astype(np.int64))
+    return sorted_table(count_unsorted(features))
+
+
+def count_unsorted(features: Features) -> Frequencies:
+    """The same, in no order: all that a counter asks for."""
+    size = int(features.offsets[-1] - features.offsets[0])
+    keys, counts = np.empty(size, np.uint64), np.empty(size, np.int64)
+    found = kernels.tables.count_rows(features.hashes, features.offsets, keys, counts)
+    return Frequencies(keys[:found].copy(), counts[:found].copy())
+
+
+def sorted_table(table: Frequencies) -> Frequencies:
+    """The table in ascending order of hash."""
+    order = np.argsort(table.keys)
+    return replace(table, keys=table.keys[order], counts=table.counts[order])
 
 
 def add_up(parts: Iterable[Frequencies]) -> Frequencies:
@@ -166,7 +180,8 @@ def add_up(parts: Iterable[Frequencies]) -> Frequencies:
     keys = np.concatenate([table.keys for table in tables])
     counts = np.concatenate([table.counts for table in tables])
     found, sums = np.empty_like(keys), np.empty_like(counts)
-    size = kernels.tables.add_equal(keys, counts, found, sums)
+    starts = kernels.tables.cut(keys, counts, PARTS, found, sums)[None]
+    size = kernels.tables.sum_parts(found, sums, starts, 1, keys, counts)
     missing = [table.least - 1 for table in tables]
     slack = sum(table.slack for table in tables) + (sum(missing) - min(missing) if len(tables) > 1 else 0)
-    return Frequencies(found[:size].copy(), sums[:size].copy(), 1 + sum(missing), slack)
+    return Frequencies(keys[:size].copy(), counts[:size].copy(), 1 + sum(missing), slack)

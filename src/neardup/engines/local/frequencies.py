@@ -31,7 +31,7 @@ from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.verify import find_matches
 from neardup.plan import Feature, Plan, Text, stage_json
 from neardup.sorted_sets import count_distinct
-from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_features
+from neardup.statistics import Counter, Frequencies, Sketch, Statistics, count_unsorted
 from neardup.statistics.counters import MEMORY
 from neardup.statistics.units import by_document, units_by_value
 from neardup.workers import ordered_map
@@ -208,7 +208,7 @@ def count_into(
 
     def tables_of(chunk: CountingChunk) -> list[Frequencies]:
         tokens = text(spool.read(chunk.documents), details=details)
-        return [count_features(_joined(stage, stage(tokens), chunk)) for stage in stages]
+        return [count_unsorted(_joined(stage, stage(tokens), chunk)) for stage in stages]
 
     with progress.stage("count features", len(documents)):
         parts = ExitStack()
