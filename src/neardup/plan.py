@@ -75,6 +75,24 @@ class CorpusAware:
         """Whether it weighs running text more than boilerplate."""
         raise NotImplementedError
 
+    @property
+    def prepared_by(self) -> tuple[Any, ...] | None:
+        """The feature stages whose frequencies `prepare` takes into account; None where it prepares nothing."""
+        return None
+
+    @property
+    def preparation(self) -> tuple[Any, ...]:
+        """What `prepare` depends on besides."""
+        raise NotImplementedError
+
+    def prepare(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
+        """What can be known of weighted features before it is known what is rare."""
+        raise NotImplementedError
+
+    def finish(self, prepared: Features, statistics: Statistics | None) -> Features:
+        """The weighted features, from what was prepared."""
+        raise NotImplementedError
+
     def unique_shares(self, features: Features, statistics: Statistics) -> NDArray[np.float64]:
         """The share of each document's weight that is in features of no other text."""
         raise NotImplementedError
@@ -179,12 +197,41 @@ class View:
         """The weight that knows what is rare in the corpus, if one does."""
         return next((weight for weight in self.weights if isinstance(weight, CorpusAware)), None)
 
+    @property
+    def _last(self) -> CorpusAware | None:
+        """The last weight, if it says what it can prepare."""
+        last = self.weights[-1] if self.weights else None
+        return last if isinstance(last, CorpusAware) and last.prepared_by is not None else None
+
+    @property
+    def preparation(self) -> tuple[Any, ...]:
+        """What `prepare` does: equal where views prepare the same, with equal frequencies of what it is prepared by."""
+        last = self._last
+        return self.features, *(self.weights if last is None else (*self.weights[:-1], *(last.preparation)))
+
+    @property
+    def prepared_by(self) -> tuple[Feature, ...]:
+        """The features whose document frequencies `prepare` takes into account."""
+        own = self.weights if self._last is None else self.weights[:-1]
+        counted = [feature for weight in own for feature in weight.counts]
+        if self._last is not None:
+            counted += self._last.prepared_by or ()
+        return tuple(dict.fromkeys(counted))
+
+    def prepare(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
+        """What can be known of the features of a batch before it is known what is rare."""
+        features = self.features(tokens)
+        for weight in self.weights if self._last is None else self.weights[:-1]:
+            features = weight(features, tokens, statistics)
+        return features if self._last is None else self._last.prepare(features, tokens, statistics)
+
+    def finish(self, prepared: Features, statistics: Statistics | None = None) -> Features:
+        """The features of a batch, weighted, from what was prepared."""
+        return prepared if self._last is None else self._last.finish(prepared, statistics)
+
     def represent(self, tokens: Tokens, statistics: Statistics | None = None) -> Features:
         """The features of a batch, weighted."""
-        features = self.features(tokens)
-        for weight in self.weights:
-            features = weight(features, tokens, statistics)
-        return features
+        return self.finish(self.prepare(tokens, statistics), statistics)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,14 @@ class Frequencies:
             return self.whole
         return np.unique(self.counts[self.counts >= 2], return_counts=True)
 
+    def equals(self, other: Frequencies) -> bool:
+        """Whether the other table is the same."""
+        return self is other or (
+            (self.least, self.slack) == (other.least, other.slack)
+            and np.array_equal(self.keys, other.keys)
+            and np.array_equal(self.counts, other.counts)
+        )
+
     def of(self, hashes: Hashes) -> Numbers:
         """The document frequency of each feature, 0 for one that is not listed."""
         found = np.zeros(len(hashes), np.int64)

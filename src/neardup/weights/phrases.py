@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import Features, Tokens, make_distinct
+from neardup.columns import Features, Numbers, Tokens, make_distinct
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import CorpusAware, Feature, stage_json
@@ -40,9 +40,29 @@ FUNCTIONS: dict[str, Callable[[Floats, int], Floats]] = {
     "ln_idf": lambda df, n: np.maximum(np.log(n / df), 0.0),
     "idf": lambda df, n: np.log1p(n / df),
 }
+RISING = frozenset(FUNCTIONS) - {
+    "ln_idf",
+    "idf",
+}  # no phrase weighs less where the words around are more frequent
 LEAST_COMMON = 42  # section 3: a phrase of more documents is common …
 COMMON_ROOTS = 8.0  # … and in a collection of N documents, a phrase of more than 8 √N
 COMMON_CLUSTERS = 5  # if a cluster counts once: a phrase of more clusters is common
+
+
+def _given(statistics: Statistics | None) -> Statistics:
+    if statistics is None:
+        raise StatisticsError(
+            "This plan weighs phrases by their document frequency: count them over a corpus first, or give "
+            "statistics (--stats)."
+        )
+    return statistics
+
+
+def heaviest(features: Features, values: NDArray[Any]) -> Features:
+    """The distinct features of each document, each with its largest value."""
+    hashes, largest = np.empty(len(values), np.uint64), np.empty_like(values)
+    ends = kernels.phrases.heaviest(features.hashes, values, features.offsets, hashes, largest)
+    return Features(ends, hashes[: ends[-1]], largest[: ends[-1]], distinct=True)
 
 
 @dataclass(frozen=True)
@@ -113,18 +133,40 @@ class PhraseWeight(CorpusAware):
         return self.phrases, self.limit(statistics)
 
     def __call__(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
-        if statistics is None:
-            raise StatisticsError(
-                "This plan weighs phrases by their document frequency: count them over a corpus first, or give "
-                "statistics (--stats)."
-            )
-        if features.distinct or features.weights is not None or not self._is_whole(features, tokens):
-            return self._only_rare(self._reweigh(features, tokens, statistics), statistics)
-        weights = self._word_weights(features, tokens, statistics)
-        hashes, heaviest = np.empty(len(weights), np.uint64), np.empty(len(weights), np.float32)
-        ends = kernels.phrases.heaviest(features.hashes, weights, features.offsets, hashes, heaviest)
-        bag = Features(ends, hashes[: ends[-1]], heaviest[: ends[-1]], distinct=True)
-        return self._only_rare(bag, statistics)
+        known = _given(statistics)
+        whole = features.weights is None and not features.distinct and self._is_whole(features, tokens)
+        if self.prepared_by is not None and whole:
+            return self.finish(self.prepare(features, tokens, known), known)
+        if not whole:
+            return self._only_rare(self._reweigh(features, tokens, known), known)
+        return self._only_rare(heaviest(features, self._word_weights(features, tokens, known)), known)
+
+    @property
+    def prepared_by(self) -> tuple[Feature, ...] | None:
+        """The words, if a phrase weighs the more the more frequent they are, whatever its own frequency is."""
+        return (self.words,) if self.function in RISING and not self.inside else None
+
+    @property
+    def preparation(self) -> tuple[Any, ...]:
+        """Phrases and the number of words around them."""
+        return self.phrases, self.around
+
+    def prepare(self, features: Features, tokens: Tokens, statistics: Statistics | None) -> Features:
+        """Distinct phrases; for a weight, the largest sum of the frequencies of the words around."""
+        known = _given(statistics)
+        if features.weights is not None or features.distinct or not self._is_whole(features, tokens):
+            raise PlanError("PhraseWeight prepares the phrases of its own stage and no others.")
+        bag = heaviest(features, self._at_phrases(self._sums(tokens, known), features, tokens))
+        assert bag.weights is not None
+        small = bag.weights.max(initial=0) <= np.iinfo(np.uint32).max  # nearly always: half the memory
+        return replace(bag, weights=bag.weights.astype(np.uint32 if small else np.uint64))
+
+    def finish(self, prepared: Features, statistics: Statistics | None) -> Features:
+        """The phrases that are not common, with their weights."""
+        known = _given(statistics)
+        assert prepared.weights is not None
+        df = prepared.weights / (2.0 * self.around if self.around else 1.0)
+        return self._only_rare(replace(prepared, weights=self._function(df, known)), known)
 
     def _reweigh(self, features: Features, tokens: Tokens, statistics: Statistics) -> Features:
         """The phrases that another stage left, its weights times those of this one."""
@@ -149,20 +191,34 @@ class PhraseWeight(CorpusAware):
         self, features: Features, tokens: Tokens, statistics: Statistics
     ) -> NDArray[np.float32]:
         """f of the frequency of the words of each phrase."""
-        found = np.maximum(statistics.table(stage_json(self.words)).of(self.words(tokens).hashes), 1)
-        df = found.astype(np.float64)
-        if self.around:
-            sums = np.zeros(len(found), np.int64)
-            kernels.phrases.sum_around(found, tokens.offsets, self.around, sums)
-            df = sums / (2.0 * self.around)
-        places = np.repeat(tokens.offsets[:-1] - features.offsets[:-1], features.sizes)
-        df = df[places + np.arange(len(features.hashes))]
+        df = self._at_phrases(self._sums(tokens, statistics), features, tokens)
+        df = df / (2.0 * self.around if self.around else 1.0)
         if self.inside:
             df = df / np.maximum(statistics.table(stage_json(self.phrases)).of(features.hashes), 1)
-        result: NDArray[np.float32] = FUNCTIONS[self.function](df, max(statistics.documents, 1)).astype(
+        return self._function(df, statistics)
+
+    def _function(self, df: Floats, statistics: Statistics) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = FUNCTIONS[self.function](df, max(statistics.documents, 1)).astype(
             np.float32
         )
-        return result
+        return found
+
+    def _sums(self, tokens: Tokens, statistics: Statistics) -> Numbers:
+        """The sum of the frequencies of the words around each token, or the frequency of its own word."""
+        found = np.maximum(statistics.table(stage_json(self.words)).of(self.words(tokens).hashes), 1)
+        if not self.around:
+            return found
+        sums = np.zeros(len(found), np.int64)
+        kernels.phrases.sum_around(found, tokens.offsets, self.around, sums)
+        return sums
+
+    @staticmethod
+    def _at_phrases(values: Numbers, features: Features, tokens: Tokens) -> Numbers:
+        """The value of the token where each phrase begins."""
+        places = np.repeat(tokens.offsets[:-1] - features.offsets[:-1], features.sizes)
+        places += np.arange(len(features.hashes))
+        found: Numbers = values[places]
+        return found
 
     def _only_rare(self, bag: Features, statistics: Statistics) -> Features:
         """The phrases that are not common, or all of a document that has hardly any such."""

@@ -18,6 +18,15 @@ def compares_kept_signatures(plan: Plan) -> bool:
     return plan.check.level == "signatures" and plan.check_view is None
 
 
+def compares_view(plan: Plan) -> bool:
+    """Whether the check compares just the features that candidates come from."""
+    return (
+        plan.check.level == "features"
+        and plan.check_view is None
+        and not isinstance(plan.check, SeparateNumbers)
+    )
+
+
 def compared_features(plan: Plan, texts: Texts, statistics: Statistics | None) -> Features:
     """The distinct features of texts that the check compares."""
     view, separate = check_view(plan), isinstance(plan.check, SeparateNumbers)

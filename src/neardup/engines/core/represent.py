@@ -10,17 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup import kernels
-from neardup.columns import (
-    Features,
-    Hashes,
-    Numbers,
-    Signatures,
-    Texts,
-    Tokens,
-    arrow_array,
-    fixed_lists,
-    ragged,
-)
+from neardup.columns import Features, Hashes, Numbers, Signatures, Texts, arrow_array, fixed_lists, ragged
 from neardup.errors import PlanError
 from neardup.plan import KeyCandidates, Plan, stage_json
 from neardup.statistics import Statistics
@@ -104,14 +94,15 @@ def represent(
 ) -> dict[str, pa.Array]:
     """The columns that represent texts: keys, or features where candidates come from them; signatures if compared."""
     tokens = plan.text(texts, details=plan.view.details)
-    return represent_features(plan, tokens, plan.view.represent(tokens, statistics), keep_slots)
+    features = plan.view.represent(tokens, statistics)
+    return represent_features(plan, np.diff(tokens.offsets), features, keep_slots)
 
 
 def represent_features(
-    plan: Plan, tokens: Tokens, features: Features, keep_slots: bool = False
+    plan: Plan, tokens: Numbers, features: Features, keep_slots: bool = False
 ) -> dict[str, pa.Array]:
-    """The same columns for texts whose features are known."""
-    made = representation_of(plan, np.diff(tokens.offsets), features)
+    """The same columns for texts of so many tokens whose features are known."""
+    made = representation_of(plan, tokens, features)
     columns = {"tokens": made.tokens, "features": features.sizes, "present": made.present}
     arrays = {name: arrow_array(values) for name, values in columns.items()}
     if made.signatures is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.columns import Hashes, Numbers, Tokens
+from neardup.columns import Features, Hashes, Numbers
 from neardup.plan import View
 from neardup.statistics import Statistics
 
@@ -36,10 +36,10 @@ def sample_groups(groups: Numbers, id_hashes: Hashes) -> Numbers:
     return np.sort(order[(place < SAMPLED) & (np.repeat(sizes, sizes) >= FEWEST)])
 
 
-def unique_shares(view: View, tokens: Tokens, statistics: Statistics) -> NDArray[np.float64]:
+def unique_shares(view: View, features: Features, statistics: Statistics) -> NDArray[np.float64]:
     """The share of each document's weight that is in features of no other text."""
     assert view.corpus_aware is not None
-    return view.corpus_aware.unique_shares(view.represent(tokens, statistics), statistics)
+    return view.corpus_aware.unique_shares(features, statistics)
 
 
 def split_template_groups(groups: Numbers, sampled: Numbers, shares: NDArray[np.float64]) -> Numbers:

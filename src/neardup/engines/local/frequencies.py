@@ -75,7 +75,8 @@ def _clusters_of_first_pass(
     with Workspace(folder=corpus.work.folder, spool=corpus.spool, memory=corpus.work.memory) as apart:
         inner = replace(job, plan=first, work=apart)
         known = _counted(inner, distinct, None) if first.counts else None
-        first_corpus = replace(represented(inner, corpus, known, (distinct, places)), work=apart)
+        made = represented(inner, corpus, known, (distinct, places))
+        first_corpus, corpus.kept = replace(made, work=apart), made.kept
         pairs = find_matches(first, first_corpus, job.progress, job.threads).pairs
     passed = pairs.take(first.check.passes(pairs, first.threshold))
     groups = components(len(corpus), passed.left, passed.right)[distinct]
@@ -92,8 +93,11 @@ def _without_template_groups(
     sampled = sample_groups(groups, corpus.id_hashes[distinct])
     shares = np.zeros(len(distinct))
     for numbers in spooled_chunks(corpus.spool, distinct[sampled]):
-        tokens = plan.text(corpus.spool.read(numbers))
-        shares[np.searchsorted(distinct, numbers)] = unique_shares(plan.view, tokens, statistics)
+        kept = corpus.kept
+        features = None if kept is None else kept.features(plan.view, numbers, statistics)
+        if features is None:
+            features = plan.view.represent(plan.text(corpus.spool.read(numbers)), statistics)
+        shares[np.searchsorted(distinct, numbers)] = unique_shares(plan.view, features, statistics)
     return split_template_groups(groups, sampled, shares[sampled])
 
 

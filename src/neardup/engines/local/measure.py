@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.columns import Features, GrowingFeatures, Numbers, Pairs, Signatures
-from neardup.engines.core.compare import compared_features, compared_values, compares_kept_signatures
+from neardup.engines.core.compare import (
+    compared_features,
+    compared_values,
+    compares_kept_signatures,
+    compares_view,
+)
 from neardup.engines.core.leaders import Measure
 from neardup.engines.core.rounds import candidate_components
 from neardup.engines.local.hot_components import HotComponents
@@ -148,13 +153,16 @@ def _tiles(feature_counts: Numbers, left: Numbers, right: Numbers, room: int) ->
 
 
 def features_of(plan: Plan, corpus: Corpus, numbers: Numbers, threads: int) -> Features:
-    """The distinct features of some documents that the check compares, made from their texts."""
-    return Features.concatenate(
-        list(
-            ordered_map(
-                lambda some: compared_features(plan, corpus.spool.read(some), corpus.statistics),
-                spooled_chunks(corpus.spool, numbers),
-                threads,
-            )
+    """The distinct features of some documents that the check compares: kept ones, or made from their texts."""
+
+    def features(some: Numbers) -> Features:
+        found = None
+        if corpus.kept is not None and compares_view(plan):
+            found = corpus.kept.features(plan.view, some, corpus.statistics)
+        return (
+            found
+            if found is not None
+            else compared_features(plan, corpus.spool.read(some), corpus.statistics)
         )
-    )
+
+    return Features.concatenate(list(ordered_map(features, spooled_chunks(corpus.spool, numbers), threads)))

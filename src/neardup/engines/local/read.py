@@ -21,6 +21,7 @@ from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
 from neardup.engines.local.documents import DocumentChunk, DocumentReader
 from neardup.engines.local.join_blocks import DistinctFeatures
+from neardup.engines.local.kept_features import KeptFeatures
 from neardup.engines.local.representations import Representations
 from neardup.errors import NoDocuments
 from neardup.plan import Plan
@@ -61,6 +62,7 @@ class Corpus(DocumentTable):
     signatures: Signatures | None = None  # where the check compares them
     distinct_features: DistinctFeatures | None = None  # where candidates come from features
     statistics: Statistics | None = None
+    kept: KeptFeatures | None = None  # of texts that are represented several times
     problems: Problems = field(default_factory=Problems)
     stamps: tuple[object, ...] = ()  # the state of the files when they were read
     numbered: bool = False  # some documents had no id and were numbered

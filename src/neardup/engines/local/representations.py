@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from neardup.candidates.bit_bands import BitBands
 from neardup.columns import Features, Hashes, Numbers, matrix
 from neardup.engines.core.progress import Progress
-from neardup.engines.core.represent import chunk_ranges, represent
+from neardup.engines.core.represent import chunk_ranges, represent_features
 from neardup.engines.local.checkpoint.spill import SpilledRows
 from neardup.engines.local.checkpoint.texts import Spool
 from neardup.engines.local.checkpoint.workspace import Workspace
+from neardup.engines.local.kept_features import KeptFeatures
 from neardup.plan import Plan
 from neardup.statistics import Statistics
 from neardup.workers import ordered_map
@@ -78,17 +79,31 @@ def represent_distinct_texts(
     statistics: Statistics | None,
     progress: Progress,
     threads: int,
+    kept: KeptFeatures | None = None,
 ) -> SpilledRows:
-    """The representations of some documents; those that an earlier run has made are not made a second time."""
-    rows, spool = work.rows("sign"), work.spool
+    """The representations of some documents; those that an earlier run has made are not made a second time.
 
-    def columns_of(some: Numbers) -> pa.RecordBatch:
-        return pa.record_batch(represent(plan, spool.read(some), statistics, sieves(plan)))
+    What is kept of a text is not made again, and what is made is kept.
+    """
+    rows, spool, view = work.rows("sign"), work.spool, plan.view
+
+    def columns_of(some: Numbers) -> tuple[pa.RecordBatch, Numbers, Numbers, Features | None]:
+        if kept is not None and kept.has(some).all():
+            size, prepared, new = *kept.prepared(some), None
+        else:
+            tokens = plan.text(spool.read(some), details=view.details)
+            new = prepared = view.prepare(tokens, statistics)
+            size = np.diff(tokens.offsets)
+        columns = represent_features(plan, size, view.finish(prepared, statistics), sieves(plan))
+        return pa.record_batch(columns), some, size, new
 
     with progress.stage("sign", len(distinct)):
         progress.advance(len(rows))
-        for batch in ordered_map(columns_of, spooled_chunks(spool, distinct[len(rows) :]), threads):
+        chunks = spooled_chunks(spool, distinct[len(rows) :])
+        for batch, some, size, new in ordered_map(columns_of, chunks, threads):
             rows.add(batch)
+            if kept is not None and new is not None:
+                kept.add(some, size, new)
             progress.advance(batch.num_rows)
             work.checkpoint()
     return rows

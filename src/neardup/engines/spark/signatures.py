@@ -120,7 +120,7 @@ def _represent(
     for _, part in text_chunks(Texts.from_arrow(texts)):
         tokens = plan.text(part, details=plan.view.details)
         features = plan.view.represent(tokens, statistics)
-        columns.append(representation_columns(represent_features(plan, tokens, features)))
+        columns.append(representation_columns(represent_features(plan, np.diff(tokens.offsets), features)))
         if _keeps_features(plan):
             own = plan.check_view is not None
             features = compared_features(plan, part, statistics) if own else make_distinct(features)

@@ -86,7 +86,9 @@ class Scorer:
         if weight.around:
             sampled = sample_groups(labels, np.arange(len(labels), dtype=np.uint64))
             labels = split_template_groups(
-                labels, sampled, unique_shares(view, self.view_scorer.tokens, plain)[sampled]
+                labels,
+                sampled,
+                unique_shares(view, view.represent(self.view_scorer.tokens, plain), plain)[sampled],
             )
         order = np.argsort(labels, kind="stable")
         phrases = weight.phrases(self.view_scorer.tokens).take(order)

@@ -67,7 +67,7 @@ def _share_rows(plan: Plan, statistics: Any, batches: Batches) -> Batches:
             rows = pa.array(column(some, "place") & ((1 << ROW_BITS) - 1))
             texts = read_side_file(packed).column("text").chunk(0).take(rows)
             shares = [
-                template_groups.unique_shares(plan.view, plan.text(part), known)
+                template_groups.unique_shares(plan.view, plan.view.represent(plan.text(part), known), known)
                 for _, part in text_chunks(Texts.from_arrow(texts))
             ]
             yield table({"label": column(some, "label"), "share": np.concatenate(shares)})
