@@ -22,16 +22,25 @@ def cut(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return out, out_counts, tables.cut(keys, counts, BITS, out, out_counts)
 
 
-def summed(keys: np.ndarray, counts: np.ndarray, least: int = 1, blocks: int = 1) -> dict[int, int]:
-    """The sums of entries that came in so many blocks."""
-    parts = [
-        cut(*some) for some in zip(np.array_split(keys, blocks), np.array_split(counts, blocks), strict=True)
-    ]
+def cut_once(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    out = np.empty_like(keys)
+    return out, tables.cut_keys(keys, BITS, out)
+
+
+def stacked(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """The columns of several blocks behind each other, and where the parts of each begin."""
     before = np.cumsum([0, *(len(part[0]) for part in parts[:-1])])
-    starts = np.stack([part[2] + size for part, size in zip(parts, before, strict=True)])
+    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:-1]]
+    return *columns, np.stack([part[-1] + size for part, size in zip(parts, before, strict=True)])
+
+
+def summed(keys: np.ndarray, counts: np.ndarray, least: int = 1, blocks: int = 1) -> dict[int, int]:
+    """The sums of entries that came in so many blocks, those of count 1 without it."""
+    some = list(zip(np.array_split(keys, blocks), np.array_split(counts, blocks), strict=True))
+    singles = stacked([cut_once(key[count == 1]) for key, count in some])
+    others = stacked([cut(key[count > 1], count[count > 1]) for key, count in some])
     out, sums = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64)
-    keys, counts = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
-    size = tables.sum_parts(keys, counts, starts, least, out, sums)
+    size = tables.sum_parts(singles, others, least, out, sums)
     return dict(zip(out[:size].tolist(), sums[:size].tolist(), strict=True))
 
 
@@ -69,6 +78,8 @@ def test_entries_are_cut_into_the_parts_of_the_twin(values: list[int]) -> None:
     parts = [out[starts[part] : starts[part + 1]].tolist() for part in range(1 << BITS)]
     assert parts == naive.cut(values, BITS)
     assert np.array_equal(keys[counts], out)  # each count is still with its key
+    alone, same = cut_once(keys)
+    assert np.array_equal(alone, out) and np.array_equal(same, starts)
 
 
 @given(st.lists(st.lists(hashes, max_size=12), max_size=8))

@@ -132,6 +132,11 @@ def cut(keys: Sequence[int], bits: int) -> list[list[int]]:
     return [[key for key in keys if key >> (64 - bits) == part] for part in range(1 << bits)]
 
 
+def cut_keys(keys: Sequence[int], bits: int) -> list[list[int]]:
+    """The same."""
+    return cut(keys, bits)
+
+
 def sum_parts(keys: Sequence[int], counts: Sequence[int], least: int = 1) -> dict[int, int]:
     """Each distinct key in ascending order with the sum of its counts, if that is not below the least one."""
     found = dict.fromkeys(sorted(set(keys)), 0)

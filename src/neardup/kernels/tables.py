@@ -77,6 +77,23 @@ def cut(keys, counts, bits, out_keys, out_counts):
     return ends
 
 
+@jit
+def cut_keys(keys, bits, out_keys):
+    """The same for keys without counts."""
+    shift, ends = U64(64 - bits), np.zeros((1 << bits) + 1, np.int64)
+    for i in range(len(keys)):
+        ends[(keys[i] >> shift) + U64(1)] += 1
+    for k in range(1, len(ends)):
+        ends[k] += ends[k - 1]
+    for i in range(len(keys)):
+        k = keys[i] >> shift
+        out_keys[ends[k]] = keys[i]
+        ends[k] += 1
+    ends[1:] = ends[:-1].copy()
+    ends[0] = 0
+    return ends
+
+
 @inline
 def keep_repeated(keys, counts, least, bitmaps):
     """Moves the entries that may reach the least sum to the front, and returns how many: all that do, and few others.
@@ -104,9 +121,15 @@ def keep_repeated(keys, counts, least, bitmaps):
 
 
 @inline
-def gather(keys, counts, starts, part, out_keys, out_counts):
+def gather(singles, tables, part, out_keys, out_counts):
     """Copies the entries of one part from all blocks, and returns how many there are."""
+    keys, starts = singles
     total = 0
+    for block in range(len(starts)):
+        for i in range(starts[block, part], starts[block, part + 1]):
+            out_keys[total], out_counts[total] = keys[i], 1
+            total += 1
+    keys, counts, starts = tables
     for block in range(len(starts)):
         for i in range(starts[block, part], starts[block, part + 1]):
             out_keys[total], out_counts[total] = keys[i], counts[i]
@@ -114,26 +137,39 @@ def gather(keys, counts, starts, part, out_keys, out_counts):
     return total
 
 
+@inline
+def longest_part(starts, others):
+    """The most entries of a part of all blocks together."""
+    longest = 0
+    for part in range(starts.shape[1] - 1):
+        size = 0
+        for block in range(len(starts)):
+            size += starts[block, part + 1] - starts[block, part]
+        for block in range(len(others)):
+            size += others[block, part + 1] - others[block, part]
+        longest = max(longest, size)
+    return longest
+
+
 @jit
-def sum_parts(keys, counts, starts, least, out_keys, out_counts):
+def sum_parts(singles, tables, least, out_keys, out_counts):
     """Writes each key of a sum of `least` or more once, in ascending order, with its sum; returns how many there are.
 
-    Row b of `starts` has where the parts of block b begin in keys and counts, by leading bits, and where the last one
-    ends. A part of all blocks stays in the processor's caches; further bits almost sort it, hashes being spread evenly.
+    singles = (keys, starts) are entries that count once, tables = (keys, counts, starts) are others. Row b of `starts`
+    has where the parts of block b begin, by leading bits, and where the last one ends. A part of all blocks stays in
+    the processor's caches; further bits almost sort it, hashes being spread evenly.
     """
-    parts = starts.shape[1] - 1
-    leading, longest = 0, 0
+    parts = tables[2].shape[1] - 1
+    leading, longest = 0, longest_part(singles[1], tables[2])
     while (1 << leading) < parts:
         leading += 1
-    for part in range(parts):
-        longest = max(longest, (starts[:, part + 1] - starts[:, part]).sum())
-    room = (np.empty(longest, U64), np.empty(longest, counts.dtype))
-    ordered = (np.empty(longest, U64), np.empty(longest, counts.dtype))
+    room = (np.empty(longest, U64), np.empty(longest, out_counts.dtype))
+    ordered = (np.empty(longest, U64), np.empty(longest, out_counts.dtype))
     most = leading_bits(longest)
     slots, bitmaps = np.zeros((1 << most) + 1, np.int64), np.empty((2, 1 << max(most + SLOTS - 6, 0)), U64)
     total = 0
     for part in range(parts):
-        size = gather(keys, counts, starts, part, room[0], room[1])
+        size = gather(singles, tables, part, room[0], room[1])
         size = keep_repeated(room[0][:size], room[1][:size], least, bitmaps)
         own, sums = room[0][:size], room[1][:size]
         sorted_keys, sorted_sums = ordered[0][:size], ordered[1][:size]

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Hashes, Numbers
@@ -17,8 +18,8 @@ from neardup.statistics.frequencies import PARTS, Frequencies, add_up
 
 MEMORY = 256 << 20  # bytes for the tables of one counter
 ENTRY = 16  # bytes of a feature and its count
-WORKING = 4  # copies of the tables that exist while they are added up
-LEAST_ROOM = 1 << 12  # entries
+SINGLE = 8  # bytes of a feature that counts one
+WORKING = 3  # times the entries: what waits, and their sum
 LEAST_BUFFER = 256  # features of a run that are read at a time, at least
 
 
@@ -29,37 +30,59 @@ class _Run(NamedTuple):
     size: int
 
 
-class _Arena:
-    """Tables waiting to be added up, entry by entry, each cut into parts by the leading bits of its keys."""
+class _Column:
+    """A growing array."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._values: NDArray[Any] = np.empty(0, kind)
+        self.size = 0
+
+    def more(self, size: int) -> NDArray[Any]:
+        """Room for so many values behind the others, until the next call."""
+        start, self.size = self.size, self.size + size
+        if self.size > len(
+            self._values
+        ):  # in place: the system moves pages of a large array instead of copying them
+            self._values.resize(max(self.size, len(self._values) + len(self._values) // 4), refcheck=False)
+        return self._values[start : self.size]
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """All values, until the next ones."""
+        return self._values[: self.size]
+
+
+class _Waiting:
+    """Tables that wait to be added up, cut into parts by the leading bits of keys; most entries count one document."""
 
     def __init__(self) -> None:
-        self.keys: Hashes = np.empty(LEAST_ROOM, np.uint64)
-        self.counts: Numbers = np.empty(LEAST_ROOM, np.int64)
-        self.size = 0
-        self._starts: list[Numbers] = []
+        self._singles, self._keys, self._counts = _Column(np.uint64), _Column(np.uint64), _Column(np.int64)
+        self._starts: tuple[list[Numbers], list[Numbers]] = ([], [])
+
+    @property
+    def bytes(self) -> int:
+        """What the entries take."""
+        return SINGLE * self._singles.size + ENTRY * self._keys.size
 
     def add(self, table: Frequencies) -> None:
         """One more table, in any order of its keys."""
-        stop = self.size + len(table)
-        if stop > len(self.keys):
-            room = max(stop, len(self.keys) + len(self.keys) // 4)
-            for column in (
-                self.keys,
-                self.counts,
-            ):  # in place: the system moves pages instead of copying them
-                column.resize(room, refcheck=False)
-        some = slice(self.size, stop)
-        found = kernels.tables.cut(table.keys, table.counts, PARTS, self.keys[some], self.counts[some])
-        self._starts.append(found + self.size)
-        self.size = stop
+        once = table.counts == 1
+        singles, keys, counts = table.keys[once], table.keys[~once], table.counts[~once]
+        start = self._singles.size, self._keys.size
+        found = kernels.tables.cut_keys(singles, PARTS, self._singles.more(len(singles)))
+        self._starts[0].append(found + start[0])
+        room = self._keys.more(len(keys)), self._counts.more(len(keys))
+        self._starts[1].append(kernels.tables.cut(keys, counts, PARTS, *room) + start[1])
 
     def added_up(self, least: int) -> Frequencies:
         """The sum of all tables without features of fewer than `least`, in ascending order."""
-        if not self._starts:
+        if not self._starts[0]:
             return Frequencies(np.zeros(0, np.uint64), np.zeros(0, np.int64), least)
-        keys, counts = np.empty(self.size, np.uint64), np.empty(self.size, np.int64)
-        columns = (self.keys[: self.size], self.counts[: self.size], np.stack(self._starts))
-        size = kernels.tables.sum_parts(*columns, least, keys, counts)
+        size = self._singles.size + self._keys.size
+        keys, counts = np.empty(size, np.uint64), np.empty(size, np.int64)
+        singles = self._singles.values, np.stack(self._starts[0])
+        tables = self._keys.values, self._counts.values, np.stack(self._starts[1])
+        size = kernels.tables.sum_parts(singles, tables, least, keys, counts)
         return Frequencies(keys[:size].copy(), counts[:size].copy(), least)
 
 
@@ -71,10 +94,10 @@ class Counter:
     """
 
     def __init__(self, memory: int = MEMORY, folder: str | os.PathLike[str] | None = None) -> None:
-        self._room = max(1, memory // (ENTRY * WORKING))
+        self._room = memory // WORKING
         self._folder = folder
         self._file: Any = None
-        self._waiting = _Arena()
+        self._waiting = _Waiting()
         self._runs: list[_Run] = []
 
     def __enter__(self) -> Counter:
@@ -83,7 +106,7 @@ class Counter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._waiting = _Arena()
+        self._waiting = _Waiting()
         if self._file is not None:
             self._file.close()
 
@@ -95,16 +118,16 @@ class Counter:
     def add(self, table: Frequencies) -> None:
         """Add a table, in any order of its features."""
         self._waiting.add(table)
-        if self._waiting.size > self._room:
+        if self._waiting.bytes > self._room:
             whole = self._take()
-            if len(whole) > self._room // 2:  # adding up saved little, and would soon be repeated
+            if ENTRY * len(whole) > self._room // 2:  # adding up saved little, and would soon be repeated
                 self._spill(whole)
             else:
                 self._waiting.add(whole)
 
     def _take(self, least: int = 1) -> Frequencies:
         """The sum of what waits in memory, where nothing waits then."""
-        whole, self._waiting = self._waiting.added_up(least), _Arena()
+        whole, self._waiting = self._waiting.added_up(least), _Waiting()
         return whole
 
     def _spill(self, table: Frequencies) -> None:
@@ -142,7 +165,7 @@ class Counter:
 
     def _merge(self) -> Iterator[Frequencies]:
         """Part by part: the features of all runs up to the least of the last keys of their buffers."""
-        buffer = max(LEAST_BUFFER, self._room // len(self._runs))
+        buffer = max(LEAST_BUFFER, self._room // (ENTRY * len(self._runs)))
         heads = [_Reader(self._file, run, buffer) for run in self._runs if run.size > 0]
         while heads:
             limit = min(head.last for head in heads)

@@ -189,7 +189,8 @@ def add_up(parts: Iterable[Frequencies]) -> Frequencies:
     counts = np.concatenate([table.counts for table in tables])
     found, sums = np.empty_like(keys), np.empty_like(counts)
     starts = kernels.tables.cut(keys, counts, PARTS, found, sums)[None]
-    size = kernels.tables.sum_parts(found, sums, starts, 1, keys, counts)
+    none = np.zeros(0, np.uint64), np.zeros((0, starts.shape[1]), np.int64)
+    size = kernels.tables.sum_parts(none, (found, sums, starts), 1, keys, counts)
     missing = [table.least - 1 for table in tables]
     slack = sum(table.slack for table in tables) + (sum(missing) - min(missing) if len(tables) > 1 else 0)
     return Frequencies(keys[:size].copy(), counts[:size].copy(), 1 + sum(missing), slack)
