@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from neardup.kernels import buckets
+from neardup.kernels import bits, buckets, equal_keys
 
 NODES = 40
 # Members of a bucket are different documents; a document may be in several buckets.
@@ -92,3 +93,42 @@ def test_no_key_that_repeats_is_left_out(keys: list[int], bits: int) -> None:
 def test_few_keys_that_occur_once_are_sorted() -> None:
     keys = np.random.default_rng(1).integers(0, 2**64, 10_000, np.uint64)
     assert len(buckets.may_repeat(keys, 17)) < 1_500
+
+
+words = st.lists(st.integers(0, 2**64 - 1), min_size=NODES, max_size=NODES)
+
+
+@given(bucket_lists, id_hashes, limits, pivot_counts, st.integers(0, 1), words, st.integers(0, 64))
+def test_near_pairs_of_buckets_are_those_of_the_twin(
+    found: list[list[int]],
+    id_hashes: list[int],
+    limit: int,
+    pivots: int,
+    begin: int,
+    rows: list[int],
+    most: int,
+) -> None:
+    members = np.array([member for bucket in found for member in bucket], np.int64)
+    starts, rule = np.cumsum([0, *map(len, found)]), (limit, pivots, begin)
+    exempt = [row % 7 == 0 for row in rows]
+    sieve = (np.array(rows, np.uint64)[:, None], np.array(exempt), most)
+    packed = np.empty(buckets.count_pairs(starts, limit, pivots).sum(), np.int64)
+    kept = bits.near_pairs(members, starts, np.array(id_hashes, np.uint64), rule, sieve, packed)
+    expected = naive.near_pairs(found, id_hashes, rule, ([[row] for row in rows], exempt, most))
+    assert sorted(packed[:kept].tolist()) == sorted(a * NODES + b for a, b in expected)
+
+
+def runs_of(keys: list[int]) -> list[list[int]]:
+    places, starts = equal_keys.equal_runs(np.array(keys, np.uint64))
+    return [places[a:b].tolist() for a, b in pairwise(starts.tolist())]
+
+
+@given(st.lists(st.sampled_from([0, 1, 5, 1 << 62, 1 << 63, 2**64 - 1]), max_size=150))
+def test_equal_keys_are_found_together(keys: list[int]) -> None:
+    found = runs_of(keys)
+    assert [sorted(run) for run in found] == naive.equal_runs(keys)
+
+
+def test_many_keys_with_equal_leading_bits_are_sorted() -> None:
+    keys = [each % 50 for each in range(200)]
+    assert [sorted(run) for run in runs_of(keys)] == naive.equal_runs(keys)

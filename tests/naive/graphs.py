@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from naive.bits import keep_near
 from naive.common import MASK, STIR, Edge
 
 
@@ -35,6 +36,24 @@ def least_partners(pairs: Sequence[Edge], ranks: Sequence[int], n: int, most: in
     ordered = [sorted(pair, key=lambda one: ranks[one]) for pair in pairs]
     met = [sorted(ranks[low] for low, high in ordered if high == x) for x in range(n)]
     return [[*some, *[2**32 - 1] * most][:most] for some in met]
+
+
+def equal_runs(keys: Sequence[int]) -> list[list[int]]:
+    """The places of each key that occurs more than once, by ascending key."""
+    runs = [[place for place, one in enumerate(keys) if one == key] for key in sorted(set(keys))]
+    return [run for run in runs if len(run) > 1]
+
+
+def near_pairs(
+    buckets: Sequence[Sequence[int]],
+    id_hashes: Sequence[int],
+    rule: tuple[int, int, int],
+    sieve: tuple[Sequence[Sequence[int]], Sequence[bool], int],
+) -> list[Edge]:
+    """The pairs of each bucket that differ in few bits, and those of exempt documents."""
+    words, exempt, most = sieve
+    pairs = [pair for bucket in buckets for pair in fill_pairs(bucket, id_hashes, *rule)]
+    return keep_near(words, exempt, most, pairs)
 
 
 def star_rounds(pairs: Sequence[Edge], id_hashes: Sequence[int], most: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import comb, lgamma, log
@@ -20,7 +19,6 @@ from neardup.signatures.sign_bits import bit_agreement
 
 Kind = Literal["cosine", "jaccard"]
 Mask = NDArray[np.bool_]
-Sieve = Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]
 MOST_BANDS = 256  # keys of a document, at most
 WIDTHS = range(32, 3, -1)  # bits of a band to try, the most selective first
 UNLIKELY = 3e-4  # the chance that a pair at the threshold differs in more bits than `most_different`
@@ -35,6 +33,33 @@ def least_cosine(similarity: float, kind: Kind) -> float:
 def equal_share(similarity: float, kind: Kind) -> float:
     """The least share of equal bits that vectors of this similarity are expected to have: 1 − θ/π."""
     return bit_agreement(least_cosine(similarity, kind))
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """Leaves the pairs of documents that differ in few bits, or of which one is exempt."""
+
+    words: Hashes
+    exempt: Mask
+    most: int
+
+    def __call__(self, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+        """Such pairs; what is given is overwritten."""
+        kept = kernels.bits.keep_near(self.words, self.exempt, self.most, left, right)
+        return left[:kept], right[:kept]
+
+    def among(
+        self,
+        members: Numbers,
+        starts: Numbers,
+        id_hashes: Hashes,
+        rule: tuple[int, int, int],
+        packed: Numbers,
+    ) -> Numbers:
+        """Such pairs of buckets by a rule, left · n + right; `packed` has room for all pairs of the rule."""
+        sieve = (self.words, self.exempt, self.most)
+        kept = kernels.bits.near_pairs(members, starts, id_hashes, rule, sieve, packed)
+        return packed[:kept].copy()
 
 
 @dataclass(frozen=True)
@@ -72,6 +97,12 @@ class BitBands:
         kernels.bits.sampled_keys(signatures.slots, sampled_bits(self), self.seed, keys)
         return keys
 
+    def keys_of_table(self, slots: NDArray[np.uint32], table: int) -> Hashes:
+        """The keys of one band alone, from signatures: cheaper than to store those of all bands."""
+        keys = np.empty((1, len(slots)), np.uint64)
+        kernels.bits.sampled_keys(slots, sampled_bits(self)[table : table + 1], self.seed + table, keys)
+        return keys[0]
+
     def probability(self, similarity: float) -> float:
         """The probability that a pair of this similarity becomes a candidate.
 
@@ -95,13 +126,7 @@ class BitBands:
         that is seen in a hundredth of the time of a comparison. Pairs with an exempt document stay.
         """
         words = np.ascontiguousarray(signatures.slots).view(np.uint64)
-        most = self.most_different(similarity)
-
-        def sieve(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-            kept = kernels.bits.keep_near(words, exempt, most, left, right)
-            return left[:kept], right[:kept]
-
-        return sieve
+        return Sieve(words, exempt, self.most_different(similarity))
 
 
 @cache

@@ -10,7 +10,6 @@ import numpy as np
 from neardup import kernels
 from neardup.candidates.bit_bands import Sieve
 from neardup.columns import Hashes, Numbers
-from neardup.sorted_sets import order_of, run_starts
 
 SLOTS = 8  # bits for each key that is asked whether it may occur twice
 
@@ -50,13 +49,8 @@ class Buckets:
 def find_buckets(keys: Hashes, documents: Numbers) -> Buckets:
     """The buckets of one table; most keys occur once, and need not be sorted."""
     some = kernels.buckets.may_repeat(keys, max(10, (SLOTS * len(keys)).bit_length()))
-    keys = keys[some]
-    order = order_of(keys)
-    sizes = np.diff(run_starts(keys[order]))
-    order = some[order]
-    several = sizes > 1
-    members = documents[order[np.repeat(several, sizes)]]
-    return Buckets(members, np.concatenate(([0], np.cumsum(sizes[several]))))
+    places, starts = kernels.equal_keys.equal_runs(keys[some])
+    return Buckets(documents[some[places]], starts)
 
 
 def bucket_pairs(
@@ -82,12 +76,10 @@ def packed_bucket_pairs(
     skipped = int((sizes[hot] * (sizes[hot] - 1) // 2 - each[hot]).sum())
     counts = BucketCounts(len(sizes), int(sizes.max(initial=0)), int(hot.sum()), skipped)
     packed = np.empty(int(each.sum()) - begin * int((sizes - 1).sum()), np.int64)
-    rule = (limit, pivots, begin)
-    kernels.buckets.fill_pairs(buckets.members, buckets.starts, id_hashes, rule, packed)
+    some = buckets.members, buckets.starts, id_hashes, (limit, pivots, begin)
     if sieve is not None:
-        n = len(id_hashes)
-        left, right = sieve(*np.divmod(packed, n))
-        packed = left * n + right
+        return sieve.among(*some, packed), counts
+    kernels.buckets.fill_pairs(*some, packed)
     return packed, counts
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
+from neardup.kernels.buckets import move_pivots_first
+from neardup.kernels.sets import longest_run
 
 I32, U32, U64 = np.int32, np.uint32, np.uint64
 
@@ -157,6 +159,40 @@ def keep_near(words, exempt, most, left, right):
         left[kept], right[kept] = a, b
         kept += (total <= most) | exempt[a] | exempt[b]
     return kept
+
+
+@jit
+def near_pairs(members, starts, id_hashes, rule, sieve, packed):
+    """Writes the pairs that `fill_pairs` makes of buckets and `keep_near` keeps, left · n + right; returns how many.
+
+    rule = (limit, pivots, begin), sieve = (words, exempt, most). The words of a bucket are copied behind each other first:
+    each document meets all others of it.
+    """
+    limit, pivots, begin = rule
+    words, exempt, most = sieve
+    width, total, n = words.shape[1], 0, len(id_hashes)
+    own = np.empty((max(longest_run(starts), 1), width), U64)
+    for k in range(len(starts) - 1):
+        bucket = members[starts[k] : starts[k + 1]]
+        size = len(bucket)
+        firsts = size
+        if size > limit:
+            firsts = min(pivots, size)
+            move_pivots_first(bucket, id_hashes, firsts)
+        else:
+            move_pivots_first(bucket, id_hashes, min(begin, size))
+        for i in range(size):
+            own[i] = words[bucket[i]]
+        for i in range(begin, firsts):
+            a = bucket[i]
+            for j in range(i + 1, size):
+                different = U64(0)
+                for w in range(width):
+                    different += count_all_bits(U64(own[i, w] ^ own[j, w]))
+                b = bucket[j]
+                packed[total] = min(a, b) * n + max(a, b)
+                total += (different <= U64(most)) | exempt[a] | exempt[b]
+    return total
 
 
 @jit

@@ -70,20 +70,20 @@ class Representation:
         return self.features.sizes > 0 if self.signatures is None else self.signatures.present
 
 
-def representation_of(plan: Plan, tokens: Numbers, features: Features) -> Representation:
-    """The representation of texts with so many tokens and these features."""
+def representation_of(plan: Plan, tokens: Numbers, features: Features, keyed: bool = True) -> Representation:
+    """The representation of texts with so many tokens and these features, with keys or without."""
     if plan.candidates.level == "features":
         return Representation(tokens, features, None, np.zeros((0, len(tokens)), np.uint64))
     assert plan.view.signature is not None
-    return representation_of_signatures(plan, tokens, features, plan.view.signature(features))
+    return representation_of_signatures(plan, tokens, features, plan.view.signature(features), keyed)
 
 
 def representation_of_signatures(
-    plan: Plan, tokens: Numbers, features: Features, signatures: Signatures
+    plan: Plan, tokens: Numbers, features: Features, signatures: Signatures, keyed: bool = True
 ) -> Representation:
     """The same where the signatures are known."""
     keys = np.zeros((0, len(tokens)), np.uint64)
-    if not plan.joins:
+    if keyed and not plan.joins:
         candidates: KeyCandidates = plan.candidates  # type: ignore[assignment]
         keys = candidates.keys(signatures)
     return Representation(tokens, features, signatures, keys)
@@ -101,8 +101,8 @@ def represent(
 def represent_features(
     plan: Plan, tokens: Numbers, features: Features, keep_slots: bool = False
 ) -> dict[str, pa.Array]:
-    """The same columns for texts of so many tokens whose features are known."""
-    made = representation_of(plan, tokens, features)
+    """The same columns for texts of so many tokens whose features are known; slots that are kept stand for keys."""
+    made = representation_of(plan, tokens, features, keyed=not keep_slots)
     columns = {"tokens": made.tokens, "features": features.sizes, "present": made.present}
     arrays = {name: arrow_array(values) for name, values in columns.items()}
     if made.signatures is None:

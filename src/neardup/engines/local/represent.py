@@ -11,7 +11,7 @@ from neardup.engines.core.represent import needs_distinct_texts_first
 from neardup.engines.local.join_blocks import DistinctFeatures
 from neardup.engines.local.kept_features import KeptFeatures
 from neardup.engines.local.read import Corpus, Job
-from neardup.engines.local.representations import Representations, represent_distinct_texts
+from neardup.engines.local.representations import Representations, represent_distinct_texts, sampling_bands
 from neardup.statistics import Statistics
 
 
@@ -32,7 +32,7 @@ def represented(
     rows = represent_distinct_texts(
         job.plan, job.work, distinct, statistics, job.progress, job.threads, corpus.kept
     )
-    found = _with(corpus, Representations(rows, places), statistics)
+    found = _with(corpus, Representations(rows, places, sampling_bands(job.plan)), statistics)
     if job.plan.candidates.level == "features":
         found.distinct_features = DistinctFeatures(distinct, found.features[distinct], Representations(rows))
     return found

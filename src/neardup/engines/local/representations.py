@@ -25,8 +25,11 @@ from neardup.workers import ordered_map
 class Representations:
     """Representations column by column; `places` has the row of each document where copies share one."""
 
-    def __init__(self, rows: SpilledRows, places: Numbers | None = None) -> None:
-        self.rows, self._places = rows, places
+    def __init__(
+        self, rows: SpilledRows, places: Numbers | None = None, bands: BitBands | None = None
+    ) -> None:
+        self.rows, self._places, self._bands = rows, places, bands
+        self._slots: NDArray[np.uint32] | None = None
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column, one entry for each document."""
@@ -34,15 +37,19 @@ class Representations:
         return found if self._places is None else found[self._places]
 
     def key(self, table: int) -> Hashes:
-        """The keys of all documents in a table."""
-        return self.numbers(f"key{table}")
+        """The keys of all documents in a table; where bands sample the bits of kept signatures, made now."""
+        if self._bands is None:
+            return self.numbers(f"key{table}")
+        slots = self.slots()
+        assert slots is not None
+        return self._bands.keys_of_table(slots, table)
 
     def slots(self) -> NDArray[np.uint32] | None:
         """The signatures of all documents, where they are kept."""
-        if not self.rows.has("slots"):
-            return None
-        found = matrix(self.rows.column("slots"))
-        return found if self._places is None else found[self._places]
+        if self._slots is None and self.rows.has("slots"):
+            found = matrix(self.rows.column("slots"))
+            self._slots = found if self._places is None else found[self._places]
+        return self._slots
 
     def features(self) -> Features:
         """The features of each row; copies have none of their own."""
@@ -60,9 +67,9 @@ def _as_features(hashes: pa.Array, weights: pa.Array | None, distinct: bool) -> 
     return Features(offsets - offsets[0], hashes.flatten().to_numpy(), values, distinct=distinct)
 
 
-def sieves(plan: Plan) -> bool:
-    """Whether candidates of bands are sieved by their whole signatures, which are then kept."""
-    return isinstance(plan.candidates, BitBands)
+def sampling_bands(plan: Plan) -> BitBands | None:
+    """The bands that sample bits: their candidates are sieved by whole signatures, which are kept instead of keys."""
+    return plan.candidates if isinstance(plan.candidates, BitBands) else None
 
 
 def spooled_chunks(spool: Spool, numbers: Numbers) -> Iterator[Numbers]:
@@ -94,7 +101,9 @@ def represent_distinct_texts(
             tokens = plan.text(spool.read(some), details=view.details)
             new = prepared = view.prepare(tokens, statistics)
             size = np.diff(tokens.offsets)
-        columns = represent_features(plan, size, view.finish(prepared, statistics), sieves(plan))
+        columns = represent_features(
+            plan, size, view.finish(prepared, statistics), sampling_bands(plan) is not None
+        )
         return pa.record_batch(columns), some, size, new
 
     with progress.stage("sign", len(distinct)):
