@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inputs import COMPILED
 
 import naive
-from neardup.kernels import tables
+from neardup.kernels import lookup, phrases, tables
 
 hashes = st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1))
 
@@ -89,3 +89,41 @@ def test_rows_are_counted_as_by_the_twin(rows: list[list[int]]) -> None:
     keys, counts = np.empty(len(flat), np.uint64), np.empty(len(flat), np.int64)
     size = tables.count_rows(flat, offsets, keys, counts)
     assert list(zip(keys[:size], counts[:size], strict=True)) == list(naive.count_rows(rows).items())
+
+
+@given(st.lists(hashes, max_size=60, unique=True), st.lists(hashes, max_size=30))
+def test_listed_keys_are_those_of_the_twin(values: list[int], others: list[int]) -> None:
+    keys = np.array(sorted(values), np.uint64)
+    bits = max(1, len(keys).bit_length())
+    index = np.searchsorted(keys, np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits))
+    for size in (6, 9):
+        bitmap = lookup.make_filter(keys, size)
+        numbers = {n for n in range(1 << size) if int(bitmap[n >> 6]) >> (n & 63) & 1}
+        assert numbers == naive.make_filter(values, size)
+        queries = np.array([*values, *others], np.uint64)
+        found = np.empty(len(queries), np.bool_)
+        lookup.among(keys, index, bitmap, size, queries, found)
+        assert found.tolist() == naive.among(values, queries.tolist())
+
+
+rows = st.lists(
+    st.dictionaries(hashes, st.tuples(st.integers(0, 2**20), st.booleans()), max_size=8), max_size=6
+)
+
+
+@given(rows, st.sampled_from([0.0, 0.01, 0.5, 1.0]))
+def test_rare_features_are_those_of_the_twin(
+    documents: list[dict[int, tuple[int, bool]]], least: float
+) -> None:
+    some = [sorted(document.items()) for document in documents]
+    offsets = np.cumsum([0, *map(len, some)])
+    keys = np.array([h for row in some for h, _ in row], np.uint64)
+    weights = np.array([weight for row in some for _, (weight, _) in row], np.float32)
+    rare = np.array([one for row in some for _, (_, one) in row], np.bool_)
+    out, out_weights = np.empty_like(keys), np.empty_like(weights)
+    ends = phrases.keep_rare(keys, weights, rare, offsets, least, out, out_weights)
+    for d, row in enumerate(some):
+        own = slice(ends[d], ends[d + 1])
+        found = list(zip(out[own].tolist(), out_weights[own].tolist(), strict=True))
+        wanted = naive.keep_rare({h: w for h, (w, _) in row}, {h: r for h, (_, r) in row}, least)
+        assert found == list(wanted.items())

@@ -143,3 +143,20 @@ def sum_parts(keys: Sequence[int], counts: Sequence[int], least: int = 1) -> dic
     for key, count in zip(keys, counts, strict=True):
         found[key] += count
     return {key: count for key, count in found.items() if count >= least}
+
+
+def make_filter(keys: Sequence[int], bits: int) -> set[int]:
+    """The numbers of the bits that are set."""
+    return {(key * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> (64 - bits) for key in keys}
+
+
+def among(keys: Sequence[int], queries: Sequence[int]) -> list[bool]:
+    """Whether each query is one of the keys."""
+    return [query in keys for query in queries]
+
+
+def keep_rare(weights: Mapping[int, float], rare: Mapping[int, bool], least: float) -> dict[int, float]:
+    """The rare features of a document, or all of them if the rare ones are less than this share of the weight."""
+    part = sum(weight for h, weight in weights.items() if rare[h])
+    alone = part < least * sum(weights.values())
+    return {h: weight for h, weight in weights.items() if rare[h] or alone}

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import neardup
-from neardup.columns import Texts, Tokens
+from neardup.columns import Features, Texts, Tokens
 from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.passages import PassageWords
 from neardup.features.shingles import Shingles
-from neardup.plan import Weight, stage_json
+from neardup.plan import View, Weight, stage_json
 from neardup.registry import get_method
 from neardup.statistics import Statistics, count_features
 from neardup.text.words import Words
 from neardup.weights.counts import Counts
 from neardup.weights.frequency import IdfRange, TfIdf
-from neardup.weights.phrases import FUNCTIONS, PhraseWeight
+from neardup.weights.phrases import FUNCTIONS, PhraseWeight, heaviest
 from neardup.weights.position import Position
 from neardup.weights.selection import OneIn
 from neardup.weights.shape import Damp, Middle, Threshold, Top, TopShare
@@ -217,3 +218,23 @@ def test_clear_answers_to_what_does_not_fit() -> None:
         plain()(Shingles(3)(tokens), tokens, statistics(plain()))
     with pytest.raises(ParameterError, match="function"):
         plain(function="tf")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("around", [0, 2])
+def test_what_is_prepared_gives_the_same_weights_with_other_frequencies(function: str, around: int) -> None:
+    """A run prepares once and finishes twice: with the frequencies of texts, and of groups of them."""
+    weight = PhraseWeight(Shingles(2), PassageWords(3), function, around)  # type: ignore[arg-type]
+    view, tokens = View(Shingles(2), (weight,)), tokens_of([*CORPUS, *REPEATED])
+    first, second = statistics(weight), replace(statistics(weight), documents=3, df_unit="clusters")
+    prepared = view.prepare(tokens, first)
+    for known in (first, second) if weight.prepared_by is not None else (first,):
+        found, wanted = view.finish(prepared, known), naive_weights(weight, tokens, known)
+        assert np.array_equal(found.offsets, wanted.offsets) and np.array_equal(found.hashes, wanted.hashes)
+        assert np.array_equal(found.weights, wanted.weights) and found.weights.dtype == np.float32
+
+
+def naive_weights(weight: PhraseWeight, tokens: Tokens, known: Statistics) -> Features:
+    """The weight of every occurrence, and of equal ones the largest."""
+    features = weight.phrases(tokens)
+    return weight._only_rare(heaviest(features, weight._word_weights(features, tokens, known)), known)

@@ -58,3 +58,39 @@ def look_up(keys, values, index, queries, found):
                 at = search(keys, low, end, key)
         if at < end and keys[at] == key:
             found[i] = values[at]
+
+
+@jit
+def make_filter(keys, bits):
+    """2 ** bits bits, of which those of the keys are set."""
+    found = np.zeros(max(1, (1 << bits) >> 6), U64)
+    for key in keys:
+        slot = (key * U64(0x9E3779B97F4A7C15)) >> U64(64 - bits)
+        found[slot >> U64(6)] |= U64(1) << (slot & U64(63))
+    return found
+
+
+@jit
+def among(keys, index, bitmap, bits, queries, found):
+    """Fills found[i] with whether queries[i] is one of the keys, which are indexed as for `look_up`.
+
+    Most of those that are not are known by a bit of the filter, which stays in the processor's caches.
+    """
+    size, shift = len(index), U64(64)
+    while size > 1:
+        size >>= 1
+        shift -= U64(1)
+    end = U64(len(keys))
+    for i in range(len(queries)):
+        key = queries[i]
+        slot = (key * U64(0x9E3779B97F4A7C15)) >> U64(64 - bits)
+        found[i] = False
+        if (bitmap[slot >> U64(6)] >> (slot & U64(63))) & U64(1):
+            low = U64(index[key >> shift]) if shift < U64(64) else U64(0)
+            if low < end:
+                at = low
+                while at + U64(1) < min(low + U64(PROBED), end) and keys[at] < key:
+                    at += U64(1)
+                if keys[at] < key:
+                    at = search(keys, low, end, key)
+                found[i] = keys[at] == key

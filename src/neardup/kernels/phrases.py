@@ -96,3 +96,24 @@ def largest_of_occurrences(hashes, offsets, occurrences, occurrence_offsets, val
             place = first_from(hashes, offsets[d], offsets[d + 1], occurrences[i])
             if place < offsets[d + 1] and hashes[place] == occurrences[i]:
                 out[place] = max(out[place], values[i])
+
+
+@jit
+def keep_rare(hashes, weights, rare, offsets, least, out, out_weights):
+    """Offsets of each document's rare features, written to `out` with their weights.
+
+    A document of which they are less than this share of the weight keeps all that it has.
+    """
+    ends = np.zeros(len(offsets), np.int64)
+    for d in range(len(offsets) - 1):
+        whole, part, total = 0.0, 0.0, ends[d]
+        for i in range(offsets[d], offsets[d + 1]):
+            w = np.float64(weights[i])
+            whole += w
+            part += w if rare[i] else 0.0
+        alone = part < least * whole
+        for i in range(offsets[d], offsets[d + 1]):
+            out[total], out_weights[total] = hashes[i], weights[i]
+            total += np.int64(rare[i] | alone)
+        ends[d + 1] = total
+    return ends

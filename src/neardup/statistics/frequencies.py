@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup import kernels
 from neardup.columns import Features, Hashes, Numbers
@@ -59,6 +60,18 @@ class Frequencies:
         """The document frequency of each feature, 0 for one that is not listed."""
         found = np.zeros(len(hashes), np.int64)
         kernels.lookup.look_up(self.keys, self.counts, self._index, hashes, found)
+        return found
+
+    @cached_property
+    def _filter(self) -> tuple[Hashes, int]:
+        """Eight bits for each key, of which one is set; and the logarithm of their number."""
+        bits = max(6, (8 * len(self.keys)).bit_length())
+        return kernels.lookup.make_filter(self.keys, bits), bits
+
+    def lists(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Whether each feature is listed."""
+        found = np.empty(len(hashes), np.bool_)
+        kernels.lookup.among(self.keys, self._index, *self._filter, hashes, found)
         return found
 
     def quantile(self, share: float) -> int:

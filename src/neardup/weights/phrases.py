@@ -23,7 +23,6 @@ from neardup.errors import ParameterError, PlanError, StatisticsError
 from neardup.features.shingles import Shingles
 from neardup.plan import CorpusAware, Feature, stage_json
 from neardup.statistics import Statistics
-from neardup.weights.checks import keep_only
 from neardup.weights.position import as_bag, over_occurrences
 
 Floats = NDArray[np.float64]
@@ -231,11 +230,11 @@ class PhraseWeight(CorpusAware):
             bag = replace(bag, weights=weights)
             rare = df <= limit
         else:  # common phrases are few, so that their table stays in the processor's caches
-            rare = table.above(limit).of(bag.hashes) == 0
-        whole, part = np.zeros(len(bag)), np.zeros(len(bag))
-        kernels.weighted.sum_weights(bag.offsets, weights, False, whole)
-        kernels.weighted.sum_weights(bag.offsets, np.where(rare, weights, np.float32(0)), False, part)
-        return keep_only(bag, rare | np.repeat(part < self.alone * whole, bag.sizes))
+            rare = ~table.above(limit).lists(bag.hashes)
+        hashes, kept = np.empty_like(bag.hashes), np.empty_like(weights)
+        columns = (bag.hashes, weights, rare, bag.offsets)
+        ends = kernels.phrases.keep_rare(*columns, self.alone, hashes, kept)
+        return replace(bag, offsets=ends, hashes=hashes[: ends[-1]], weights=kept[: ends[-1]], positions=None)
 
     def limit(self, statistics: Statistics) -> int:
         """The largest document frequency of a rare phrase."""

@@ -106,6 +106,7 @@ def run(
     except BaseException:
         work.close(keep=True)
         raise
+    corpus.kept = None  # writing needs memory, too
     return LocalRun(plan, settings, corpus, matches, decisions, progress)
 
 
