@@ -165,8 +165,8 @@ def keep_near(words, exempt, most, left, right):
 def near_pairs(members, starts, id_hashes, rule, sieve, packed):
     """Writes the pairs that `fill_pairs` makes of buckets and `keep_near` keeps, left · n + right; returns how many.
 
-    rule = (limit, pivots, begin), sieve = (words, exempt, most). The words of a bucket are copied behind each other first:
-    each document meets all others of it.
+    rule = (limit, pivots, begin), sieve = (words, exempt, most). The words of a bucket are copied behind each other
+    first: each document meets all others of it.
     """
     limit, pivots, begin = rule
     words, exempt, most = sieve
