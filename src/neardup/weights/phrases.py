@@ -164,7 +164,7 @@ class PhraseWeight(CorpusAware):
         """The phrases that are not common, with their weights."""
         known = _given(statistics)
         assert prepared.weights is not None
-        df = prepared.weights / (2.0 * self.around if self.around else 1.0)
+        df = self._mean(prepared.weights)
         return self._only_rare(replace(prepared, weights=self._function(df, known)), known)
 
     def _reweigh(self, features: Features, tokens: Tokens, statistics: Statistics) -> Features:
@@ -190,8 +190,7 @@ class PhraseWeight(CorpusAware):
         self, features: Features, tokens: Tokens, statistics: Statistics
     ) -> NDArray[np.float32]:
         """f of the frequency of the words of each phrase."""
-        df = self._at_phrases(self._sums(tokens, statistics), features, tokens)
-        df = df / (2.0 * self.around if self.around else 1.0)
+        df = self._mean(self._at_phrases(self._sums(tokens, statistics), features, tokens))
         if self.inside:
             df = df / np.maximum(statistics.table(stage_json(self.phrases)).of(features.hashes), 1)
         return self._function(df, statistics)
@@ -201,6 +200,10 @@ class PhraseWeight(CorpusAware):
             np.float32
         )
         return found
+
+    def _mean(self, sums: NDArray[Any]) -> Floats:
+        """The mean frequency of the words around, from the sum; or that of the only word."""
+        return np.asarray(sums / (2.0 * self.around if self.around else 1.0), np.float64)
 
     def _sums(self, tokens: Tokens, statistics: Statistics) -> Numbers:
         """The sum of the frequencies of the words around each token, or the frequency of its own word."""
