@@ -18,7 +18,6 @@ from neardup.documents.document_columns import (
 )
 from neardup.documents.inputs import Inputs, open_inputs
 from neardup.documents.joined import join_tables
-from neardup.documents.late_texts import LateBatch
 from neardup.documents.limits import LIMITS, Limits, size_in_bytes
 from neardup.documents.problems import Problem, Problems
 from neardup.documents.source import BATCH_BYTES, BATCH_ROWS, Batch, Source, stamp, watched
@@ -38,7 +37,6 @@ __all__ = [
     "Batch",
     "Inputs",
     "LIMITS",
-    "LateBatch",
     "Limits",
     "OutputLayout",
     "Problem",

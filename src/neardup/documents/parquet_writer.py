@@ -7,17 +7,14 @@ Several threads encode row groups at the same time (`row_groups.py`): for 100,00
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.columns import Numbers
-from neardup.documents.late_texts import LateBatch, LateColumn
 from neardup.documents.output_lines import KeptOpen
 from neardup.documents.row_groups import GROUP_ROWS, RowGroupStream, RowGroupWriter
 from neardup.documents.source import Batch
@@ -39,37 +36,6 @@ CODECS: dict[str, tuple[str, int | None]] = {
 
 
 Rows = tuple[Batch, Numbers | None, pa.RecordBatch | None]  # of a batch, with added columns
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """The rows of a row group to be, in the schema of the file."""
-
-    waiting: Sequence[Rows]
-    schema: pa.Schema
-    codec: tuple[str, int | None]
-
-    @property
-    def late(self) -> LateColumn | None:
-        """The column whose texts are not read yet, if the file can have it as it is."""
-        batches = [(batch, rows) for batch, rows, _ in self.waiting if isinstance(batch, LateBatch)]
-        if len(batches) < len(self.waiting) or not batches:
-            return None
-        first = batches[0][0]
-        field = self.schema.field(first.field.name)
-        if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
-            return None
-        numbers = np.concatenate([batch.places(rows) for batch, rows in batches])
-        return LateColumn(field.name, field.nullable, first.store, numbers, self.codec)
-
-    def table(self, late: LateColumn | None) -> pa.Table:
-        """All columns; something that takes no room instead of a late one."""
-        parts = []
-        for batch, rows, extra in self.waiting:
-            short = late is not None and isinstance(batch, LateBatch)
-            found = batch.without_texts(rows) if short else batch.chosen(rows)  # type: ignore[attr-defined]
-            parts.append(fitted(found, extra, self.schema))
-        return pa.Table.from_batches(parts, self.schema)
 
 
 class ParquetWriter:
@@ -97,31 +63,26 @@ class ParquetWriter:
         if not count:
             return
         if self._schema_out is None:
-            self._open(batch)
+            self._open(None if isinstance(self._columns, pa.Schema) else batch.columns.schema)
         self._waiting.append((batch, rows, extra))
         self._rows += count
         self._bytes += batch.nbytes * count // len(batch)
         if self._bytes >= GROUP_BYTES or self._rows >= GROUP_ROWS:
             self._flush()
 
-    def _open(self, first: Batch | None) -> None:
-        """Open the file; the first batch gives the types of columns that were given by name."""
-        given = isinstance(self._columns, pa.Schema) or first is None
-        found = None if given or first is None else first.columns.schema
+    def _open(self, found: pa.Schema | None) -> None:
+        """Open the file; `found` gives the types of columns that were given by name."""
         schema = storable(full_schema(requested_schema(self._columns, found, pa.string()), self._extra))
         opened = partial(open_parquet, schema=schema, codec=self._codec)
         self._schema_out = schema
-        late = isinstance(first, LateBatch)
-        if isinstance(self._target, Path) and (late or self._threads > 1):
+        if isinstance(self._target, Path):
             self._file = RowGroupWriter(self._target, opened, self._threads)
         else:
             self._file = RowGroupStream(opened(self._target))
 
     def _flush(self) -> None:
         if self._waiting and self._file is not None and self._schema_out is not None:
-            self._file.write(
-                RowGroup(self._waiting, self._schema_out, CODECS.get(self._codec, (self._codec, None)))
-            )
+            self._file.write(partial(_table, self._waiting, self._schema_out))
         self._waiting, self._bytes, self._rows = [], 0, 0
 
     def close(self) -> None:
@@ -133,6 +94,12 @@ class ParquetWriter:
         finally:
             if self._file is not None:
                 self._file.close()
+
+
+def _table(waiting: Sequence[Rows], schema: pa.Schema) -> pa.Table:
+    """A row group in the schema of the file."""
+    parts = [fitted(batch.chosen(rows), extra, schema) for batch, rows, extra in waiting]
+    return pa.Table.from_batches(parts, schema)
 
 
 def open_parquet(target: Any, schema: pa.Schema, codec: str) -> pq.ParquetWriter:

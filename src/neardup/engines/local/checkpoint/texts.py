@@ -21,11 +21,8 @@ from neardup.engines.core.represent import chunk_ranges
 from neardup.engines.local.checkpoint.budget import available_memory
 from neardup.errors import OutputError
 
-GAP = 1 << 16  # documents this near to each other on disk are read in one go,
-SPARSE_GAP = (
-    1 << 12
-)  # or this near, where most of what lies between them is not wanted, and was read just before;
-SPAN = 1 << 22  # a run has of about so many bytes
+GAP = 1 << 16  # documents this near to each other on disk are read in one go …
+SPAN = 1 << 22  # … of about so many bytes
 AHEAD = 1 << 17  # bytes that the system is asked to fetch at a time; it would leave out what goes beyond
 
 
@@ -158,31 +155,18 @@ class Spool:
             self._parts = [self._offsets]
         return self._offsets
 
-    def read(self, numbers: Numbers) -> Texts:
+    def read(self, numbers: Numbers, gap: int = GAP) -> Texts:
         """The texts of some documents, given in ascending order."""
-        return self.read_spans(self.offsets[numbers], self.offsets[numbers + 1])
+        return self.read_spans(self.offsets[numbers], self.offsets[numbers + 1], gap)
 
-    def read_spans(self, begins: Numbers, ends: Numbers) -> Texts:
+    def read_spans(self, begins: Numbers, ends: Numbers, gap: int = GAP) -> Texts:
         """The bytes of spans in ascending order of their beginnings, wherever documents begin."""
+        self._settle()
         offsets = np.zeros(len(begins) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
-        self._copy(begins, ends, data, offsets[:-1], GAP)
-        return Texts(offsets, data)
-
-    def fill(self, numbers: Numbers, data: NDArray[np.uint8], places: Numbers) -> None:
-        """Copy the texts of some documents, given in ascending order, to places in an array."""
-        begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
-        dense = len(numbers) and 2 * int((ends - begins).sum()) >= int(ends[-1] - begins[0])
-        self._copy(begins, ends, data, places, GAP if dense else SPARSE_GAP)
-
-    def _copy(
-        self, begins: Numbers, ends: Numbers, data: NDArray[np.uint8], places: Numbers, gap: int
-    ) -> None:
-        """Copy spans to places; those that lie as near to each other as the gap are read in one go."""
-        self._settle()
         if not len(begins):
-            return
+            return Texts(offsets, data)
         # One read for each run of neighbours; what lies between them is left out when copying.
         far = np.flatnonzero((begins[1:] - ends[:-1] > gap) | (np.diff(begins // SPAN) > 0)) + 1
         edges = np.concatenate([[0], far, [len(begins)]])
@@ -193,7 +177,8 @@ class Spool:
             block = self._read_runs(firsts[one:other], stops[one:other])
             where = slice(edges[one], edges[other])
             source = moved[where] - place[one]
-            kernels.digest.gather(block, source, source + (ends - begins)[where], data, places[where])
+            kernels.digest.gather(block, source, source + (ends - begins)[where], data, offsets[where])
+        return Texts(offsets, data)
 
     def _read_runs(self, begins: Numbers, ends: Numbers) -> NDArray[np.uint8]:
         """The bytes of runs, one behind the other."""
