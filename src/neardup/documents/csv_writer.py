@@ -62,7 +62,7 @@ class CsvWriter:
     def _table(self, batch: Batch, rows: Numbers | None) -> pa.RecordBatch:
         """The columns of a batch, parsed from its raw records if it has no columns."""
         if batch.raw is None or batch.columns.num_columns:
-            return batch.chosen(rows)
+            return taken(batch.columns, rows)
         cells = [record_cells(record, self._delimiter) or [] for record in taken(batch.raw, rows).to_pylist()]
         arrays = columns_of(cells, range(len(self._columns)))
         return pa.RecordBatch.from_arrays([plain(array, _silent) for array in arrays], names=self._columns)

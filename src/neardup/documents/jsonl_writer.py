@@ -43,7 +43,7 @@ class JsonlWriter:
             records = taken(batch.raw, rows)
             self._file.write(joined(records if extra is None else with_members(records, extra)))
             return
-        table = batch.chosen(rows)
+        table = taken(batch.columns, rows)
         table = fitted(
             table, extra, full_schema(requested_schema(self._columns, table.schema, pa.null()), self._extra)
         )

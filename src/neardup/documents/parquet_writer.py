@@ -11,16 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.columns import Numbers
 from neardup.documents.output_lines import KeptOpen
-from neardup.documents.row_groups import GROUP_ROWS, RowGroupStream, RowGroupWriter
+from neardup.documents.row_groups import RowGroupWriter
 from neardup.documents.source import Batch
-from neardup.documents.writers import fitted, full_schema, requested_schema
+from neardup.documents.writers import fitted, full_schema, requested_schema, taken
 
 GROUP_BYTES = 8 << 20
+GROUP_ROWS = 1 << 20
 
 # 275 MB of made-up words, which compress badly, in one column: CPU seconds on one core, file size in MB
 # (in brackets for news pages of the same size); the codec takes all but 0.15 s:
@@ -33,9 +35,6 @@ CODECS: dict[str, tuple[str, int | None]] = {
     "zstd-fast": ("zstd", -7),
     "uncompressed": ("none", None),
 }
-
-
-Rows = tuple[Batch, Numbers | None, pa.RecordBatch | None]  # of a batch, with added columns
 
 
 class ParquetWriter:
@@ -52,54 +51,56 @@ class ParquetWriter:
         self._columns, self._extra, self._threads = columns, extra, threads
         self._codec = (compression or "zstd").lower()
         self._schema_out: pa.Schema | None = None
-        self._waiting: list[Rows] = []
+        self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
         self._target = target if isinstance(target, Path) else KeptOpen(target)
-        self._file: RowGroupWriter | RowGroupStream | None = None
+        self._file: pq.ParquetWriter | RowGroupWriter | None = None
 
     def write(self, batch: Batch, rows: Numbers | None = None, extra: pa.RecordBatch | None = None) -> None:
         """Append rows; they reach the file when a row group is full."""
-        count = len(batch) if rows is None else len(rows)
-        if not count:
+        if rows is not None and not len(rows):
             return
-        if self._schema_out is None:
-            self._open(None if isinstance(self._columns, pa.Schema) else batch.columns.schema)
-        self._waiting.append((batch, rows, extra))
-        self._rows += count
-        self._bytes += batch.nbytes * count // len(batch)
+        schema = self._opened(batch.columns.schema)
+        if extra is None:
+            parts = runs(fitted(batch.columns, None, schema), rows)
+        else:
+            parts = [fitted(taken(batch.columns, rows), extra, schema)]
+        self._waiting += parts
+        self._rows += sum(part.num_rows for part in parts)
+        self._bytes += (
+            batch.columns.nbytes if rows is None else batch.columns.nbytes * len(rows) // len(batch)
+        )
         if self._bytes >= GROUP_BYTES or self._rows >= GROUP_ROWS:
             self._flush()
 
-    def _open(self, found: pa.Schema | None) -> None:
-        """Open the file; `found` gives the types of columns that were given by name."""
-        schema = storable(full_schema(requested_schema(self._columns, found, pa.string()), self._extra))
-        opened = partial(open_parquet, schema=schema, codec=self._codec)
-        self._schema_out = schema
-        if isinstance(self._target, Path):
-            self._file = RowGroupWriter(self._target, opened, self._threads)
-        else:
-            self._file = RowGroupStream(opened(self._target))
+    def _opened(self, found: pa.Schema | None) -> pa.Schema:
+        if self._schema_out is None:
+            self._schema_out = storable(
+                full_schema(requested_schema(self._columns, found, pa.string()), self._extra)
+            )
+            self._file = self._open(self._schema_out)
+        return self._schema_out
+
+    def _open(self, schema: pa.Schema) -> pq.ParquetWriter | RowGroupWriter:
+        if self._threads > 1 and isinstance(self._target, Path):
+            opened = partial(open_parquet, schema=schema, codec=self._codec)
+            return RowGroupWriter(self._target, opened, schema, self._threads)
+        return open_parquet(self._target, schema, self._codec)
 
     def _flush(self) -> None:
-        if self._waiting and self._file is not None and self._schema_out is not None:
-            self._file.write(partial(_table, self._waiting, self._schema_out))
+        if self._waiting and self._file is not None:
+            table = pa.Table.from_batches(self._waiting, self._schema_out)
+            self._file.write_table(table, row_group_size=GROUP_ROWS)
         self._waiting, self._bytes, self._rows = [], 0, 0
 
     def close(self) -> None:
         """Finish the file; a file without rows still has its columns."""
-        if self._schema_out is None:
-            self._open(None)
+        self._opened(None)
         try:
             self._flush()
         finally:
             if self._file is not None:
                 self._file.close()
-
-
-def _table(waiting: Sequence[Rows], schema: pa.Schema) -> pa.Table:
-    """A row group in the schema of the file."""
-    parts = [fitted(batch.chosen(rows), extra, schema) for batch, rows, extra in waiting]
-    return pa.Table.from_batches(parts, schema)
 
 
 def open_parquet(target: Any, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
@@ -134,6 +135,20 @@ def _accepted(schema: pa.Schema) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def runs(columns: pa.RecordBatch, rows: Numbers | None) -> list[pa.RecordBatch]:
+    """The rows as slices of the batch without a copy; copied if they are scattered."""
+    if rows is None:
+        return [columns]
+    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+    if len(breaks) > len(rows) // 4:
+        return [taken(columns, rows)]
+    starts, stops = (
+        rows[np.concatenate([[0], breaks])],
+        rows[np.concatenate([breaks - 1, [len(rows) - 1]])] + 1,
+    )
+    return [columns.slice(a, b - a) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _long(found: Any) -> bool:

@@ -28,65 +28,56 @@ CHUNK_OFFSET = 2  # of ColumnChunk
 PAGE_OFFSETS = (9, 10, 11)  # of ColumnMetaData: data, index and dictionary pages
 LEAST_ROOM = 1 << 20  # bytes of a buffer
 SYNC_BYTES = 32 << 20
-MOST_THREADS = 16  # each holds a row group and its encoded bytes
-GROUP_ROWS = 1 << 20
-Encoded = tuple[pa.Buffer, int]  # a buffer, and how much of it is used
+MOST_THREADS = 4  # each holds a row group and its encoded bytes
 
 
 class RowGroupWriter:
-    """A parquet file; each table becomes a row group. `opened` gives a writer to a stream."""
+    """Like `pq.ParquetWriter`; each table becomes a row group. `opened` gives a writer to a stream."""
 
-    def __init__(self, path: Path, opened: Callable[[Any], pq.ParquetWriter], threads: int) -> None:
-        self._file, self._opened = path.open("wb", buffering=0), opened
+    def __init__(
+        self, path: Path, opened: Callable[[Any], pq.ParquetWriter], schema: pa.Schema, threads: int
+    ) -> None:
+        self._file, self._opened, self._schema = path.open("wb", buffering=0), opened, schema
         self._threads = min(threads, MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encode")
         self._buffers: deque[pa.Buffer] = deque()
-        self._encoded: deque[Future[Encoded]] = deque()
+        self._encoded: deque[Future[tuple[pa.Buffer, int]]] = deque()
         self._footer: Fields = {}
         self._position = 0
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="neardup-sync")
         self._syncing: Future[None] | None = None
         self._synced = 0  # where the sync begins that comes next
 
-    def write(self, made: Callable[[], pa.Table]) -> None:
-        """Append a row group, which is in the file some time later; a thread makes the table that it encodes."""
-        if self._threads == 1:
-            self._append(*self._encode(made))
-            return
-        self._encoded.append(self._pool.submit(self._encode, made))
-        while len(self._encoded) > self._threads:  # one more than threads: none waits for the first of them
+    def write_table(self, table: pa.Table, row_group_size: int) -> None:
+        """Append a row group, which is in the file some time later."""
+        self._encoded.append(self._pool.submit(self._encode, table, row_group_size))
+        if len(self._encoded) >= self._threads:
             self._append(*self._encoded.popleft().result())
 
     def close(self) -> None:
         """Write the other row groups and the footer."""
         with self._file, self._pool, self._disk:
+            if not self._encoded and not self._footer:
+                self.write_table(self._schema.empty_table(), 1)
             while self._encoded:
                 self._append(*self._encoded.popleft().result())
-            if not self._footer:
-                self._append(*self._encode(lambda: None))
             footer = write_struct(self._footer)
             self._put(memoryview(footer + struct.pack("<I", len(footer)) + MAGIC))
             if self._syncing is not None:
                 self._syncing.result()
 
-    def _encode(self, made: Callable[[], pa.Table | None]) -> Encoded:
+    def _encode(self, table: pa.Table, row_group_size: int) -> tuple[pa.Buffer, int]:
         """The bytes of a file of its own: a buffer, and how much of it is used."""
-        table = made()
-        buffer = self._buffer(LEAST_ROOM + (0 if table is None else table.nbytes * 5 // 4))
+        buffer = self._buffer(LEAST_ROOM + table.nbytes * 5 // 4)
         sink = pa.FixedSizeBufferWriter(buffer)
         try:
-            self._write_to(sink, table)
+            self._write_to(sink, table, row_group_size)
             return buffer, sink.tell()
         except OSError:  # it does not fit: to memory that grows
             growing = pa.BufferOutputStream()
-            self._write_to(growing, table)
+            self._write_to(growing, table, row_group_size)
             buffer = growing.getvalue()
             return buffer, buffer.size
-
-    def _write_to(self, sink: Any, table: pa.Table | None) -> None:
-        with self._opened(sink) as writer:
-            if table is not None:
-                writer.write_table(table, row_group_size=GROUP_ROWS)
 
     def _buffer(self, room: int) -> pa.Buffer:
         """A buffer of that size, used before if there is one."""
@@ -95,6 +86,11 @@ class RowGroupWriter:
         except IndexError:
             return pa.allocate_buffer(room)
         return buffer if buffer.size >= room else pa.allocate_buffer(room)
+
+    def _write_to(self, sink: Any, table: pa.Table, row_group_size: int) -> None:
+        with self._opened(sink) as writer:
+            if table.num_rows:
+                writer.write_table(table, row_group_size=row_group_size)
 
     def _append(self, buffer: pa.Buffer, size: int) -> None:
         """Write the row group of an encoded file behind the others."""
@@ -126,21 +122,6 @@ class RowGroupWriter:
             if self._syncing is not None:
                 self._syncing.result()  # an error is told once
             self._syncing, self._synced = self._disk.submit(os.fsync, self._file.fileno()), self._position
-
-
-class RowGroupStream:
-    """The same to a stream, in the calling thread."""
-
-    def __init__(self, writer: pq.ParquetWriter) -> None:
-        self._writer = writer
-
-    def write(self, made: Callable[[], pa.Table]) -> None:
-        """Write a row group."""
-        self._writer.write_table(made(), row_group_size=GROUP_ROWS)
-
-    def close(self) -> None:
-        """Write the footer."""
-        self._writer.close()
 
 
 def _move(group: Fields, shift: int) -> None:

@@ -38,15 +38,6 @@ class Batch:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all columns in memory."""
-        return self.columns.nbytes
-
-    def chosen(self, rows: Numbers | None) -> pa.RecordBatch:
-        """The columns of some rows (None: of all), without a copy if these are all."""
-        return self.columns if rows is None or len(rows) == len(self) else self.columns.take(pa.array(rows))
-
 
 Batches = Iterator[Batch]
 

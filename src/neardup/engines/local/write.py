@@ -43,7 +43,6 @@ from neardup.engines.core.tables import (
 from neardup.engines.local.read import Corpus
 from neardup.engines.local.representations import spooled_chunks
 from neardup.engines.local.run import LocalRun
-from neardup.engines.local.spooled_batches import can_skip_texts, spooled_batches
 from neardup.engines.local.write_tables import REPORT, TableFormat, record_files, write_clusters, write_pairs
 from neardup.errors import InputError, OutputError
 from neardup.escapes import escape_json
@@ -244,11 +243,34 @@ def check_unchanged(corpus: Corpus, documents: int) -> None:
 def _batches(run: LocalRun, layout: OutputLayout) -> Iterator[Batch]:
     """All documents again, as they stand in their files; their problems were counted the first time."""
     quiet, column = Problems(sink=run.corpus.problems.add_late), run.corpus.text_column
-    if column is not None and can_skip_texts(run.corpus.sources, column):
-        yield from spooled_batches(run.corpus.sources, column, run.corpus.spool, quiet)
+    if column is not None and all(_can_skip_texts(source, column) for source in run.corpus.sources):
+        yield from _with_spooled_texts(run, column, quiet)
         return
     for source in run.corpus.sources:
         yield from source.read(layout.columns, quiet, raw=layout.verbatim)
+
+
+def _can_skip_texts(source: Any, column: str) -> bool:
+    """Whether the texts can come from the spool: decompressing them a second time is most of reading."""
+    kinds = (
+        [field.type for field in source.schema() if field.name == column]
+        if hasattr(source, "read_rest")
+        else []
+    )
+    return len(kinds) == 1 and (pa.types.is_string(kinds[0]) or pa.types.is_large_string(kinds[0]))
+
+
+def _with_spooled_texts(run: LocalRun, column: str, quiet: Problems) -> Iterator[Batch]:
+    done = 0
+    for source in run.corpus.sources:
+        schema = source.schema()
+        rest: Iterator[Batch] = source.read_rest(column, quiet)  # type: ignore[attr-defined]
+        for batch in rest:
+            stop = min(done + len(batch), len(run.corpus))
+            texts = run.corpus.spool.read_range(done, stop).to_arrow(schema.field(column).type)
+            arrays = [texts if name == column else batch.columns.column(name) for name in schema.names]
+            yield Batch(batch.source, batch.numbers, pa.RecordBatch.from_arrays(arrays, schema=schema))
+            done += len(batch)
 
 
 def _divide(batch: Batch, kept: Any, writers: list[Writer], added: _AddedColumns) -> None:

@@ -155,11 +155,11 @@ class Spool:
             self._parts = [self._offsets]
         return self._offsets
 
-    def read(self, numbers: Numbers, gap: int = GAP) -> Texts:
+    def read(self, numbers: Numbers) -> Texts:
         """The texts of some documents, given in ascending order."""
-        return self.read_spans(self.offsets[numbers], self.offsets[numbers + 1], gap)
+        return self.read_spans(self.offsets[numbers], self.offsets[numbers + 1])
 
-    def read_spans(self, begins: Numbers, ends: Numbers, gap: int = GAP) -> Texts:
+    def read_spans(self, begins: Numbers, ends: Numbers) -> Texts:
         """The bytes of spans in ascending order of their beginnings, wherever documents begin."""
         self._settle()
         offsets = np.zeros(len(begins) + 1, np.int64)
@@ -168,7 +168,7 @@ class Spool:
         if not len(begins):
             return Texts(offsets, data)
         # One read for each run of neighbours; what lies between them is left out when copying.
-        far = np.flatnonzero((begins[1:] - ends[:-1] > gap) | (np.diff(begins // SPAN) > 0)) + 1
+        far = np.flatnonzero((begins[1:] - ends[:-1] > GAP) | (np.diff(begins // SPAN) > 0)) + 1
         edges = np.concatenate([[0], far, [len(begins)]])
         firsts, stops = begins[edges[:-1]], np.maximum.reduceat(ends, edges[:-1])
         place = np.cumsum(stops - firsts) - (stops - firsts)  # of each run, where runs stand without gaps
