@@ -105,3 +105,9 @@ def test_a_changed_byte_changes_the_checksum(file: bytes, draw: st.DataObject) -
     changed = file[:place] + bytes([file[place] ^ flip]) + file[place + 1 :]
     found = [digest.checksum(np.frombuffer(each, np.uint8), 0) for each in (file, changed)]
     assert found[0] != found[1]
+
+
+def test_two_flips_of_the_highest_bit_change_the_checksum() -> None:
+    file = np.zeros(4096, np.uint8)
+    file[[7, 1031]] = 128
+    assert digest.checksum(file, 0) != 0

@@ -47,11 +47,12 @@ def gather(block: bytes, begins: Sequence[int], ends: Sequence[int]) -> bytes:
 
 
 def checksum(file: bytes) -> int:
-    """The sum of a file's words of eight bytes, each times an odd factor of its number."""
+    """The sum of a file's words of eight bytes, each times an odd factor of its number, and of their upper halves."""
     total = 0
     for k in range(0, len(file), 8):
-        factor = k // 8 * GOLDEN & MASK
-        total += int.from_bytes(file[k : k + 8], "little") * ((factor ^ factor >> 29) | 1)
+        word, factor = int.from_bytes(file[k : k + 8], "little"), k // 8 * GOLDEN & MASK
+        factor = (factor ^ factor >> 29) | 1
+        total += word * factor + (word >> 32) * ((factor >> 32 | factor << 32) & MASK | 1)
     return total & MASK
 
 

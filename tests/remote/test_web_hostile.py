@@ -43,7 +43,9 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Liar]:
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0)
     server = Liar()
     yield server
-    server.listener.shutdown(socket.SHUT_RDWR)  # before it is closed: its number may be another socket's at once
+    server.listener.shutdown(
+        socket.SHUT_RDWR
+    )  # before it is closed: its number may be another socket's at once
     server.thread.join()
     server.listener.close()
 

@@ -272,7 +272,11 @@ def copy_word(data, i, stop, text, written):
         word = load(data, U64(i))
         tested = (word & ~U64(255)) | U64(97)
         while True:
-            ends = blank_bytes(tested) | zero_bytes(tested ^ U64(38) * ONES) | zero_bytes(tested ^ U64(0xC2) * ONES)
+            ends = (
+                blank_bytes(tested)
+                | zero_bytes(tested ^ U64(38) * ONES)
+                | zero_bytes(tested ^ U64(0xC2) * ONES)
+            )
             store(text, written, word)
             size = count_bytes(below(ends)) if ends else 8
             i += size

@@ -22,7 +22,15 @@ REPLACEMENT, TOO_LARGE = 0xFFFD, 0x110000
 @inline
 def ends_name(c):
     """Whether a byte ends the name of a reference: white space, < & # or ;"""
-    return c == U8(9) or c == U8(10) or c == U8(12) or c == U8(32) or c == U8(60) or c == U8(38) or ends_number(c)
+    return (
+        c == U8(9)
+        or c == U8(10)
+        or c == U8(12)
+        or c == U8(32)
+        or c == U8(60)
+        or c == U8(38)
+        or ends_number(c)
+    )
 
 
 @inline

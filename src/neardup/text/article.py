@@ -108,7 +108,9 @@ def extract_articles(pages: Texts) -> tuple[Texts, NDArray[np.bool_]]:
     """The text of each page (in UTF-8) by the model, and whether it is its article; all texts share one buffer."""
     count = len(pages)
     offsets, found = np.zeros(count + 1, np.int64), np.zeros(count, np.bool_)
-    out = np.empty(pages.size // 4 * 5 + ROOM, np.uint8)  # no character is a quarter longer than its reference
+    out = np.empty(
+        pages.size // 4 * 5 + ROOM, np.uint8
+    )  # no character is a quarter longer than its reference
     model = (tag_bits(), masks(), *weights())
     if count:
         kernels.article.extract(

@@ -37,8 +37,9 @@ def _read_ahead(file: int, size: int) -> None:
 
 
 def _continued(checksum: int, data: NDArray[np.uint8], start: int) -> int:
-    """The checksum of a file after more bytes, which begin at `start`."""
-    return (checksum + int(kernels.digest.checksum(data, start))) % 2**64
+    """The checksum of a file after more bytes, which begin at `start`: 64 bits with a sign, as the journal keeps it."""
+    total = checksum + int(kernels.digest.checksum(data, start))
+    return (total + 2**63) % 2**64 - 2**63
 
 
 class Spool:
