@@ -133,10 +133,10 @@ def with_normalized_text(plan: Plan, normalize: str) -> Plan:
     """The plan whose words are normalised by these steps."""
     steps = read_steps(normalize)
     text = plan.text
-    if type(text) not in (Words, WholeWords) or text.tokens == "code":
+    if not isinstance(text, Words | WholeWords) or text.tokens == "code":
         needed = "left out: this method with these options does not compare plain words"
         raise ParameterError("normalize", plan.method, needed, normalize)
-    kind = NormalizedWords if type(text) is Words else WholeWords
+    kind = NormalizedWords if isinstance(text, Words) else WholeWords
     return plan.with_(text=kind(text.tokens, steps))
 
 

@@ -23,7 +23,7 @@ from neardup.errors import OutputError, ParameterError, PlanError
 
 MANIFEST = "manifest.json"
 NO_GLOB = "__globPaths__"  # Spark's option that reads a folder name literally
-KNOWN = {"run": dict[str, str], "stages": dict[str, dict], "checksum": str}  # of a manifest
+KNOWN = {"run": dict[str, str], "stages": dict[str, dict[str, Any]], "checksum": str}  # of a manifest
 OTHERS = {"version": "another version of neardup", "columns": "other columns"}
 # Rows are few and large: a task buffers one row group, so row groups are small. Values that compress well are
 # compressed already.
