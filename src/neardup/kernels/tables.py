@@ -14,25 +14,25 @@ SLOTS = 3  # bits: eight slots for each entry that is asked whether its key occu
 
 
 @jit
-def count_rows(hashes, offsets, keys, counts):
+def count_rows(hashes, offsets, spread, keys, counts):
     """Writes each distinct hash, in the order of first occurrence, with the number of rows that have it.
 
-    Returns how many there are. A row counts once, however often it repeats a hash.
+    Returns how many there are. A row counts once, however often it repeats a hash. `spread` is an odd factor; the
+    answer does not depend on it. Where nobody knows it, nobody can choose texts whose hashes meet in one place of
+    the table.
     """
     size = offsets[len(offsets) - 1] - offsets[0]
     bits = leading_bits(2 * size)
     while (1 << bits) < 2 * size:
         bits += 1
     shift, mask = U64(64 - bits), U64((1 << bits) - 1)
-    table, last = (
-        np.zeros(1 << bits, U32),
-        np.empty(size, U32),
-    )  # the entry of a slot, from 1; the row it met last
+    table = np.zeros(1 << bits, U32)  # the entry of a slot, from 1
+    last = np.empty(size, U32)  # the row that an entry met last
     found = 0
     for row in range(len(offsets) - 1):
         for i in range(offsets[row], offsets[row + 1]):
             h = hashes[i]
-            slot = (h * U64(0x9E3779B97F4A7C15)) >> shift
+            slot = (h * spread) >> shift
             while table[slot] != U32(0) and keys[table[slot] - U32(1)] != h:
                 slot = (slot + U64(1)) & mask
             entry = table[slot]

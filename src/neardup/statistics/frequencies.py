@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from neardup.columns import Features, Hashes, Numbers
 from neardup.errors import StatisticsError
 
 Spread = tuple[Numbers, Numbers]
+SPREAD = np.uint64(secrets.randbits(64) | 1)  # of this process; no count depends on it
 PARTS = 11  # bits of a key: a part of forty million features fits into a processor's cache
 
 
@@ -185,7 +187,7 @@ def count_unsorted(features: Features) -> Frequencies:
     """The same, in no order: all that a counter asks for."""
     size = int(features.offsets[-1] - features.offsets[0])
     keys, counts = np.empty(size, np.uint64), np.empty(size, np.int64)
-    found = kernels.tables.count_rows(features.hashes, features.offsets, keys, counts)
+    found = kernels.tables.count_rows(features.hashes, features.offsets, SPREAD, keys, counts)
     return Frequencies(keys[:found].copy(), counts[:found].copy())
 
 
