@@ -40,7 +40,7 @@ def started(
         "import sys, time, neardup.engines.local.run as run\n"
         "run.find_matches = lambda *a, **o: time.sleep(60)\n"
         "from neardup.cli import main\n"
-        "main(sys.argv[1:])\n"
+        "main()\n"
     )
     words = ["dedup", str(corpus), "-o", str(out), "--checkpoint", "0", *more]
     process = subprocess.Popen(

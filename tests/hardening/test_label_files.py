@@ -75,7 +75,7 @@ def test_a_file_that_is_nested_or_long_beyond_measure_is_refused(tmp_path, monke
     deep = write(tmp_path / "deep.jsonl", CLUSTERS)
     with deep.open("a") as file:
         file.write('{"id": "d", "cluster": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
-    assert "record 4: invalid JSON: nested too deeply" in refused_or_read(deep)
+    assert "record 4: invalid JSON: nested deeper than 512 levels" in refused_or_read(deep)
     long = write(tmp_path / "long.jsonl", [*CLUSTERS, {"id": "d", "cluster": "x" * (17 << 20)}])
     assert "record too long" in refused_or_read(long)
     monkeypatch.setattr(label_files, "LIMITS", label_files.Limits(record=16 << 20, decompressed=1 << 20))

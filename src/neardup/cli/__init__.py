@@ -18,7 +18,7 @@ import traceback
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -101,24 +101,24 @@ def main(arguments: list[str] | None = None) -> None:
         kernels.start_quickly()
         _collect_seldom()
         _reuse_memory()
-        os.environ["OPENBLAS_NUM_THREADS"] = (
-            "1"  # NumPy would start threads that only wait, 0.1 s of processor time
-        )
+        os.environ.setdefault(
+            "OPENBLAS_NUM_THREADS", "1"
+        )  # others would only wait, for 0.1 s of processor time
     _stop_at_signals()
     try:
         _run(arguments)
     except (click.Abort, KeyboardInterrupt):
-        _fail("stopped; nothing was written", 130)
+        _stop("stopped; nothing was written", 130, own_process=arguments is None)
     except Stopped as stop:
-        _fail(f"stopped by {stop.name}; nothing was written", 128 + stop.number)
+        _stop(
+            f"stopped by {stop.name}; nothing was written", 128 + stop.number, own_process=arguments is None
+        )
 
 
 def _run(arguments: list[str] | None) -> None:
     """Runs the command, and says in one line what went wrong; a signal may come while it does."""
     try:
-        group.main(args=arguments, prog_name="neardup", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        _command(arguments)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
@@ -152,6 +152,18 @@ def _run(arguments: list[str] | None) -> None:
         _fail(_bug(error), 1)
 
 
+def _command(arguments: list[str] | None) -> None:
+    """Runs the command; a signal that came inside a callback of Arrow, and became Arrow's error, ends it too."""
+    try:
+        group.main(args=arguments, prog_name="neardup", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except Exception:
+        if Stopped.latest is not None:
+            raise Stopped.latest from None
+        raise
+
+
 def _collect_seldom() -> None:
     """Has Python look for cycles of garbage a hundred times less often, and not at the end: imports leave none."""
     gc.set_threshold(100 * gc.get_threshold()[0], *gc.get_threshold()[1:])
@@ -163,13 +175,13 @@ def _reuse_memory() -> None:
     with suppress(OSError, AttributeError, TypeError):  # not glibc
         set_option = ctypes.CDLL(None).mallopt
         set_option(_MMAP_THRESHOLD, 32 << 20)  # smaller blocks come from the heap …
-        set_option(
-            _TRIM_THRESHOLD, 64 << 20
-        )  # … which keeps so much at its end; stages return all when they end
+        set_option(_TRIM_THRESHOLD, 64 << 20)  # … which keeps so much at its end
 
 
 class Stopped(BaseException):
     """A signal that asks the process to end; like Ctrl-C it passes every handler of errors."""
+
+    latest: ClassVar[Stopped | None] = None
 
     def __init__(self, number: int) -> None:
         self.number, self.name = number, signal.Signals(number).name
@@ -179,7 +191,8 @@ def _stop_at_signals() -> None:
     """Has SIGTERM and SIGHUP end a run in order; one that is ignored (nohup) stays ignored."""
 
     def stop(number: int, frame: object) -> None:
-        raise Stopped(number)
+        Stopped.latest = Stopped(number)
+        raise Stopped.latest
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
@@ -216,6 +229,17 @@ def _about_option(error: ParameterError, words: list[str]) -> str:
         if names.get(name, name) == error.name:
             return error.for_option(flag, of_method=error.callable_name in methods())
     return error.for_argument() if error.value in words else str(error)
+
+
+def _stop(message: str, code: int, own_process: bool) -> None:
+    """Ends after a signal; in a process of its own at once: it could abort under threads that are inside Arrow."""
+    if not own_process:
+        _fail(message, code)
+    with suppress(OSError):
+        click.echo(f"neardup: {message}", err=True)
+        sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _fail(message: str, code: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neardup.features.whole import WholeText
-
 if TYPE_CHECKING:
     from neardup.explain.passages import Comparison
     from neardup.plan import Plan
@@ -96,6 +94,8 @@ def feature_name(plan: Plan) -> str:
 
 def compares_whole_texts(plan: Plan) -> bool:
     """Whether a text is one thing to the method: it has no features to count then."""
+    from neardup.features.whole import WholeText
+
     return isinstance(plan.view.features, WholeText)
 
 
