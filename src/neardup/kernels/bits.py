@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels import inline, jit
-from neardup.kernels.buckets import move_pivots_first
+from neardup.kernels.buckets import put_firsts_first
 from neardup.kernels.sets import longest_run
 
 I32, U32, U64 = np.int32, np.uint32, np.uint64
@@ -168,22 +168,15 @@ def near_pairs(members, starts, id_hashes, rule, sieve, packed):
     rule = (limit, pivots, begin), sieve = (words, exempt, most). The words of a bucket are copied behind each other
     first: each document meets all others of it.
     """
-    limit, pivots, begin = rule
     words, exempt, most = sieve
     width, total, n = words.shape[1], 0, len(id_hashes)
     own = np.empty((max(longest_run(starts), 1), width), U64)
     for k in range(len(starts) - 1):
         bucket = members[starts[k] : starts[k + 1]]
-        size = len(bucket)
-        firsts = size
-        if size > limit:
-            firsts = min(pivots, size)
-            move_pivots_first(bucket, id_hashes, firsts)
-        else:
-            move_pivots_first(bucket, id_hashes, min(begin, size))
+        size, firsts = len(bucket), put_firsts_first(bucket, id_hashes, rule)
         for i in range(size):
             own[i] = words[bucket[i]]
-        for i in range(begin, firsts):
+        for i in range(rule[2], firsts):
             a = bucket[i]
             for j in range(i + 1, size):
                 different = U64(0)

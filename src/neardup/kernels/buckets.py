@@ -102,25 +102,27 @@ def by_rank(pair, n, ranks):
     return (b, a) if ranks[b] < ranks[a] else (a, b)
 
 
+@inline
+def put_firsts_first(bucket, id_hashes, rule):
+    """How many members of a bucket meet all behind them; those of smallest id hash come first where it matters."""
+    limit, pivots, begin = rule
+    size = len(bucket)
+    firsts = min(pivots, size) if size > limit else size
+    move_pivots_first(bucket, id_hashes, firsts if size > limit else min(begin, size))
+    return firsts
+
+
 @jit
 def fill_pairs(members, starts, id_hashes, rule, out):
     """Writes the pairs of each bucket to out, packed: left · n + right, the smaller number left.
 
     rule = (limit, pivots, begin): those of the first members, by id hash, are left out up to number `begin`.
     """
-    limit, pivots, begin = rule
     n, total = len(id_hashes), 0
     for k in range(len(starts) - 1):
         bucket = members[starts[k] : starts[k + 1]]
-        size = len(bucket)
-        firsts = size
-        if size > limit:
-            firsts = min(pivots, size)
-            move_pivots_first(bucket, id_hashes, firsts)
-        else:
-            move_pivots_first(bucket, id_hashes, min(begin, size))
-        for i in range(begin, firsts):
-            for j in range(i + 1, size):
+        for i in range(rule[2], put_firsts_first(bucket, id_hashes, rule)):
+            for j in range(i + 1, len(bucket)):
                 out[total] = min(bucket[i], bucket[j]) * n + max(bucket[i], bucket[j])
                 total += 1
     return total

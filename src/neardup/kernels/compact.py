@@ -9,7 +9,15 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 from neardup.kernels.hamming import count_ones
-from neardup.kernels.sets import LONG_RUN, count_shared, insertion_sort, longest_run, make_slots, spread_sort
+from neardup.kernels.sets import (
+    LONG_RUN,
+    count_shared,
+    insertion_sort,
+    longest_run,
+    make_slots,
+    spread_sort,
+    write_distinct,
+)
 
 U64 = np.uint64
 
@@ -60,18 +68,14 @@ def split_common(hashes, offsets, table, bits, others):
             else:
                 scratch[size] = hashes[i]
                 size += 1
-        first = total = ends[d]
+        first = ends[d]
         run = others[first : first + size]
         if size > LONG_RUN:
             spread_sort(scratch[:size], run, counts)
         else:
             run[:] = scratch[:size]
             insertion_sort(run, 0, size)
-        for i in range(size):
-            if i == 0 or run[i] != run[i - 1]:
-                others[total] = run[i]
-                total += 1
-        ends[d + 1] = total
+        ends[d + 1] = write_distinct(run, others, first)
     return ends
 
 

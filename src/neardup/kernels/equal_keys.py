@@ -6,7 +6,7 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 from neardup.kernels.phrases import sort_by_insertion
-from neardup.kernels.sets import LONG_RUN, leading_bits
+from neardup.kernels.sets import LONG_RUN, count_leading, leading_bits
 
 U64 = np.uint64
 
@@ -15,10 +15,7 @@ U64 = np.uint64
 def order_by_leading_bits(keys, slots, ordered, places):
     """Moves keys, and their places, behind each other by their leading bits; slots[k] is then where run k ends."""
     shift = U64(64 - leading_bits(len(keys)))
-    for i in range(len(keys)):
-        slots[(keys[i] >> shift) + U64(1)] += 1
-    for k in range(1, len(slots)):
-        slots[k] += slots[k - 1]
+    count_leading(keys, shift, slots)
     for i in range(len(keys)):
         k = keys[i] >> shift
         ordered[slots[k]], places[slots[k]] = keys[i], i

@@ -41,6 +41,15 @@ def leading_bits(size):
 
 
 @inline
+def count_leading(keys, shift, starts):
+    """Adds up how many keys have lower leading bits: those of value k go to starts[k]. starts is empty before."""
+    for i in range(len(keys)):
+        starts[(keys[i] >> shift) + U64(1)] += 1
+    for k in range(1, len(starts)):
+        starts[k] += starts[k - 1]
+
+
+@inline
 def make_slots(longest):
     """Counters for `spread_sort` of up to so many hashes."""
     return np.zeros((1 << leading_bits(longest)) + 1, np.int64)
@@ -77,6 +86,16 @@ def spread_sort(source, target, counts):
         start = stop
 
 
+@inline
+def write_distinct(ordered, out, at):
+    """The place in out behind the distinct values of a sorted array, written from `at` on; both may be one array."""
+    for i in range(len(ordered)):
+        if i == 0 or ordered[i] != ordered[i - 1]:
+            out[at] = ordered[i]
+            at += 1
+    return at
+
+
 @jit
 def distinct(hashes, offsets, out):
     """Offsets of each document's distinct hashes, which are written to `out` in order."""
@@ -86,12 +105,7 @@ def distinct(hashes, offsets, out):
     for d in range(n):
         size = offsets[d + 1] - offsets[d]
         spread_sort(hashes[offsets[d] : offsets[d + 1]], scratch[:size], counts)
-        total = ends[d]
-        for i in range(size):
-            if i == 0 or scratch[i] != scratch[i - 1]:
-                out[total] = scratch[i]
-                total += 1
-        ends[d + 1] = total
+        ends[d + 1] = write_distinct(scratch[:size], out, ends[d])
     return ends
 
 

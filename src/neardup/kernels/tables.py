@@ -6,7 +6,7 @@ import numpy as np
 
 from neardup.kernels import inline, jit
 from neardup.kernels.phrases import sort_by_insertion
-from neardup.kernels.sets import leading_bits
+from neardup.kernels.sets import count_leading, leading_bits
 
 U32, U64 = np.uint32, np.uint64
 MOST = 512  # entries with equal bits that are sorted by insertion: most of them have equal keys
@@ -81,10 +81,7 @@ def cut(keys, counts, bits, out_keys, out_counts):
 def cut_keys(keys, bits, out_keys):
     """The same for keys without counts."""
     shift, ends = U64(64 - bits), np.zeros((1 << bits) + 1, np.int64)
-    for i in range(len(keys)):
-        ends[(keys[i] >> shift) + U64(1)] += 1
-    for k in range(1, len(ends)):
-        ends[k] += ends[k - 1]
+    count_leading(keys, shift, ends)
     for i in range(len(keys)):
         k = keys[i] >> shift
         out_keys[ends[k]] = keys[i]
