@@ -38,13 +38,13 @@ class WarcSource(StringColumns, FileSource):
 
     def read(self, columns: Sequence[str] | None, problems: Problems, *, raw: bool = False) -> Batches:
         """Batches of pages."""
-        wanted = frozenset(self.column_names if columns is None else columns)
-        pages = enumerate(self._pages(problems, wanted), start=1)
+        names = frozenset(self.column_names if columns is None else columns)
+        pages = enumerate(self._pages(problems, names), start=1)
         rows = (page | {"number": number} for number, page in pages)
         return string_batches(self, rows, "html", columns, page_bytes)
 
-    def _pages(self, problems: Problems, wanted: AbstractSet[str]) -> Iterator[dict[str, Any]]:
-        """The wanted columns, and always the page, of all records that can be read."""
+    def _pages(self, problems: Problems, names: AbstractSet[str]) -> Iterator[dict[str, Any]]:
+        """The named columns, and always the page, of all records that can be read."""
         try:
             file = open_binary(self.path)
         except OSError as error:
@@ -56,7 +56,7 @@ class WarcSource(StringColumns, FileSource):
             while start < len(data):
                 last = -1  # the offset of the last record that was read
                 try:
-                    for last, page in self._records(data, start, wanted):
+                    for last, page in self._records(data, start, names):
                         if page is None:
                             continue
                         yield page
@@ -77,7 +77,7 @@ class WarcSource(StringColumns, FileSource):
         return data.find(STARTS[self.compression], start)
 
     def _records(
-        self, data: Any, start: int, wanted: AbstractSet[str]
+        self, data: Any, start: int, names: AbstractSet[str]
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """The offset of each record from `start` on, and its page."""
         types, iterate = _tools()
@@ -91,7 +91,7 @@ class WarcSource(StringColumns, FileSource):
                 offset = start + record.stream_pos
                 if self.compression is None and offset + record.content_length > len(data):
                     raise OSError("it is longer than the file")
-                page = _page(record, wanted, self.limits, lambda: window.tell() - record.stream_pos)  # noqa: B023
+                page = _page(record, names, self.limits, lambda: window.tell() - record.stream_pos)  # noqa: B023
             except (OSError, ValueError, RuntimeError) as error:
                 raise _Broken(" ".join(str(error).split())[:160]) from None
             yield offset, page
@@ -146,9 +146,9 @@ class _Window(BytesIO):
 
 
 def _page(
-    record: Any, wanted: AbstractSet[str], limits: Limits, stored: Callable[[], int]
+    record: Any, names: AbstractSet[str], limits: Limits, stored: Callable[[], int]
 ) -> dict[str, Any] | None:
-    """The wanted columns of a record; None for a record without text or with an HTTP status other than 2xx.
+    """The named columns of a record; None for a record without text or with an HTTP status other than 2xx.
 
     `stored` gives the bytes of the file that were read for it so far.
     """
@@ -162,14 +162,14 @@ def _page(
     page: dict[str, Any] = {
         "html": _as_page(data, record.http_charset if http is not None else None, kind or "")
     }
-    if "id" in wanted:
+    if "id" in names:
         page["id"] = clean((record.record_id or "").strip("<> "))
-    if "url" in wanted:
+    if "url" in names:
         page["url"] = clean((record.headers.get("WARC-Target-URI") or "").strip("<> "))
-    if "date" in wanted:
+    if "date" in names:
         date = record.record_date
         page["date"] = "" if date is None else date.isoformat()
-    if "type" in wanted:
+    if "type" in names:
         page["type"] = clean(kind or "")
     return page
 

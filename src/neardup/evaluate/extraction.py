@@ -38,11 +38,11 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
 
 def precision_and_recall(gold: str, text: str) -> tuple[float, float]:
     """Of the shingles of one page; both 1 where both texts are empty, 0 where one is."""
-    wanted, found = shingles(gold), shingles(text)
-    common = (wanted & found).total()
-    if wanted.total() == found.total() == common:
+    expected, found = shingles(gold), shingles(text)
+    common = (expected & found).total()
+    if expected.total() == found.total() == common:
         return 1.0, 1.0
-    return common / max(1, found.total()), common / max(1, wanted.total())
+    return common / max(1, found.total()), common / max(1, expected.total())
 
 
 def average(scores: Sequence[tuple[float, float]]) -> Quality:

@@ -103,9 +103,9 @@ def label_tokens(tokens: Tokens, gold: str) -> Mask:
     """Which tokens are of the article: words in its order, in runs, and the tags between two of them."""
     words = [at for at, is_word in enumerate(tokens.is_word) if is_word]
     said = [tokens.names[at] for at in words]
-    wanted = [DIGITS.sub("0", word.lower()) for word in WORD.findall(gold)]
+    expected = [DIGITS.sub("0", word.lower()) for word in WORD.findall(gold)]
     chosen = np.zeros(len(tokens), np.bool_)
-    for first, _, length in SequenceMatcher(None, said, wanted, autojunk=False).get_matching_blocks():
+    for first, _, length in SequenceMatcher(None, said, expected, autojunk=False).get_matching_blocks():
         if length >= LEAST_RUN:
             chosen[words[first : first + length]] = True
     for before, after in pairwise(words):
